@@ -51,10 +51,8 @@ const MAPPERS = {
   ...connection('HeaderChange', 'HeaderHistory'),
   DnsRecordMatch: './pages.js#RecordMatchAt',
   HttpHeaderMatch: './pages.js#HeaderMatchAt',
-  Statistics: '../loaders/search-domains.js#Statistics as StatisticsData',
-  ...Object.fromEntries(
-    CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData']),
-  ),
+  Statistics: '../loaders/statistics.js#Statistics as StatisticsData',
+  ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData'])),
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),

@@ -20,22 +20,12 @@ import {
   loadHeaderPage,
 } from './header-pages.js';
 import { type Attempt, loadAttempts } from './observed-parts.js';
-import {
-  type DomainMatches,
-  type DomainSearchKey,
-  loadStatistics,
-  type Statistics,
-  searchDomains,
-} from './search-domains.js';
+import { type DomainMatches, type DomainSearchKey, searchDomains } from './search-domains.js';
 import { type HeaderMatches, type HeaderSearchKey, searchHeaders } from './search-headers.js';
 import { type RecordMatches, type RecordSearchKey, searchRecords } from './search-records.js';
-import {
-  loadStatisticsOfShards,
-  searchDomainsOfShards,
-  searchHeadersOfShards,
-  searchRecordsOfShards,
-} from './search-shards.js';
+import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { type DiffKey, loadDiff, type StateDiff } from './state-diff.js';
+import { loadStatistics, loadStatisticsOfShards, type Statistics } from './statistics.js';
 
 /** Aborted once nobody waits for what is loaded. */
 type Signal = Pick<AbortSignal, 'aborted'>;
@@ -82,23 +72,13 @@ export interface LoadingOptions {
   readonly aroundBatch?: AroundBatch | undefined;
 }
 
-/** What loads a page by a statement of its own. */
-type PageLoader =
-  | 'changes'
-  | 'headerPage'
-  | 'headerHistory'
-  | 'recordPage'
-  | 'diff'
-  | 'search'
-  | 'statistics';
-
 /**
  * Loads a batch, and reports it.
  *
  * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow' | 'attempt' | 'feed' | PageLoader,
+  loader: string,
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
@@ -117,11 +97,11 @@ export function createLoaders(
   // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
   const batchSize = acrossShards ? 1 : BATCH_SIZE;
   const batch = <Key extends DomainRowKey, Value>(
-    loader: 'domainHistory' | 'domainRow' | 'attempt',
+    loader: string,
     load: (prisma: PrismaClient, keys: readonly Key[]) => Promise<readonly Value[]>,
   ) => batched<Key, Value>(batchSize, (keys) => aroundBatch(loader, keys.length, () => load(prisma, keys)));
   const page = <Key, Page>(
-    loader: PageLoader,
+    loader: string,
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
     connections = prisma,
   ): Loader<Key, Page> => ({

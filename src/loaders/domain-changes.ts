@@ -95,7 +95,9 @@ function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): P
   const isOfTypes =
     types === undefined ? Prisma.empty : Prisma.sql`AND (type = ANY (${types}) OR NOT ${IS_OF_RECORD})`;
   const conditions = [Prisma.sql`domain = ${key.name}`, ...intervalSql(key), ...followsSql(key, source)];
-  if (ofHeaders && names !== undefined) conditions.push(Prisma.sql`type = ANY (${names})`);
+  // By one name, the primary key has them in their order.
+  if (ofHeaders && names?.length === 1) conditions.push(Prisma.sql`type = ${names[0]}`);
+  else if (ofHeaders && names !== undefined) conditions.push(Prisma.sql`type = ANY (${names})`);
   const order = sorted(source.order, key);
   const found = Prisma.sql`
     SELECT *

@@ -1,14 +1,16 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { ChangeKind } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
+import { loadChanges } from './domain-changes.js';
 import {
   HEADER_COLUMNS_SQL,
   type HeaderEntry,
   type HeaderHistoryItem,
   parseHeaderEntries,
 } from './header-entries.js';
-import { literal, readFewThenMany } from './search.js';
+import { literal } from './search.js';
 
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey {
@@ -151,58 +153,19 @@ export interface HeaderHistoryPage {
   readonly next: Instant | null;
 }
 
-/** Loads a page of the changes of a header's value. */
+/** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
 export async function loadHeaderHistory(
   prisma: PrismaClient,
-  key: HeaderHistoryKey,
-): Promise<HeaderHistoryPage> {
-  const page = await readFewThenMany(
-    key.first,
-    (rows) => readHistory(prisma, key, rows),
-    ({ items }) => items.length,
-  );
-  if (page === null) throw new Error('Reading in order has no limit to exceed.');
-  return page;
-}
-
-interface HistoryRow {
-  readonly date: Instant;
-  readonly value: string;
-  readonly old: string | null;
-  readonly isLast: boolean;
-  readonly candidates: bigint;
-}
-
-async function readHistory(
-  prisma: PrismaClient,
   { domain, name, at, first, after }: HeaderHistoryKey,
-  most: number,
 ): Promise<HeaderHistoryPage> {
-  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
-  const follows = after === undefined ? Prisma.empty : Prisma.sql`AND observed_at > ${after}`;
-  const candidates = Prisma.sql`
-    SELECT date, value, old, is_last
-      FROM (SELECT observed_at AS date, change.value, before.value AS old,
-                   row_number() OVER (ORDER BY observed_at) = ${literal(most)} AS is_last
-              FROM (SELECT observed_at, value FROM header_change
-                     WHERE domain = ${domain} AND name = ${name} AND value IS NOT NULL ${follows} ${upTo}
-                     ORDER BY observed_at LIMIT ${literal(most)}) AS change
-              LEFT JOIN LATERAL (
-                     SELECT earlier.value FROM header_change AS earlier
-                      WHERE earlier.domain = ${domain} AND earlier.name = ${name} AND earlier.observed_at < change.observed_at
-                        AND earlier.value IS NOT NULL
-                      ORDER BY earlier.observed_at DESC LIMIT 1) AS before (value) ON true) AS change
-     WHERE value IS DISTINCT FROM old OR is_last
-     ORDER BY date LIMIT ${literal(first + 1)}`;
-  const rows = await prisma.$queryRaw<readonly HistoryRow[]>`
-    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
-  const found = rows.slice(0, first);
-  const items = found
-    .filter(({ value, old }) => value !== old)
-    .map(({ date, value, old }) => ({
-      ...{ event: old === null ? ('created' as const) : ('updated' as const), date, new: value, old },
-    }));
-  const isCut = rows.length > first || rows.length < Number(rows[0]?.candidates ?? 0);
-  const next = isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null;
-  return { items, next };
+  const interval = { from: after, to: at, at };
+  const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };
+  const { changes, next } = await loadChanges(prisma, key);
+  const items = changes.map(({ kind, date, new: value, old }) => ({
+    event: kind === 'HEADER_CREATED' ? ('created' as const) : ('updated' as const),
+    ...{ date, new: value ?? '', old: old ?? null },
+  }));
+  return { items, next: next?.date ?? null };
 }
+
+const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);

@@ -1,5 +1,4 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { FirstTimes } from '../history/routine.js';
 import { OTHER_TYPES } from '../history/state.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
@@ -67,26 +66,6 @@ export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prism
       (SELECT greatest(${upTo(Prisma.sql`dns_first`)}, ${upTo(Prisma.sql`dns_latest`)},
                        ${upTo(named('first'))}, ${upTo(named('latest'))}, ${ofRows})::text
          FROM domain WHERE domain.name = ${entry}.domain) END`;
-}
-
-/** What firstTimesSql() gives: times as digits. */
-export type FirstTimesRow = readonly [observed: string | null, sighted: string | null];
-
-/**
- * When the type of a row `entry` of table `dns_record` was first observed, and a record of it first sighted, as JSON.
- *
- * @param domain The name of the row's domain.
- */
-export function firstTimesSql(domain: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    (SELECT json_build_array(least(dns_first, (dns_types -> entry.type ->> 'first')::bigint)::text,
-                             dns_types -> entry.type ->> 'sightedFirst')
-       FROM domain WHERE domain.name = ${domain})`;
-}
-
-export function firstTimesOf([observed, sighted]: FirstTimesRow = [null, null]): FirstTimes {
-  const timeOf = (digits: string | null) => (digits === null ? null : BigInt(digits));
-  return { observed: timeOf(observed), sighted: timeOf(sighted) };
 }
 
 type Stored = readonly [

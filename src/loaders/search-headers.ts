@@ -5,11 +5,10 @@ import {
   hashesOfTexts,
   hasTrigram,
   literal,
+  lookUp,
   type Matches,
-  MOST_ROWS_BY_VALUE,
-  MOST_VALUES,
+  pageOfMatches,
   readMatches,
-  rowsOfValue,
   type SearchKey,
   within,
 } from './search.js';
@@ -117,31 +116,17 @@ async function readByValue(
   values: Prisma.Sql,
   most: number,
 ): Promise<HeaderMatches | null> {
-  const { filter, first, after } = key;
-  const follows =
-    after === undefined ? Prisma.empty : Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
-  const examined = Prisma.sql`
-    sought AS MATERIALIZED (SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found),
-    size AS MATERIALIZED (SELECT ${rowsOfValue(first, most)} AS rows),
-    examined AS MATERIALIZED (
-      SELECT found.*
-        FROM sought CROSS JOIN LATERAL (
-               SELECT ${PLACE}, ${conditionsOf(filter)} AS matches,
-                      row_number() OVER (ORDER BY ${PLACE}) = (SELECT rows FROM size) AS is_last
-                 FROM (SELECT ${PLACE}, name, value
-                         FROM header_change
-                        WHERE value IS NOT NULL AND ${HASH} = sought.value ${follows}
-                        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size)) AS change) AS found
-       WHERE (SELECT count(*) FROM sought) <= ${literal(MOST_VALUES)}
-       LIMIT ${literal(MOST_ROWS_BY_VALUE + first + 2)}),
-    last AS MATERIALIZED (SELECT ${PLACE} FROM examined WHERE is_last ORDER BY ${PLACE} LIMIT 1),
-    found AS MATERIALIZED (
-      SELECT ${PLACE} FROM examined
-       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${PLACE}) <= (SELECT ${PLACE} FROM last))
-       ORDER BY ${PLACE} LIMIT ${literal(first + 1)})`;
-  const overflow = Prisma.sql`
-    (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + first + 1)}`;
-  return readPage(prisma, key, withTimes(examined), overflow);
+  const rows = Prisma.sql`
+    SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches FROM header_change AS change
+     WHERE value IS NOT NULL AND ${HASH} = sought.value ${follows(key)}`;
+  const { queries, overflow } = lookUp({ values, rows: [rows], place: PLACE, first: key.first, most });
+  return readPage(prisma, key, withTimes(queries), overflow);
+}
+
+/** The condition that rows come after the place of the question. */
+export function follows({ after }: Pick<HeaderSearchKey, 'after'>): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  return Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
 }
 
 /** With the times of all headers, for readPage(). */
@@ -157,15 +142,13 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
   const { filter, after, first } = key;
   const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
   const from = after === undefined ? Prisma.empty : Prisma.sql`WHERE name >= ${after.domain}`;
-  const follows =
-    after === undefined ? Prisma.empty : Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
   // A lateral query with a limit is read row by row, in the order of the domains: ORDER BY would read all of them first.
   const read = Prisma.sql`
     (SELECT change.*
        FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited
       CROSS JOIN LATERAL (
              SELECT ${PLACE}, name, value FROM header_change
-              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${follows}
+              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${follows(key)}
               ORDER BY observed_at LIMIT ${literal(rows)}) AS change
       LIMIT ${literal(rows)}) AS change`;
   const found = Prisma.sql`
@@ -254,10 +237,8 @@ export async function readPage(
     to: to === null ? null : BigInt(to),
     lastSeen: seen === null ? null : BigInt(seen),
   }));
-  const matches = found.slice(0, first);
-  const isShort = found.length < (page.candidates ?? 0);
-  const last = matches.at(-1);
-  if (found.length > first || isShort)
-    return { matches, next: last ? { domain: last.domain, from: last.from } : null };
-  return { matches, next: page.end && { domain: page.end[0], from: BigInt(page.end[1]) } };
+  const end = page.end && { domain: page.end[0], from: BigInt(page.end[1]) };
+  return pageOfMatches<HeaderMatch, HeaderPlace>(found, first, page.candidates, end, ({ domain, from }) => ({
+    ...{ domain, from },
+  }));
 }

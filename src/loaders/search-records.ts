@@ -9,14 +9,15 @@ import {
   hashesOfTexts,
   hasTrigram,
   literal,
+  lookUp,
   type Matches,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   meetsPattern,
   namesMeeting,
+  pageOfMatches,
   readMatches,
   reversed,
-  rowsOfValue,
   type SearchKey,
   startsWith,
   within,
@@ -312,29 +313,10 @@ async function readByValue(
 ): Promise<RecordMatches | null> {
   const rows = lookups.map(
     (lookup) => Prisma.sql`
-      (SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches
-         FROM dns_record WHERE ${lookup} ${follows(key)}
-        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size))`,
+      SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches FROM dns_record WHERE ${lookup} ${follows(key)}`,
   );
-  const examined = Prisma.sql`
-    sought AS MATERIALIZED (SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found),
-    size AS MATERIALIZED (SELECT ${rowsOfValue(key.first, most)} AS rows),
-    examined AS MATERIALIZED (
-      SELECT found.*
-        FROM sought CROSS JOIN LATERAL (
-               SELECT *, row_number() OVER (ORDER BY ${PLACE}) = (SELECT rows FROM size) AS is_last
-                 FROM (SELECT * FROM (${Prisma.join(rows, ' UNION ALL ')}) AS looked_up
-                        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size)) AS row) AS found
-       WHERE (SELECT count(*) FROM sought) <= ${literal(MOST_VALUES)}
-       LIMIT ${literal(MOST_ROWS_BY_VALUE + key.first + 2)}),
-    last AS MATERIALIZED (SELECT ${PLACE} FROM examined WHERE is_last ORDER BY ${PLACE} LIMIT 1),
-    found AS MATERIALIZED (
-      SELECT ${PLACE} FROM examined
-       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${PLACE}) <= (SELECT ${PLACE} FROM last))
-       ORDER BY ${PLACE} LIMIT ${literal(key.first + 1)})`;
-  const overflow = Prisma.sql`
-    (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + key.first + 1)}`;
-  return readPage(prisma, key, examined, overflow);
+  const { queries, overflow } = lookUp({ values, rows, place: PLACE, first: key.first, most });
+  return readPage(prisma, key, queries, overflow);
 }
 
 /** Reads up to so many rows in the order of matches, until there are enough of them. */
@@ -404,14 +386,8 @@ export async function readPage(
     const place = { domain, firstSeen, type, position: page.positions?.[row] ?? 0 };
     return { domain, record, source: page.sources?.[row] ?? null, place };
   });
-  return endOfPage(matches, first, page);
-}
-
-function endOfPage(found: readonly RecordMatch[], first: number, page: PageRow): RecordMatches {
-  const matches = found.slice(0, first);
-  const isShort = found.length < (page.candidates ?? 0);
-  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null };
-  if (page.end === null) return { matches, next: null };
-  const [domain, firstSeen, type, position] = page.end;
-  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position } };
+  const end = page.end && {
+    ...{ domain: page.end[0], firstSeen: BigInt(page.end[1]), type: page.end[2], position: page.end[3] },
+  };
+  return pageOfMatches<RecordMatch, RecordPlace>(matches, first, page.candidates, end, ({ place }) => place);
 }

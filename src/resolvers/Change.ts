@@ -11,7 +11,7 @@ import {
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
-import { connection, loadersOf, pageOf, placeIn, requireFirst } from './connection.js';
+import { connection, loadersOf, paging } from './connection.js';
 import type { RequestContext } from './context.js';
 import { nameOfChange } from './node-names.js';
 import type { ChangePage } from './pages.js';
@@ -36,7 +36,6 @@ export async function changesOf(
 ): Promise<ChangePage> {
   const { name, at, times } = history;
   const { from, to } = args;
-  const first = requireFirst(args.first);
   requireInterval('from', from, 'to', to);
   const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
   const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
@@ -47,15 +46,15 @@ export async function changesOf(
   const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst, ...parts]
     .join(' ')
     .trimEnd();
-  const after = placeIn<ChangePosition>(question, args.after, PLACE);
+  const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
   const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
   const { changes, next } = await loadersOf(history, context).changes.load(key, context.caller.signal);
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  const nodes = changes.map((change) => ({ ...change, asOf: at }));
-  return pageOf(question, { nodes, next, after }, (change: ChangeData) => change.at);
+  const nodes = changes.map((change): ChangeData => ({ ...change, asOf: at }));
+  return pageOf(nodes, next, (change) => change.at);
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */

@@ -1,5 +1,5 @@
-import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
 import type { Change } from '../loaders/change-rows.js';
+import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
 import type { DomainRow } from '../loaders/domain-row.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import type { HeaderMatch } from '../loaders/search-headers.js';

@@ -1,5 +1,5 @@
-import type { DnsEntry } from '../../loaders/dns-entries.js';
 import type { Change as ChangeData } from '../../loaders/change-rows.js';
+import type { DnsEntry } from '../../loaders/dns-entries.js';
 import type { HeaderEntry } from '../../loaders/header-entries.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
