@@ -122,7 +122,7 @@ export class Costs {
     }
   }
 
-  /** What an operation of a valid document costs. What does not depend on variables is found once for each document. */
+  /** What an operation of a valid document costs. It is measured once for each document, and for variables that matter. */
   of(document: DocumentNode, operation: OperationDefinitionNode): DocumentCost {
     const known = this.#documents.get(document) ?? new Map<string | undefined, DocumentCost>();
     this.#documents.set(document, known);
@@ -152,19 +152,33 @@ function costOfDocument(
   operation: OperationDefinitionNode,
 ): DocumentCost {
   const root = costs.schema.getRootType(operation.operation) ?? undefined;
-  let known: RequestCost | undefined;
+  const measurement = new Measurement(costs, document, {});
+  // A selection that a variable may leave out is there: so all variables are read on which the cost depends.
+  const whole = measurement.selectionSet(operation.selectionSet, root);
+  const known = new Map<string, RequestCost>();
   return {
-    // A selection that a variable may leave out is there.
-    ...new Measurement(costs, document, {}).selectionSet(operation.selectionSet, root),
+    ...whole,
     units: Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT),
     costWith(given) {
-      if (known !== undefined) return known;
-      const measurement = new Measurement(costs, document, withDefaults(given, operation));
-      const cost = costOfRequest(measurement, operation, root);
-      if (!measurement.readsVariables) known = cost;
+      const variables = withDefaults(given, operation);
+      const key = Array.from(measurement.read, (name) => shapeOf(variables[name])).join();
+      const cost =
+        known.get(key) ?? costOfRequest(new Measurement(costs, document, variables), operation, root);
+      if (known.size >= MAX_KNOWN) known.clear();
+      known.set(key, cost);
       return cost;
     },
   };
+}
+
+/** For so many different values of its variables, what a document costs is kept. */
+const MAX_KNOWN = 100;
+
+/** What the cost depends on of a variable. */
+function shapeOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.length}]`;
+  const isAmount = typeof value === 'number' || typeof value === 'boolean';
+  return isAmount ? String(value) : typeof (value ?? undefined);
 }
 
 function costOfRequest(
@@ -196,8 +210,8 @@ function withDefaults(given: Variables, { variableDefinitions = [] }: OperationD
 
 /** Measures selections of a document with the variables of a request. Each fragment is measured once. */
 class Measurement {
-  /** Whether other variables may give another result. */
-  readsVariables = false;
+  /** The names of the variables that the result depends on. */
+  readonly read = new Set<string>();
   readonly #costs: Costs;
   readonly #variables: Variables;
   readonly #definitions: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -287,8 +301,8 @@ class Measurement {
   #lengthOf(node: FieldNode, parent: GraphQLCompositeType | undefined, { page, each }: FieldCost): number {
     if (page) {
       const first = this.#argument(node.arguments, 'first') ?? DEFAULT_FIRST;
-      // The resolver rejects what is no number of entries.
-      return typeof first === 'number' && first >= 1 ? first : 1;
+      // What is no number of entries is rejected later.
+      return Number.isSafeInteger(first) && Number(first) >= 1 ? Number(first) : 1;
     }
     if (each !== null) {
       // A value that is not a list is coerced to a list of one (GraphQL, section 3.11).
@@ -310,7 +324,7 @@ class Measurement {
 
   #argument(given: readonly ArgumentNode[] = [], name: string): unknown {
     const value = given.find((each) => each.name.value === name)?.value;
-    if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
+    if (value?.kind === Kind.VARIABLE) this.read.add(value.name.value);
     return value && valueFromASTUntyped(value, this.#variables);
   }
 

@@ -2,6 +2,7 @@ import { Prisma } from '../database/generated/client.js';
 import { routineOf } from '../history/routine.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES, type RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
+import { knownAt } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 
 /**
@@ -130,8 +131,6 @@ export type ChangeRow = readonly [
  * @param at As of when, later removals are not known; undefined: now.
  */
 export function changeRowSql(domain: Prisma.Sql, at: Instant | undefined): Prisma.Sql {
-  const upTo = (time: Prisma.Sql) =>
-    at === undefined ? time : Prisma.sql`CASE WHEN ${time} <= ${at} THEN ${time} END`;
   return Prisma.sql`
     json_build_array(date::text, kind, first_seen::text, type, position, source,
       (SELECT CASE WHEN ${IS_OF_RECORD}
@@ -139,7 +138,7 @@ export function changeRowSql(domain: Prisma.Sql, at: Instant | undefined): Prism
                                          dns_types -> change.type ->> 'sightedFirst')
                    ELSE json_build_array(http_first::text, NULL) END
          FROM domain WHERE domain.name = ${domain}),
-      class, host, rdata, (${upTo(Prisma.sql`removed`)})::text, (${upTo(Prisma.sql`last_seen`)})::text, value, old)`;
+      class, host, rdata, (${knownAt('removed', at)})::text, (${knownAt('last_seen', at)})::text, value, old)`;
 }
 
 export function parseChange(domain: string, row: ChangeRow): Change {

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { type ChangePage, type ChangesKey, loadChanges } from './domain-changes.js';
+import { loadChanges } from './domain-changes.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -11,20 +11,13 @@ import {
   NO_PARTS,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import {
-  type HeaderHistoryKey,
-  type HeaderHistoryPage,
-  type HeaderPage,
-  type HeaderPageKey,
-  loadHeaderHistory,
-  loadHeaderPage,
-} from './header-pages.js';
-import { type Attempt, loadAttempts } from './observed-parts.js';
-import { type DomainMatches, type DomainSearchKey, searchDomains } from './search-domains.js';
-import { type HeaderMatches, type HeaderSearchKey, searchHeaders } from './search-headers.js';
-import { type RecordMatches, type RecordSearchKey, searchRecords } from './search-records.js';
+import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
+import { loadAttempts } from './observed-parts.js';
+import { searchDomains } from './search-domains.js';
+import { searchHeaders } from './search-headers.js';
+import { searchRecords } from './search-records.js';
 import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
-import { type DiffKey, loadDiff, type StateDiff } from './state-diff.js';
+import { loadDiff } from './state-diff.js';
 import { loadStatistics, loadStatisticsOfShards, type Statistics } from './statistics.js';
 
 /** Aborted once nobody waits for what is loaded. */
@@ -37,25 +30,7 @@ export interface Loader<Key, Value> {
 }
 
 /** What the resolvers read from. */
-export interface Loaders {
-  /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
-  readonly domainHistory: Loader<DomainHistoryKey, DomainHistory | null>;
-  /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
-  readonly attempt: Loader<DomainRowKey, Attempt | null>;
-  /** A page of a domain's changes; of a domain that is not recorded it is empty. */
-  readonly changes: Loader<ChangesKey, ChangePage>;
-  /** A page of a domain's headers, and of the changes of one header's value. */
-  readonly headerPage: Loader<HeaderPageKey, HeaderPage>;
-  readonly headerHistory: Loader<HeaderHistoryKey, HeaderHistoryPage>;
-  /** A page of a domain's records. */
-  readonly recordPage: Loader<RecordSearchKey, RecordMatches>;
-  readonly diff: Loader<DiffKey, StateDiff>;
-  /** Pages of what is found in all domains. */
-  readonly records: Loader<RecordSearchKey, RecordMatches>;
-  readonly headers: Loader<HeaderSearchKey, HeaderMatches>;
-  readonly domains: Loader<DomainSearchKey, DomainMatches>;
-  readonly statistics: Loader<undefined, Statistics>;
-}
+export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Connections to one database. */
 export interface LoaderConnections {
@@ -83,17 +58,14 @@ export type AroundBatch = <Result>(
   load: () => Promise<Result>,
 ) => Promise<Result>;
 
-/** Loads a batch as it is. */
-export const justLoad: AroundBatch = (_loader, _size, load) => load();
-
 /**
  * Creates the loaders of a database. They keep nothing between calls, so that all requests share them: what is
  * requested in one turn of the event loop goes into the same statements.
  */
 export function createLoaders(
   { prisma, searchPrisma }: LoaderConnections,
-  { aroundBatch = justLoad, acrossShards = false }: LoadingOptions = {},
-): Loaders {
+  { aroundBatch = (_loader, _size, load) => load(), acrossShards = false }: LoadingOptions = {},
+) {
   // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
   const batchSize = acrossShards ? 1 : BATCH_SIZE;
   const batch = <Key extends DomainRowKey, Value>(
@@ -112,27 +84,46 @@ export function createLoaders(
   });
   const rows = batch('domainRow', loadDomainRows);
   const histories = batch('domainHistory', loadDomainHistories);
-  return {
-    domainHistory: {
-      async load(key, signal) {
-        const { dnsRecords, httpHeaders, counts, times } = key;
-        if (dnsRecords || httpHeaders || counts || times) return histories.load(key, signal);
-        const row = await rows.load(key, signal);
-        return row && historyOf(row, NO_PARTS, key.at);
-      },
+  const domainHistory: Loader<DomainHistoryKey, DomainHistory | null> = {
+    async load(key, signal) {
+      const { dnsRecords, httpHeaders, counts, times } = key;
+      if (dnsRecords || httpHeaders || counts || times) return histories.load(key, signal);
+      const row = await rows.load(key, signal);
+      return row && historyOf(row, NO_PARTS, key.at);
     },
+  };
+  const search = acrossShards ? SEARCHES_OF_SHARDS : SEARCHES;
+  return {
+    /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
+    domainHistory,
+    /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
     attempt: batch('attempt', loadAttempts),
+    /** A page of a domain's changes; of a domain that is not recorded it is empty. */
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
     headerHistory: page('headerHistory', loadHeaderHistory),
-    recordPage: page('recordPage', acrossShards ? searchRecordsOfShards : searchRecords),
+    recordPage: page('recordPage', search.records),
     diff: page('diff', loadDiff),
-    records: page('search', acrossShards ? searchRecordsOfShards : searchRecords, searchPrisma),
-    headers: page('search', acrossShards ? searchHeadersOfShards : searchHeaders, searchPrisma),
-    domains: page('search', acrossShards ? searchDomainsOfShards : searchDomains, searchPrisma),
-    statistics: page('statistics', acrossShards ? loadStatisticsOfShards : loadStatistics, searchPrisma),
+    /** Pages of what is found in all domains. */
+    records: page('search', search.records, searchPrisma),
+    headers: page('search', search.headers, searchPrisma),
+    domains: page('search', search.domains, searchPrisma),
+    statistics: page<undefined, Statistics>('statistics', search.statistics, searchPrisma),
   };
 }
+
+const SEARCHES = {
+  records: searchRecords,
+  headers: searchHeaders,
+  domains: searchDomains,
+  statistics: loadStatistics,
+};
+const SEARCHES_OF_SHARDS: typeof SEARCHES = {
+  records: searchRecordsOfShards,
+  headers: searchHeadersOfShards,
+  domains: searchDomainsOfShards,
+  statistics: loadStatisticsOfShards,
+};
 
 /** A key of a batch, and who waits for it. */
 interface Wanted<Key> {

@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, splitColumn, splitInstants } from './columns.js';
+import { cell, knownAt, splitColumn, splitInstants } from './columns.js';
 import type { Batch } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
@@ -49,8 +49,7 @@ function recordsSql(at: Instant | undefined): Prisma.Sql {
   if (at === undefined) return Prisma.sql`dns_record`;
   return Prisma.sql`
     (SELECT domain, type, class, host, first_seen, position, rdata,
-            CASE WHEN removed <= ${at} THEN removed END AS removed,
-            CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen
+            ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen
        FROM dns_record
       WHERE first_seen <= ${at}) AS dns_record`;
 }

@@ -4,6 +4,7 @@ import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
+  allOf,
   endingWith,
   firstOf,
   literal,
@@ -121,26 +122,21 @@ function inInterval(column: Prisma.Sql, from: Instant | undefined, to: Instant |
 }
 
 function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
-  const conditions = [
-    ...(from === undefined ? [] : [Prisma.sql`${column} > ${from}`]),
-    ...(to === undefined ? [] : [Prisma.sql`${column} <= ${to}`]),
-  ];
-  return conditions.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(conditions, ' AND ')})`;
+  return allOf([
+    from !== undefined && Prisma.sql`${column} > ${from}`,
+    to !== undefined && Prisma.sql`${column} <= ${to}`,
+  ]);
 }
 
 /** Whether a row of table `domain` meets all that the filter has. */
 export function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
-  const conditions: (Prisma.Sql | false)[] = [
+  return allOf([
     match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
     registrableDomain !== undefined &&
       Prisma.sql`(domain.name = ${registrableDomain} OR ${startsWith(Prisma.sql`reverse(domain.name)`, `${reversed(registrableDomain)}.`)})`,
     isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo),
     isWithin(LAST_CHANGE, times.changedFrom, times.changedTo),
-  ];
-  return Prisma.sql`(${Prisma.join(
-    conditions.filter((condition) => condition !== false),
-    ' AND ',
-  )})`;
+  ]);
 }
 
 interface PageRow {

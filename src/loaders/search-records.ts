@@ -2,10 +2,11 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
-import { PLANNED, pageOf } from './columns.js';
+import { knownAt, PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import {
+  allOf,
   hashesOfTexts,
   hasTrigram,
   literal,
@@ -257,8 +258,8 @@ export function textHashes(part: string): Prisma.Sql {
 /** Whether a row of table `dns_record` meets all that the filter has. */
 export function conditionsOf(filter: RecordFilter): Prisma.Sql {
   const { domain, ip, network, target, text, host, types, present, at } = filter;
-  const removed = removedSql(at);
-  const conditions: (Prisma.Sql | false)[] = [
+  const removed = Prisma.sql`(${knownAt('removed', at)})`;
+  return allOf([
     domain !== undefined && Prisma.sql`domain = ${domain}`,
     ip !== undefined && Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} = ${ip}::inet)`,
     network !== undefined &&
@@ -278,14 +279,7 @@ export function conditionsOf(filter: RecordFilter): Prisma.Sql {
     filter.firstSeenFrom !== undefined && Prisma.sql`first_seen > ${filter.firstSeenFrom}`,
     filter.firstSeenTo !== undefined && Prisma.sql`first_seen <= ${filter.firstSeenTo}`,
     filter.digest !== undefined && Prisma.sql`${DIGEST} = ${filter.digest}`,
-  ];
-  const given = conditions.filter((condition) => condition !== false);
-  return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
-}
-
-/** As of an instant, later removals are not known. */
-function removedSql(at: Instant | undefined): Prisma.Sql {
-  return at === undefined ? Prisma.sql`removed` : Prisma.sql`(CASE WHEN removed <= ${at} THEN removed END)`;
+  ]);
 }
 
 /**
@@ -360,8 +354,8 @@ export async function readPage(
 ): Promise<RecordMatches | null> {
   const { at } = filter;
   const candidates = Prisma.sql`
-    SELECT ${PLACE}, class, host, rdata, source, ${removedSql(at)} AS removed,
-           ${at === undefined ? Prisma.sql`last_seen` : Prisma.sql`CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen`}
+    SELECT ${PLACE}, class, host, rdata, source, ${knownAt('removed', at)} AS removed,
+           ${knownAt('last_seen', at)} AS last_seen
       FROM found JOIN dns_record USING (${PLACE})`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH ${found},

@@ -189,6 +189,12 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
      WHERE (SELECT is_so FROM too_many)`;
 }
 
+/** All of the conditions that are given. */
+export function allOf(conditions: readonly (Prisma.Sql | false)[]): Prisma.Sql {
+  const given = conditions.filter((condition) => condition !== false);
+  return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
+}
+
 /** A number in the text of a statement, where PostgreSQL plans with it. */
 export function literal(number: number): Prisma.Sql {
   return Prisma.raw(String(number));

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { PLANNED, pageOf } from './columns.js';
+import { knownAt, PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { seenUpTo, type TimesOfParts } from './observed-parts.js';
 import { literal } from './search.js';
@@ -64,8 +64,8 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
   const limit = literal(MAX_ROWS + 1);
   const records = pageOf(
     Prisma.sql`
-      SELECT type, class, host, first_seen, CASE WHEN removed <= ${to} THEN removed END AS removed,
-             CASE WHEN last_seen <= ${to} THEN last_seen END AS last_seen, rdata, position
+      SELECT type, class, host, first_seen, ${knownAt('removed', to)} AS removed,
+             ${knownAt('last_seen', to)} AS last_seen, rdata, position
         FROM dns_record
        WHERE domain = ${domain} ${ofTypes}
          AND (first_seen > ${from} AND first_seen <= ${to} AND (removed IS NULL OR removed > ${to})
