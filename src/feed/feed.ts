@@ -179,14 +179,14 @@ export class Feed {
     const names = domains && new Set(domains);
     const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
       kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
-    for (let at = reader.indexAfter(from); !signal.aborted; ) {
+    while (!signal.aborted) {
       requireOpen();
-      const page = reader.pageAt(at);
+      const page = reader.pageAfter(place);
       if (page === undefined) {
         await reader.nextChange(ended);
         continue;
       }
-      at += 1;
+      place = page.end;
       const changes = page.changes.filter(isWanted);
       // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
       if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
@@ -244,9 +244,8 @@ class Reader {
   readonly #options: LiveOptions;
   /** Emits `change` for a page and for the end. */
   readonly #emitter = new EventEmitter().setMaxListeners(0);
-  /** The latest pages. Of those that were dropped, their number. */
+  /** The latest pages. */
   readonly #pages: KeptPage[] = [];
-  #dropped = 0;
   /** The changes and octets of the pages. */
   #changes = 0;
   #octets = 0;
@@ -260,19 +259,14 @@ class Reader {
     this.ended = this.#read();
   }
 
-  /** The index of the page with what follows a place. */
-  indexAfter(place: FeedPlace): number {
-    const found = this.#pages.findIndex(({ end }) => isAfter(end, place));
-    return this.#dropped + (found === -1 ? this.#pages.length : found);
-  }
-
   /**
-   * @returns undefined where it was not read yet.
+   * The first page that ends after a place; undefined where it was not read yet.
+   *
    * @throws PublicError UNAVAILABLE where it was dropped.
    */
-  pageAt(index: number): FeedPage | undefined {
-    if (index < this.#dropped) throw new PublicError('UNAVAILABLE', TOO_SLOW);
-    return this.#pages[index - this.#dropped];
+  pageAfter(place: FeedPlace): FeedPage | undefined {
+    if (isAfter(this.begin, place)) throw new PublicError('UNAVAILABLE', TOO_SLOW);
+    return this.#pages.find(({ end }) => isAfter(end, place));
   }
 
   /** Until there is another page, an error, or the signal is aborted. */
@@ -323,7 +317,6 @@ class Reader {
   #drop(): void {
     const dropped = this.#pages.shift();
     if (dropped === undefined) return;
-    this.#dropped += 1;
     this.#changes -= dropped.changes.length;
     this.#octets -= dropped.octets;
     this.begin = dropped.end;
