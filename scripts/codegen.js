@@ -41,7 +41,7 @@ function connection(node, name) {
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
-  DomainDiff: './pages.js#DiffOf',
+  DomainDiff: '../loaders/state-diff.js#StateDiff',
   ...connection('Change', 'Change'),
   ...connection('DnsRecordMatch', 'RecordMatch'),
   ...connection('HttpHeaderMatch', 'HeaderMatch'),

@@ -335,7 +335,7 @@ async function readChanges(
       FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change`;
   const ofRows: Change[][] = rows.map(() => []);
   for (const [place, stored, latest] of found?.changes ?? []) {
-    const change = parseChange(rows[place - 1]?.row.domain ?? '', stored);
+    const change = parseChange(rows[place - 1]?.row.domain ?? '', undefined, stored);
     const { record } = change;
     if (record?.removed === null) record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
     ofRows[place - 1]?.push(change);

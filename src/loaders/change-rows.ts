@@ -141,7 +141,8 @@ export function changeRowSql(domain: Prisma.Sql, at: Instant | undefined): Prism
       class, host, rdata, (${knownAt('removed', at)})::text, (${knownAt('last_seen', at)})::text, value, old)`;
 }
 
-export function parseChange(domain: string, row: ChangeRow): Change {
+/** @param at As of when its domain was asked for; undefined: now. */
+export function parseChange(domain: string, at: Instant | undefined, row: ChangeRow): Change {
   const [
     digits,
     rank,
@@ -165,17 +166,23 @@ export function parseChange(domain: string, row: ChangeRow): Change {
     observed: instantOrNull(observed),
     sighted: instantOrNull(sighted),
   });
-  const change = { domain, kind, date, source, routine, at: { date, kind: rank, firstSeen, type, position } };
+  const place = { date, kind: rank, firstSeen, type, position };
+  const change = { domain, asOf: at, kind, date, source, routine, at: place };
   if (rdata === null) {
     const values = kind === 'HEADER_RETURNED' ? { new: value } : { new: value, old };
     return { ...change, name: type, ...values, ...(lastSeen !== null && { lastSeen }) };
   }
-  const times = { firstSeen, removed: instantOrNull(removed) };
-  if (times.removed === null) {
-    return { ...change, record: { host, class: className, type, ...times, lastSeen, ...rdata } };
-  }
+  const entry = {
+    host,
+    class: className,
+    type,
+    of: { domain, at },
+    firstSeen,
+    removed: instantOrNull(removed),
+  };
+  if (entry.removed === null) return { ...change, record: { ...entry, lastSeen, ...rdata } };
   const seen = lastSeen ?? firstSeen;
-  const record = { host, class: className, type, ...times, lastSeen: seen, ...rdata };
+  const record = { ...entry, lastSeen: seen, ...rdata };
   return kind === 'DNS_RECORD_REMOVED' ? { ...change, record, lastSeen: seen } : { ...change, record };
 }
 

@@ -13,8 +13,8 @@ export interface DnsEntry {
   readonly removed: Instant | null;
   /** The latest observation of its type that held it. Of one that is present it is set where it is needed (setLastSeen). */
   lastSeen: Instant | null;
-  /** Where its `id` is needed: the domain that it is of, and as of when. */
-  readonly of?: OfDomain;
+  /** The domain that it is of, and as of when. */
+  readonly of: OfDomain;
 }
 
 /** A domain as of an instant; undefined: now. */
@@ -76,8 +76,12 @@ type Columns = readonly [
   rdata: readonly object[],
 ];
 
-/** A domain's DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none. */
-export function parseDnsEntries(text: string): readonly DnsEntry[] {
+/**
+ * DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none.
+ *
+ * @param ofRow The domain of a row.
+ */
+export function parseDnsEntries(text: string, ofRow: (row: number) => OfDomain): readonly DnsEntry[] {
   if (text === '') return [];
   const columns: Columns = JSON.parse(text);
   const types = splitColumn(columns[0]);
@@ -94,6 +98,7 @@ export function parseDnsEntries(text: string): readonly DnsEntry[] {
       firstSeen: cell(firstSeen, row),
       removed,
       lastSeen,
+      of: ofRow(row),
       ...rdata,
     };
   });

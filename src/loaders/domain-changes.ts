@@ -74,7 +74,7 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, records: numbe
               FROM (${Prisma.join(pages, ' UNION ALL ')}) AS change) AS change
      WHERE ends = 0`;
   const rows = (page?.rows ?? []).map(([row, isWanted, isEnd]) => {
-    return { change: parseChange(key.name, row), isWanted, isEnd };
+    return { change: parseChange(key.name, key.at, row), isWanted, isEnd };
   });
   const wanted = rows.flatMap(({ change, isWanted }) => (isWanted ? [change] : []));
   const changes = wanted.slice(0, key.first);

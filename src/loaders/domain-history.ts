@@ -144,7 +144,8 @@ function isOfKey(keys: readonly DomainHistoryKey[], part: keyof HistoryParts): P
 }
 
 function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
-  const dnsRecords = row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords);
+  const of = { domain: row.name, at };
+  const dnsRecords = row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords, () => of);
   const httpHeaders = row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders);
   const times = row.times === null ? null : parsePartTimes(row.times, at);
   if (times !== null) setLastSeen({ dnsRecords, httpHeaders }, times);

@@ -371,8 +371,9 @@ export async function readPage(
            (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
       FROM entry`;
   if (page === undefined || page.overflow) return null;
-  const matches = parseDnsEntries(page.columns ?? '').map((record, row): RecordMatch => {
-    const domain = page.domains?.[row] ?? '';
+  const domainOf = (row: number) => ({ domain: page.domains?.[row] ?? '', at });
+  const matches = parseDnsEntries(page.columns ?? '', domainOf).map((record, row): RecordMatch => {
+    const { domain } = record.of;
     const latest = page.lastSeen?.[row];
     if (record.removed === null && lastSeen)
       record.lastSeen = seenUpTo(record, latest == null ? null : BigInt(latest));

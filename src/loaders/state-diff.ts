@@ -94,9 +94,13 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
     ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;
   const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
     ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
+  const of = { domain, at: to };
   const isCut = (rows: number, candidates: number) => rows < candidates || rows > MAX_ROWS;
   return {
-    ...recordsOf(parseDnsEntries(found?.columns ?? ''), key),
+    ...recordsOf(
+      parseDnsEntries(found?.columns ?? '', () => of),
+      key,
+    ),
     httpHeaders: differences.map(({ name, old, new: value }) => ({
       name,
       difference: old === null ? 'ADDED' : value === null ? 'REMOVED' : 'CHANGED',
@@ -128,6 +132,12 @@ function recordsOf(
 }
 
 /** Text that two entries share if and only if they are of the same record. */
-function identityOf({ firstSeen: _first, removed: _removed, lastSeen: _last, ...record }: DnsEntry): string {
+function identityOf({
+  firstSeen: _first,
+  removed: _removed,
+  lastSeen: _last,
+  of: _of,
+  ...record
+}: DnsEntry): string {
   return JSON.stringify(record);
 }

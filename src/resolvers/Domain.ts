@@ -5,7 +5,7 @@ import {
   requireListSize,
   TooLargeError,
 } from '../limits/response-size.js';
-import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
+import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
@@ -45,7 +45,7 @@ export const Domain: DomainResolvers = {
     // Small histories were measured when they were read.
     const share = all.length === 0 ? 0 : (octets.dnsRecords * found.length) / all.length;
     context.size.addList(found.length, share, copiesSelected(info), BY_RECORDS);
-    return withDomain(found, { domain: history.name, at: history.at }, info);
+    return found;
   },
   httpHeaders(history, args, context, info) {
     const { httpHeaders: all, octets } = history;
@@ -62,10 +62,8 @@ export const Domain: DomainResolvers = {
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selectsOfNodes('lastSeen', info) };
     const { matches, next } = await loadersOf(history, context).recordPage.load(key, context.caller.signal);
-    const of = selectsOfNodes('id', info) ? { domain: name, at } : undefined;
-    const nodes = matches.map(({ record }) => (of === undefined ? record : { ...record, of }));
-    const places = new Map(nodes.map((record, index) => [record, matches[index]?.place]));
-    return pageOf(nodes, next, (record) => places.get(record));
+    const places = new Map(matches.map(({ record, place }) => [record, place]));
+    return pageOf([...places.keys()], next, (record) => places.get(record));
   },
   async httpHeadersConnection(history, args, context, info) {
     const { name: domain, at, isOfPrimary } = history;
@@ -102,7 +100,7 @@ export const Domain: DomainResolvers = {
     const diff = await loaders.diff.load(key, signal);
     if (diff.isCut)
       throw new TooLargeError(`The difference has more than ${MAX_LIST_ENTRIES} entries.`, BY_TIMES);
-    return { ...diff, from, to, of: { domain, at: upTo(to) } };
+    return { ...diff, from, to };
   },
 };
 
@@ -150,11 +148,10 @@ async function recordsOfLarge(
   requireSmall(history, 'dnsRecords', context);
   const { recordPage } = loadersOf(history, context);
   const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: history.times !== null };
-  const entries = await readAll(BY_RECORDS, context, info, async (after: RecordPlace | undefined) => {
+  return readAll(BY_RECORDS, context, info, async (after: RecordPlace | undefined) => {
     const { matches, next } = await recordPage.load({ ...page, after }, context.caller.signal);
     return [matches.map(({ record }) => record), next];
   });
-  return withDomain(entries, { domain: history.name, at: history.at }, info);
 }
 
 /** The same for headers. */
@@ -199,11 +196,6 @@ async function readAll<Node, Place>(
   return all;
 }
 
-/** The records of a list, with their domain where their ids are selected. */
-export function withDomain(entries: readonly DnsEntry[], of: OfDomain, info: Selecting): readonly DnsEntry[] {
-  return selectsField('id', info) ? entries.map((entry) => ({ ...entry, of })) : entries;
-}
-
 /** The headers of a list, with their domain where their ids or pages of their histories are selected. */
 function withHistory(
   headers: readonly HeaderEntry[],
@@ -237,10 +229,8 @@ export const HeaderHistory: HeaderHistoryResolvers = {
 };
 
 export const DomainDiff: DomainDiffResolvers = {
-  dnsRecordsAdded: ({ dnsRecordsAdded, of }, _args, context, info) =>
-    withDomain(sized(dnsRecordsAdded, context, info), of, info),
-  dnsRecordsRemoved: ({ dnsRecordsRemoved, of }, _args, context, info) =>
-    withDomain(sized(dnsRecordsRemoved, context, info), of, info),
+  dnsRecordsAdded: ({ dnsRecordsAdded }, _args, context, info) => sized(dnsRecordsAdded, context, info),
+  dnsRecordsRemoved: ({ dnsRecordsRemoved }, _args, context, info) => sized(dnsRecordsRemoved, context, info),
   httpHeaders: ({ httpHeaders }, _args, context, info) => sized(httpHeaders, context, info),
 };
 

@@ -167,5 +167,9 @@ export function octetsOf(value: unknown): number {
   if (typeof value === 'string') return value.length + OCTETS_OF_VALUE;
   if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
   if (typeof value !== 'object' || value === null) return OCTETS_OF_VALUE;
-  return Object.values(value).reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
+  return Object.entries(value).reduce(
+    // The domain of an entry is not a part of it.
+    (sum: number, [name, each]) => (name === 'of' ? sum : sum + octetsOf(each)),
+    OCTETS_OF_VALUE,
+  );
 }

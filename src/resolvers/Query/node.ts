@@ -37,7 +37,7 @@ function findOfDomain(name: NodeName, context: RequestContext, info: Selecting):
 
 async function findRecord(name: NodeName, context: RequestContext): Promise<DnsEntry | null> {
   const found = await matchOf(name, name.key, context);
-  return found && isNamed(nameOfRecord, name, { ...found.record, of: name });
+  return found && isNamed(nameOfRecord, name, found.record);
 }
 
 /** @param what The key of a record. */

@@ -19,7 +19,7 @@ import { requireInterval } from '../Change.js';
 import { connection, type Paging, paging, RECORD_PLACE } from '../connection.js';
 import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
-import { selectsField, selectsLastSeen, selectsOfNodes } from '../selections.js';
+import { selectsLastSeen, selectsOfNodes } from '../selections.js';
 import type {
   ChangeOrder,
   DnsRecordFilter,
@@ -220,8 +220,6 @@ export const statistics: NonNullable<QueryResolvers['statistics']> = async (_que
 };
 
 export const DnsRecordMatch: DnsRecordMatchResolvers = {
-  record: ({ record, domain, at }, _args, _context, info) =>
-    selectsField('id', info) ? { ...record, of: { domain, at } } : record,
   domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
 
