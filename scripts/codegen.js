@@ -41,7 +41,7 @@ function connection(node, name) {
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
-  DomainDiff: './pages.js#DiffOf',
+  DomainDiff: '../loaders/state-diff.js#StateDiff',
   ...connection('Change', 'Change'),
   ...connection('DnsRecordMatch', 'RecordMatch'),
   ...connection('HttpHeaderMatch', 'HeaderMatch'),
@@ -51,10 +51,8 @@ const MAPPERS = {
   ...connection('HeaderChange', 'HeaderHistory'),
   DnsRecordMatch: './pages.js#RecordMatchAt',
   HttpHeaderMatch: './pages.js#HeaderMatchAt',
-  Statistics: '../loaders/search-domains.js#Statistics as StatisticsData',
-  ...Object.fromEntries(
-    CHANGE_TYPES.map((name) => [name, '../loaders/domain-changes.js#Change as ChangeData']),
-  ),
+  Statistics: '../loaders/statistics.js#Statistics as StatisticsData',
+  ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData'])),
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),

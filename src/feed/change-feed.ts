@@ -1,28 +1,18 @@
 import { isDatabaseFailure } from '../database/database-failure.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { FEED_LOCK } from '../database/locks.js';
-import { routineOf } from '../history/routine.js';
-import { PLANNED } from '../loaders/columns.js';
-import { COLUMNS_SQL, parseDnsEntries } from '../loaders/dns-entries.js';
 import {
-  added,
   type Change,
-  evidenceOf,
-  type HeaderRow,
-  headerChange,
-  KIND_OF_HEADER,
-  LAST_SEEN_OF_HEADER,
-  removed,
-} from '../loaders/domain-changes.js';
-import {
-  type FirstTimesRow,
-  firstTimesOf,
-  firstTimesSql,
-  latestOfTypeSql,
-  seenUpTo,
-} from '../loaders/observed-parts.js';
+  type ChangeRow,
+  changeRowSql,
+  changeSources,
+  IS_OF_RECORD,
+  parseChange,
+} from '../loaders/change-rows.js';
+import { PLANNED } from '../loaders/columns.js';
+import { latestOfTypeSql, seenUpTo } from '../loaders/observed-parts.js';
 import { literal, readFewThenMany } from '../loaders/search.js';
-import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 
@@ -62,8 +52,6 @@ export interface FeedPage {
   readonly next: FeedPlace | null;
   /** Of the observations that were read for it, approximately. */
   readonly octets: number;
-  /** How many changes more the last observation has. */
-  readonly leftOfRow: number;
 }
 
 /** Whether one place comes after another, from the oldest on. */
@@ -130,20 +118,17 @@ const MOST_EXAMINED = 10_000;
 const MOST_OCTETS = 262_144;
 
 /** An observation that changed something. */
-interface StoredRow {
+interface FeedRow {
   readonly number: bigint;
+  /** Null: it is erased. */
   readonly domain: string | null;
   readonly observedAt: Instant;
   /** Joined by commas. */
   readonly types: string;
-  readonly counts: string;
+  /** How many changes it has of each kind, in the order of CHANGE_KINDS. A kind may be newer than the row. */
+  readonly counts: readonly number[];
   readonly octets: bigint;
   readonly recordedAt: Instant;
-}
-
-interface FeedRow extends Omit<StoredRow, 'counts'> {
-  /** How many changes it has of each kind, in the order of CHANGE_KINDS. */
-  readonly counts: readonly number[];
 }
 
 /**
@@ -172,31 +157,29 @@ async function readPage(
   readTables: TablesOf,
 ): Promise<FeedPage | null> {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
-  const found = await readRows(prisma, { ...key, after }, rows);
+  const { found, isLimited } = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
   if (begin === undefined) return after === undefined ? emptyPage(NO_PLACE) : pageOfAbsent(prisma, after);
-  if (after !== undefined && !isAt(begin, after)) return pageOfAbsent(prisma, after);
-  const isLimited = begin.examined === BigInt(rows);
-  const chosen = chooseRows(found, key);
+  // The feed has a row from its beginning on: that of the migration which made it.
+  const isThere = begin.number === after?.number && begin.recordedAt === after.recordedAt;
+  if (after !== undefined && !isThere) return pageOfAbsent(prisma, after);
+  const { chosen, isAll } = chooseRows(found, key);
+  const all = await readChanges(prisma, chosen, key, readTables);
+  const changes = all.slice(0, key.first);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
-  const lastChosen = chosen.at(-1);
-  const changes = await readChanges(prisma, chosen, key, readTables);
-  const page = changes.slice(0, key.first);
-  const isCut =
-    changes.length > key.first || changes.length < chosen.reduce((sum, { wanted }) => sum + wanted, 0);
-  const end = page.at(-1)?.feedPlace;
-  if (isCut && end !== undefined) {
-    return { changes: page, end, next: end, octets, leftOfRow: leftAfter(end, chosen) };
-  }
+  const wanted = chosen.reduce((sum, row) => sum + row.wanted, 0);
+  const last = changes.at(-1)?.feedPlace;
+  // Where some were erased meanwhile, too, the rows after the last change are read again.
+  if (last !== undefined && (all.length > key.first || all.length < wanted))
+    return { changes, end: last, next: last, octets };
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
-  const isWhole = lastChosen === undefined || lastChosen.isLast;
-  const last = endOf(isWhole ? (found.at(-1) ?? begin) : lastChosen.row);
-  return { changes: page, end: last, next: isLimited || !isWhole ? last : null, octets, leftOfRow: 0 };
+  const end = endOf((isAll ? found : chosen.map(({ row }) => row)).at(-1) ?? begin);
+  return { changes, end, next: isLimited || !isAll ? end : null, octets };
 }
 
 function emptyPage(end: FeedPlace): FeedPage {
-  return { changes: [], end, next: null, octets: 0, leftOfRow: 0 };
+  return { changes: [], end, next: null, octets: 0 };
 }
 
 /**
@@ -213,56 +196,42 @@ async function pageOfAbsent(prisma: PrismaClient, place: FeedPlace): Promise<Fee
   return found?.isAhead === true ? emptyPage(place) : null;
 }
 
-/** How many changes the row of a place has after it. */
-function leftAfter({ number, given }: FeedPlace, rows: readonly ChosenRow[]): number {
-  const last = rows.find(({ row }) => row.number === number);
-  return last === undefined ? 0 : sumOf(last.row.counts) - given;
-}
-
 /**
  * Of so many rows, reads the first, those with changes of the question until there are enough for a page, and the last.
+ *
+ * @returns them, and whether there may be others after them.
  */
 async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
   const { after, newestFirst, first } = key;
-  const from = newestFirst ? Prisma.sql`number <= ${after?.number}` : Prisma.sql`number >= ${after?.number}`;
-  const direction = newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`;
+  const order = Prisma.raw(newestFirst ? 'number DESC' : 'number');
+  const from =
+    after === undefined
+      ? Prisma.empty
+      : Prisma.sql`WHERE number ${Prisma.raw(newestFirst ? '<=' : '>=')} ${after.number}`;
   const isOfDomains =
     key.domains === undefined
       ? Prisma.sql`domain IS NOT NULL`
       : Prisma.sql`domain = ANY (${[...key.domains]})`;
-  const places = [...key.kinds].map((kind) => literal(CHANGE_KINDS.indexOf(kind) + 1));
-  // A kind may be newer than the row.
-  const kinds = places.map((place) => Prisma.sql`coalesce(counts[${place}], 0)`);
-  const ofKinds = kinds.length === 0 ? Prisma.sql`0` : Prisma.join(kinds, ' + ');
-  const found = await prisma.$queryRaw<readonly (StoredRow & { readonly examined: bigint })[]>`
+  const counts = [...key.kinds].map((kind) => `coalesce(counts[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`);
+  const wanted = Prisma.raw(['0', ...counts].join(' + '));
+  const found = await prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint })[]>`
     ${PLANNED} WITH examined AS MATERIALIZED (
-      SELECT *, row_number() OVER (ORDER BY number ${direction}) AS place,
-             CASE WHEN ${isOfDomains} THEN ${ofKinds} ELSE 0 END AS wanted
-        FROM (SELECT * FROM change_feed WHERE ${after === undefined ? Prisma.sql`true` : from}
-               ORDER BY number ${direction} LIMIT ${literal(rows)}) AS row)
-    SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types,
-           array_to_string(counts, ',') AS counts, octets, recorded_at AS "recordedAt",
-           (SELECT count(*) FROM examined) AS examined
+      SELECT *, row_number() OVER (ORDER BY ${order}) AS place,
+             CASE WHEN ${isOfDomains} THEN ${wanted} ELSE 0 END AS wanted
+        FROM (SELECT * FROM change_feed ${from} ORDER BY ${order} LIMIT ${literal(rows)}) AS row)
+    SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types, counts, octets,
+           recorded_at AS "recordedAt", (SELECT count(*) FROM examined) AS examined
       FROM (SELECT *, -- Of the first row, some may have been given.
                    coalesce(sum(wanted) FILTER (WHERE place > 1)
                               OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
               FROM examined) AS row
      WHERE place = 1 OR place = (SELECT count(*) FROM examined) OR (wanted > 0 AND before <= ${literal(first)})
      ORDER BY place`;
-  return found.map((row) => ({ ...row, counts: row.counts.split(',').map(Number) }));
+  return { found, isLimited: found[0]?.examined === BigInt(rows) };
 }
 
-/** The feed has a row from its beginning on: that of the migration which made it. */
-function isAt(row: FeedRow, { number, recordedAt }: FeedPlace): boolean {
-  return row.number === number && row.recordedAt === recordedAt;
-}
-
-function endOf(row: Pick<FeedRow, 'number' | 'recordedAt' | 'counts'>): FeedPlace {
-  return { number: row.number, recordedAt: row.recordedAt, given: sumOf(row.counts) };
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
+function endOf({ number, recordedAt, counts }: Pick<FeedRow, 'number' | 'recordedAt' | 'counts'>): FeedPlace {
+  return { number, recordedAt, given: counts.reduce((sum, count) => sum + count, 0) };
 }
 
 interface ChosenRow {
@@ -271,41 +240,35 @@ interface ChosenRow {
   readonly given: number;
   /** How many changes of the kinds it still has. */
   readonly wanted: number;
-  /** Whether no other row that was examined has any. */
-  readonly isLast: boolean;
 }
 
-/** The rows with as many changes as a page has, as far as their octets allow. */
-function chooseRows(rows: readonly FeedRow[], key: FeedKey): ChosenRow[] {
+/** The rows with as many changes as a page has, as far as their octets allow; and whether no other row that was examined has any. */
+function chooseRows(rows: readonly FeedRow[], key: FeedKey): { chosen: ChosenRow[]; isAll: boolean } {
   const domains = key.domains && new Set(key.domains);
-  const matching = rows.flatMap((row) => {
-    if (row.domain === null || domains?.has(row.domain) === false) return [];
+  const chosen: ChosenRow[] = [];
+  let [changes, octets] = [0, 0];
+  for (const row of rows) {
+    if (row.domain === null || domains?.has(row.domain) === false) continue;
     const given = row.number === key.after?.number ? key.after.given : 0;
     const wanted = wantedOf(row.counts, given, key);
-    return wanted === 0 ? [] : [{ row, given, wanted }];
-  });
-  let [changes, octets] = [0, 0];
-  const chosen: ChosenRow[] = [];
-  for (const [at, match] of matching.entries()) {
-    if (changes > key.first || (octets > 0 && octets + Number(match.row.octets) > MOST_OCTETS)) break;
-    changes += match.wanted;
-    // Where there are more than a page has, others may not have been read.
-    chosen.push({ ...match, isLast: at === matching.length - 1 && changes <= key.first });
-    octets += Number(match.row.octets);
+    if (wanted === 0) continue;
+    const isTooMuch = octets > 0 && octets + Number(row.octets) > MOST_OCTETS;
+    if (changes > key.first || isTooMuch) return { chosen, isAll: false };
+    chosen.push({ row, given, wanted });
+    changes += wanted;
+    octets += Number(row.octets);
   }
-  return chosen;
+  // Where there are more than a page has, others may not have been read.
+  return { chosen, isAll: changes <= key.first };
 }
 
 /** How many changes of the kinds a row has after those that were given. */
 function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedKey): number {
-  let [left, wanted] = [given, 0];
-  const ranks = newestFirst ? [...CHANGE_KINDS.keys()].reverse() : [...CHANGE_KINDS.keys()];
-  for (const rank of ranks) {
-    const count = counts[rank] ?? 0;
-    const skipped = Math.min(left, count);
-    left -= skipped;
-    const kind = CHANGE_KINDS[rank];
-    if (kind !== undefined && kinds.has(kind)) wanted += count - skipped;
+  const ranked = CHANGE_KINDS.map((kind, rank) => ({ kind, count: counts[rank] ?? 0 }));
+  let [place, wanted] = [0, 0];
+  for (const { kind, count } of newestFirst ? ranked.reverse() : ranked) {
+    place += count;
+    if (kinds.has(kind)) wanted += Math.max(0, Math.min(count, place - given));
   }
   return wanted;
 }
@@ -333,112 +296,66 @@ async function tablesOfShards(prisma: PrismaClient, rows: readonly ChosenRow[]):
       SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),`;
 }
 
+/** Its place in CHANGE_KINDS. */
+const EXTENDED = CHANGE_KINDS.indexOf('HISTORY_EXTENDED');
+
 /** Reads the changes of rows, in their order. */
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly ChosenRow[],
-  key: FeedKey,
+  { kinds, newestFirst }: FeedKey,
   readTables: TablesOf,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
-  const given = await readTables(prisma, rows);
-  const [tables] = await prisma.$queryRaw<readonly Tables[]>`
-    ${PLANNED} WITH ${given} feed AS (
-      SELECT * FROM unnest(${rows.map(({ row }) => row.domain)}::text[], ${rows.map(({ row }) => row.observedAt)}::bigint[],
-                           ${rows.map(({ row }) => row.types)}::text[])
-             WITH ORDINALITY AS feed (domain, observed_at, types, place))
-    SELECT ${recordsSql('first_seen', 'source')} AS added, ${recordsSql('removed', 'removed_source')} AS removed,
-           (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, (${LAST_SEEN_OF_HEADER})::text, source, ${KIND_OF_HEADER}, false,
-                                                                                 (SELECT http_first::text FROM domain WHERE domain.name = change.domain)))
-                            ORDER BY place, name)
-              FROM (SELECT place, change.*, before.value AS old, before.observed_at AS old_date
-                      FROM feed JOIN header_change AS change USING (domain, observed_at)
-                      LEFT JOIN LATERAL (
-                             SELECT value, observed_at FROM header_change AS before
-                              WHERE before.domain = change.domain AND before.name = change.name
-                                AND before.observed_at < change.observed_at AND before.value IS NOT NULL
-                              ORDER BY before.observed_at DESC LIMIT 1) AS before ON true) AS change) AS headers`;
-  const found = changesByRow(rows, tables);
-  return rows.flatMap((chosen, at) => changesOfRow(chosen, found[at] ?? [], key));
-}
-
-interface RecordRows {
-  readonly columns: string | null;
-  readonly places: readonly number[] | null;
-  readonly positions: readonly number[] | null;
-  readonly sources: readonly (string | null)[] | null;
-  readonly latest: readonly (string | null)[] | null;
-  readonly firsts: readonly (FirstTimesRow | null)[] | null;
-}
-
-interface Tables {
-  readonly added: RecordRows;
-  readonly removed: RecordRows;
-  readonly headers: readonly (readonly [place: number, row: HeaderRow])[] | null;
-}
-
-function recordsSql(date: 'first_seen' | 'removed', source: 'source' | 'removed_source'): Prisma.Sql {
-  return Prisma.sql`
-    (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'places', json_agg(place), 'positions', json_agg(position),
-                              'sources', json_agg(${Prisma.raw(source)}), 'latest', json_agg(${latestOfTypeSql(undefined)}),
-                              'firsts', json_agg(${firstTimesSql(Prisma.sql`entry.domain`)}))
-       FROM (SELECT place, entry.*
-               FROM feed JOIN dns_record AS entry
-                 ON entry.domain = feed.domain AND entry.${Prisma.raw(date)} = feed.observed_at
-                AND entry.type = ANY (string_to_array(feed.types, ','))
-              ORDER BY place, entry.first_seen, entry.type, entry.position) AS entry)`;
-}
-
-function changesOfRow(
-  { row, given }: ChosenRow,
-  changes: readonly Change[],
-  { kinds, newestFirst }: FeedKey,
-): FeedChange[] {
-  const all = newestFirst ? changes.toReversed() : changes;
-  const { number, recordedAt } = row;
-  return all
-    .map((change, at) => ({ ...change, feedPlace: { number, recordedAt, given: at + 1 } }))
-    .slice(given)
-    .filter(({ kind }) => kinds.has(kind));
-}
-
-/** Its place in CHANGE_KINDS. */
-const EXTENDED = CHANGE_KINDS.indexOf('HISTORY_EXTENDED');
-
-function extension({ domain, recordedAt, observedAt, number }: FeedRow): Change {
-  // Its place is among those of the feed.
-  const at = { date: recordedAt, kind: EXTENDED, firstSeen: number, type: '', position: 0 };
-  const [name, kind] = [domain ?? '', 'HISTORY_EXTENDED' as const];
-  const routine = routineOf(kind, recordedAt, firstTimesOf());
-  return { domain: name, kind, date: recordedAt, source: null, routine, earliest: observedAt, at };
-}
-
-/** The changes of each row, in their order. */
-function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): readonly Change[][] {
-  const found: Change[][] = rows.map(() => []);
-  const addRecords = (table: RecordRows | undefined, changeOf: typeof added) => {
-    for (const [at, entry] of parseDnsEntries(table?.columns ?? '').entries()) {
-      const place = Number(table?.places?.[at]) - 1;
-      const latest = table?.latest?.[at];
-      if (entry.removed === null) entry.lastSeen = seenUpTo(entry, latest == null ? null : BigInt(latest));
-      found[place]?.push(changeOf(rows[place]?.row.domain ?? '', entry, evidenceOf(table, at)));
-    }
-  };
-  addRecords(tables?.added, added);
-  addRecords(tables?.removed, removed);
-  const headers = (tables?.headers ?? []).flatMap(([number, header]) => {
-    const { row } = rows[number - 1] ?? {};
-    // Another observation of the same time may have changed the headers: theirs is another row.
-    const hasAny = row?.counts.slice(2, EXTENDED).some((count) => count > 0) === true;
-    return hasAny ? [{ place: number - 1, change: headerChange(row.domain ?? '', header) }] : [];
-  });
-  headers.sort(
-    ({ change: { at: one } }, { change: { at: other } }) =>
-      one.kind - other.kind || (one.type < other.type ? -1 : 1),
+  const observed = rows.map(({ row }) => row);
+  // Another observation of the same time may have changed the headers: theirs is another row.
+  const ofHeaders = observed.map(({ counts }) =>
+    HEADER_CHANGES.some((kind) => (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0),
   );
-  for (const { place, change } of headers) found[place]?.push(change);
-  for (const [place, { row }] of rows.entries()) {
-    if ((row.counts[EXTENDED] ?? 0) > 0) found[place]?.push(extension(row));
+  const changes = changeSources().map(
+    (source) => Prisma.sql`
+      SELECT place, change.* FROM feed JOIN (${source.rows}) AS change
+          ON change.domain = feed.domain AND change.date = feed.observed_at
+         AND ${
+           source.kinds === HEADER_CHANGES
+             ? Prisma.sql`feed.of_headers`
+             : Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`
+         }`,
+  );
+  const tables = await readTables(prisma, rows);
+  const [found] = await prisma.$queryRaw<readonly { readonly changes: readonly Placed[] | null }[]>`
+    ${PLANNED} WITH ${tables} feed AS (
+      SELECT * FROM unnest(${observed.map(({ domain }) => domain)}::text[],
+                           ${observed.map(({ observedAt }) => observedAt)}::bigint[],
+                           ${observed.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[])
+             WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, place))
+    SELECT json_agg(json_build_array(place, ${changeRowSql(Prisma.raw('change.domain'), undefined)},
+                                     CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END)
+                    ORDER BY place, kind, first_seen, type, position) AS changes
+      FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change`;
+  const ofRows: Change[][] = rows.map(() => []);
+  for (const [place, stored, latest] of found?.changes ?? []) {
+    const change = parseChange(rows[place - 1]?.row.domain ?? '', undefined, stored);
+    const { record } = change;
+    if (record?.removed === null) record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
+    ofRows[place - 1]?.push(change);
   }
-  return found;
+  return rows.flatMap(({ row, given }, at) => {
+    const { number, recordedAt, counts } = row;
+    const all = [...(ofRows[at] ?? []), ...((counts[EXTENDED] ?? 0) > 0 ? [extension(row)] : [])];
+    return (newestFirst ? all.reverse() : all)
+      .map((change, place) => ({ ...change, feedPlace: { number, recordedAt, given: place + 1 } }))
+      .slice(given)
+      .filter(({ kind }) => kinds.has(kind));
+  });
+}
+
+/** A change of the row in a place, and the latest observation of its record's type. */
+type Placed = readonly [place: number, row: ChangeRow, latest: string | null];
+
+function extension({ domain, recordedAt: date, observedAt: earliest, number }: FeedRow): Change {
+  // Its place is among those of the feed.
+  const at = { date, kind: EXTENDED, firstSeen: number, type: '', position: 0 };
+  const routine = 'BACKFILL';
+  return { domain: domain ?? '', kind: 'HISTORY_EXTENDED', date, source: null, routine, earliest, at };
 }

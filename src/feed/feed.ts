@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Caller } from '../limits/caller.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
@@ -43,8 +44,7 @@ const LONGEST = 3_600_000;
 const MOST_KEPT = 20_000;
 /** In octets, of what is kept. */
 const MOST_OCTETS = 8 * 1024 ** 2;
-/** How many changes the reader reads at once, and how many a listener gets at once. */
-const PAGE_READ = 500;
+/** How many changes a listener gets at once. */
 export const PAGE_GIVEN = 100;
 /** In characters, of what a listener gets at once: written as JSON they may be six times as many. */
 const MOST_CHARACTERS = 1_000_000;
@@ -56,6 +56,10 @@ const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
 /** How long, in milliseconds, the database may fail before the listeners are told. */
 const LONGEST_FAILURE = 30_000;
+
+const TOO_LONG = 'The stream has been open for an hour.';
+const TOO_SLOW = 'Changes are recorded faster than this client reads them.';
+const CLOSED = 'The service is being stopped.';
 
 /**
  * What is recorded from now on, for any number of listeners: one reader for the whole process reads the feed while
@@ -85,22 +89,19 @@ export class Feed {
    */
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
     const leave = this.#enter(key.viewer.rateLimitKey);
-    const bell = new Bell();
+    const ended = new AbortController();
     const { longest = LONGEST } = this.#options;
-    const timer = setTimeout(() => bell.end(new PublicError('UNAVAILABLE', TOO_LONG)), longest).unref();
-    key.signal.onAbort(() => bell.ring());
-    let reader: Reader | undefined;
+    const end = () => ended.abort(new PublicError('UNAVAILABLE', TOO_LONG));
+    const timer = setTimeout(end, longest).unref();
+    key.signal.onAbort(() => ended.abort());
     try {
-      reader = await this.#open();
-      reader.bells.add(bell);
-      for await (const page of listenTo(this.#source, reader, bell, key, this.#options)) {
+      for await (const page of this.#pages(await this.#open(), key, ended.signal)) {
         // A token that is revoked must not be of use.
         await key.viewer.recheck?.();
         yield page;
       }
     } finally {
       clearTimeout(timer);
-      reader?.bells.delete(bell);
       leave();
     }
   }
@@ -114,7 +115,7 @@ export class Feed {
   async close(): Promise<void> {
     this.#isClosed = true;
     const reader = await this.#reader?.catch(() => undefined);
-    reader?.fail(new PublicError('UNAVAILABLE', CLOSED));
+    reader?.stop(new PublicError('UNAVAILABLE', CLOSED));
     await reader?.ended;
   }
 
@@ -122,10 +123,8 @@ export class Feed {
     if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
     const ofClient = this.#clients.get(client) ?? 0;
     if (ofClient >= MOST_OF_CLIENT) {
-      throw new RateLimitedError(
-        10,
-        `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`,
-      );
+      const message = `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`;
+      throw new RateLimitedError(10, message);
     }
     if (this.#listeners >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
     this.#clients.set(client, ofClient + 1);
@@ -135,7 +134,9 @@ export class Feed {
       const left = (this.#clients.get(client) ?? 0) - 1;
       if (left > 0) this.#clients.set(client, left);
       else this.#clients.delete(client);
-      if (this.#listeners === 0) this.#stop();
+      if (this.#listeners > 0) return;
+      void this.#reader?.then((reader) => reader.stop()).catch(() => {});
+      this.#reader = undefined;
     };
   }
 
@@ -150,60 +151,48 @@ export class Feed {
     return opened;
   }
 
-  #stop(): void {
-    this.#reader?.then(
-      (reader) => reader.stop(),
-      () => {},
-    );
-    this.#reader = undefined;
-  }
-}
-
-const TOO_LONG = 'The stream has been open for an hour.';
-const TOO_SLOW = 'Changes are recorded faster than this client reads them.';
-const CLOSED = 'The service is being stopped.';
-
-/** What a listener gets: what the database has up to where the reader's pages begin, and then these. */
-async function* listenTo(
-  source: FeedSource,
-  reader: Reader,
-  bell: Bell,
-  key: LiveKey,
-  { advanceAfter = ADVANCE_AFTER }: LiveOptions,
-): AsyncGenerator<LivePage, void, void> {
-  const { domains, kinds, signal } = key;
-  let place = key.after ?? reader.end;
-  if (key.after === undefined) yield { changes: [], end: place };
-  // A place that a client names has to be looked up, wherever it is.
-  for (
-    let isUnknown = key.after !== undefined;
-    isUnknown || isAfter(reader.begin, place);
-    isUnknown = false
-  ) {
-    requireOpen(reader, bell);
-    const page = await source.load({ domains, kinds, newestFirst: false, first: PAGE_GIVEN, after: place });
-    requireFurther(page, isUnknown ? undefined : place);
-    place = page.end;
-    yield* inPieces(page.changes, page.end);
-  }
-  const from = place;
-  let yieldedAt = performance.now();
-  const names = domains && new Set(domains);
-  const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
-    kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
-  for (let at = reader.indexAfter(from); !signal.aborted; ) {
-    requireOpen(reader, bell);
-    const page = reader.pageAt(at);
-    if (page === undefined) {
-      await bell.wait();
-      continue;
+  /** What a listener gets: what the database has up to where the reader's pages begin, and then these. */
+  async *#pages(
+    reader: Reader,
+    { domains, kinds, after, signal }: LiveKey,
+    ended: AbortSignal,
+  ): AsyncGenerator<LivePage, void, void> {
+    const requireOpen = () => {
+      if (reader.error !== undefined) throw reader.error;
+      if (!signal.aborted) ended.throwIfAborted();
+    };
+    let place = after ?? reader.end;
+    if (after === undefined) yield { changes: [], end: place };
+    // A place that a client names has to be looked up, wherever it is.
+    let isKnown = after === undefined;
+    for (; !isKnown || isAfter(reader.begin, place); isKnown = true) {
+      requireOpen();
+      const key = { domains, kinds, newestFirst: false, first: PAGE_GIVEN, after: place };
+      const page = await this.#source.load(key);
+      requireFurther(page, isKnown ? place : undefined);
+      place = page.end;
+      yield* inPieces(page.changes, page.end);
     }
-    at += 1;
-    const changes = page.changes.filter(isWanted);
-    // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
-    if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
-    yield* inPieces(changes, page.end);
-    yieldedAt = performance.now();
+    const { advanceAfter = ADVANCE_AFTER } = this.#options;
+    const from = place;
+    let yieldedAt = performance.now();
+    const names = domains && new Set(domains);
+    const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
+      kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
+    while (!signal.aborted) {
+      requireOpen();
+      const page = reader.pageAfter(place);
+      if (page === undefined) {
+        await reader.nextChange(ended);
+        continue;
+      }
+      place = page.end;
+      const changes = page.changes.filter(isWanted);
+      // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
+      if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
+      yield* inPieces(changes, page.end);
+      yieldedAt = performance.now();
+    }
   }
 }
 
@@ -237,40 +226,6 @@ function charactersOf(change: FeedChange): number {
   return values.flat().reduce((sum: number, each) => sum + (typeof each === 'string' ? each.length : 0), 0);
 }
 
-/** @throws the error for a listener that has to come back. */
-function requireOpen(reader: Reader, bell: Bell): void {
-  const error = reader.error ?? bell.error;
-  if (error !== undefined) throw error;
-}
-
-/** Wakes one listener. */
-class Bell {
-  /** Why it has to end. */
-  error: Error | undefined;
-  #hasRung = false;
-  #wake: (() => void) | undefined;
-
-  ring(): void {
-    this.#hasRung = true;
-    this.#wake?.();
-  }
-
-  end(error: Error): void {
-    this.error = error;
-    this.ring();
-  }
-
-  /** Until it rings, or at once if it has since the last time. */
-  async wait(): Promise<void> {
-    if (!this.#hasRung) {
-      await new Promise<void>((wake) => {
-        this.#wake = wake;
-      });
-    }
-    this.#hasRung = false;
-  }
-}
-
 interface KeptPage extends FeedPage {
   /** By the monotonic clock. */
   readonly readAt: number;
@@ -278,116 +233,93 @@ interface KeptPage extends FeedPage {
 
 /** Reads the feed from a place on until it is stopped. */
 class Reader {
-  readonly bells = new Set<Bell>();
   /** Resolves when it reads no more. */
   readonly ended: Promise<void>;
-  readonly #mostKept: number;
-  readonly #keptFor: number;
-  /** The latest pages. Of those that were dropped, their number. */
+  /** Why all who listen have to end. */
+  error: Error | undefined;
+  /** Where the oldest page begins that is kept, and where the latest one ends. */
+  begin: FeedPlace;
+  end: FeedPlace;
+  readonly #source: FeedSource;
+  readonly #options: LiveOptions;
+  /** Emits `change` for a page and for the end. */
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
+  /** The latest pages. */
   readonly #pages: KeptPage[] = [];
-  #dropped = 0;
   /** The changes and octets of the pages. */
   #changes = 0;
   #octets = 0;
-  #begin: FeedPlace;
-  #end: FeedPlace;
   #isOver = false;
-  #error: Error | undefined;
 
-  constructor(
-    source: FeedSource,
-    end: FeedPlace,
-    { readEvery = READ_EVERY, mostKept = MOST_KEPT, keptFor = KEPT_FOR }: LiveOptions,
-  ) {
-    this.#begin = end;
-    this.#end = end;
-    this.#mostKept = mostKept;
-    this.#keptFor = keptFor;
-    this.ended = this.#read(source, readEvery);
-  }
-
-  /** Where the oldest page begins that is kept, and where the latest one ends. */
-  get begin(): FeedPlace {
-    return this.#begin;
-  }
-  get end(): FeedPlace {
-    return this.#end;
-  }
-
-  /** Why all who listen have to end. */
-  get error(): Error | undefined {
-    return this.#error;
-  }
-
-  /** The index of the page with what follows a place. */
-  indexAfter(place: FeedPlace): number {
-    const found = this.#pages.findIndex(({ end }) => isAfter(end, place));
-    return this.#dropped + (found === -1 ? this.#pages.length : found);
+  constructor(source: FeedSource, end: FeedPlace, options: LiveOptions) {
+    this.#source = source;
+    this.#options = options;
+    this.begin = end;
+    this.end = end;
+    this.ended = this.#read();
   }
 
   /**
-   * @returns undefined where it was not read yet.
+   * The first page that ends after a place; undefined where it was not read yet.
+   *
    * @throws PublicError UNAVAILABLE where it was dropped.
    */
-  pageAt(index: number): FeedPage | undefined {
-    if (index < this.#dropped) throw new PublicError('UNAVAILABLE', TOO_SLOW);
-    return this.#pages[index - this.#dropped];
+  pageAfter(place: FeedPlace): FeedPage | undefined {
+    if (isAfter(this.begin, place)) throw new PublicError('UNAVAILABLE', TOO_SLOW);
+    return this.#pages.find(({ end }) => isAfter(end, place));
   }
 
-  stop(): void {
+  /** Until there is another page, an error, or the signal is aborted. */
+  async nextChange(signal: AbortSignal): Promise<void> {
+    await once(this.#emitter, 'change', { signal }).catch(() => {});
+  }
+
+  /** @param error For all who listen. */
+  stop(error?: Error): void {
     this.#isOver = true;
+    this.error = error;
+    this.#emitter.emit('change');
   }
 
-  /** Ends all who listen. */
-  fail(error: Error): void {
-    this.#isOver = true;
-    this.#error = error;
-    for (const bell of this.bells) bell.ring();
-  }
-
-  async #read(source: FeedSource, readEvery: number): Promise<void> {
+  async #read(): Promise<void> {
     let failedSince: number | undefined;
-    let first = PAGE_READ;
     while (!this.#isOver) {
       try {
-        const page = await source.load({
-          ...{ kinds: ALL_KINDS, newestFirst: false, first, after: this.#end },
-        });
-        if (page === null) return this.fail(goneCursor());
+        // As many as are kept: each page of an observation reads all of it.
+        const key = { kinds: ALL_KINDS, newestFirst: false, first: MOST_KEPT, after: this.end };
+        const page = await this.#source.load(key);
+        if (page === null) return this.stop(goneCursor());
         this.#keep(page);
         failedSince = undefined;
-        // Each page of an observation reads all of it.
-        first = Math.max(PAGE_READ, page.leftOfRow);
         if (page.next !== null) continue;
       } catch (error) {
         failedSince ??= performance.now();
-        if (performance.now() - failedSince > LONGEST_FAILURE) return this.fail(asError(error));
+        if (performance.now() - failedSince > LONGEST_FAILURE) return this.stop(asError(error));
       }
-      await pause(readEvery);
+      await pause(this.#options.readEvery ?? READ_EVERY);
     }
   }
 
   #keep(page: FeedPage): void {
-    this.#end = page.end;
+    const { mostKept = MOST_KEPT, keptFor = KEPT_FOR } = this.#options;
+    this.end = page.end;
     const now = performance.now();
-    while ((this.#pages[0]?.readAt ?? now) < now - this.#keptFor) this.#drop();
+    while ((this.#pages[0]?.readAt ?? now) < now - keptFor) this.#drop();
     if (page.changes.length === 0) return;
     this.#pages.push({ ...page, readAt: now });
     this.#changes += page.changes.length;
     this.#octets += page.octets;
     // A listener that has read all others is never behind the latest.
-    while (this.#pages.length > 1 && (this.#changes > this.#mostKept || this.#octets > MOST_OCTETS))
-      this.#drop();
-    for (const bell of this.bells) bell.ring();
+    while (this.#pages.length > 1 && (this.#changes > mostKept || this.#octets > MOST_OCTETS)) this.#drop();
+    this.#emitter.emit('change');
   }
 
   #drop(): void {
     const dropped = this.#pages.shift();
     if (dropped === undefined) return;
-    this.#dropped += 1;
     this.#changes -= dropped.changes.length;
     this.#octets -= dropped.octets;
-    this.#begin = dropped.end;
+    this.begin = dropped.end;
   }
 }
 

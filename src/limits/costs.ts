@@ -17,9 +17,9 @@ import {
   Kind,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
+  type SelectionNode,
   type SelectionSetNode,
   TypeMetaFieldDef,
-  type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
 import { PublicError } from '../model/errors.js';
@@ -37,10 +37,12 @@ export interface RequestCost {
   readonly estimate: number;
 }
 
-/** What follows from a document alone. */
-export interface DocumentCost {
-  /** 1 for each full 1,000 tokens. */
+/** What is selected in one place, fragments included. */
+interface Measure {
+  /** The cost of its fields. */
   readonly units: number;
+  /** How many fields there are, those in lists as often as they are asked for. */
+  readonly fields: number;
   /** Fields in fields. */
   readonly depth: number;
   /** Whether it takes a place for searches. */
@@ -49,31 +51,16 @@ export interface DocumentCost {
   readonly wideFields: number;
   /** Whether it may continue after a cursor. */
   readonly hasCursor: boolean;
+}
+
+/** What follows from a document alone. Its units are 1 for each full 1,000 tokens. */
+export interface DocumentCost extends Omit<Measure, 'fields'> {
   costWith(variables: Variables): RequestCost;
 }
 
-/** An amount that may depend on variables. */
-type Amount = number | ((variables: Variables) => number);
-
-/** What is selected in one place, fragments included. */
-interface Measure {
-  /** The cost of its fields. */
-  readonly units: Amount;
-  /** How many fields there are, those in lists as often as they are asked for. */
-  readonly fields: Amount;
-  readonly depth: number;
-  readonly isSearch: boolean;
-  readonly wideFields: number;
-  readonly hasCursor: boolean;
-}
-
 const NOTHING: Measure = {
-  units: 0,
-  fields: 0,
-  depth: 0,
-  isSearch: false,
-  wideFields: 0,
-  hasCursor: false,
+  ...{ units: 0, fields: 0, depth: 0 },
+  ...{ isSearch: false, wideFields: 0, hasCursor: false },
 };
 
 const TOKENS_OF_UNIT = 1_000;
@@ -110,268 +97,106 @@ interface FieldCost {
   readonly ifLists: boolean;
 }
 
+const NO_COST: FieldCost = {
+  ...{ units: 0, each: null },
+  ...{ page: false, search: false, wide: false, ifLists: false },
+};
+
+type Field = GraphQLField<unknown, unknown>;
+
 /** The costs of the fields of a schema, from its directives `@cost`. */
 export class Costs {
-  readonly #schema: GraphQLSchema;
-  readonly #documents = new WeakMap<DocumentNode, Map<string | null, DocumentCost>>();
+  readonly schema: GraphQLSchema;
+  readonly #fields = new Map<Field, FieldCost>();
+  readonly #documents = new WeakMap<DocumentNode, Map<string | undefined, DocumentCost>>();
 
   constructor(schema: GraphQLSchema) {
-    this.#schema = schema;
+    this.schema = schema;
+    const directive = schema.getDirective('cost');
+    for (const type of Object.values(schema.getTypeMap())) {
+      const fields = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
+      for (const field of fields) {
+        const values = directive && field.astNode ? getDirectiveValues(directive, field.astNode) : undefined;
+        if (values !== undefined) this.#fields.set(field, costFrom(values));
+      }
+    }
   }
 
-  /** What an operation of a valid document costs. It is found once for each document. */
+  /** What an operation of a valid document costs. It is measured once for each document, and for variables that matter. */
   of(document: DocumentNode, operation: OperationDefinitionNode): DocumentCost {
-    const known = this.#documents.get(document) ?? new Map<string | null, DocumentCost>();
+    const known = this.#documents.get(document) ?? new Map<string | undefined, DocumentCost>();
     this.#documents.set(document, known);
-    const name = operation.name?.value ?? null;
-    const cost = known.get(name) ?? measureOperation(this.#schema, document, operation);
+    const name = operation.name?.value;
+    const cost = known.get(name) ?? costOfDocument(this, document, operation);
     known.set(name, cost);
     return cost;
   }
+
+  costOfField(field: Field | undefined): FieldCost {
+    return (field && this.#fields.get(field)) ?? NO_COST;
+  }
 }
 
-function measureOperation(
-  schema: GraphQLSchema,
+function costFrom(values: Readonly<Record<string, unknown>>): FieldCost {
+  const { units, each, page, search, wide, ifLists } = values;
+  return {
+    units: Number(units),
+    each: typeof each === 'string' ? each : null,
+    ...{ page: page === true, search: search === true, wide: wide === true, ifLists: ifLists === true },
+  };
+}
+
+function costOfDocument(
+  costs: Costs,
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): DocumentCost {
-  const reader = new SelectionReader(schema, document);
-  const root = schema.getRootType(operation.operation) ?? undefined;
-  const whole = reader.selectionSet(operation.selectionSet, root);
-  const fields = Array.from(reader.fieldsByName(operation.selectionSet), ([name, node]) => {
-    return [name, reader.field(node, root)] as const;
-  });
-  const isStream = operation.operation === 'subscription';
-  const [stream] = isStream ? reader.fieldsIn(operation.selectionSet) : [];
-  const ofChange =
-    stream?.selectionSet && reader.selectionSet(stream.selectionSet, typeOf(root, stream)).units;
+  const root = costs.schema.getRootType(operation.operation) ?? undefined;
+  const measurement = new Measurement(costs, document, {});
+  // A selection that a variable may leave out is there: so all variables are read on which the cost depends.
+  const whole = measurement.selectionSet(operation.selectionSet, root);
+  const known = new Map<string, RequestCost>();
   return {
+    ...whole,
     units: Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT),
-    depth: whole.depth,
-    isSearch: whole.isSearch,
-    wideFields: whole.wideFields,
-    hasCursor: whole.hasCursor,
     costWith(given) {
       const variables = withDefaults(given, operation);
-      const units = new Map<string | number, number>();
-      // Where all of it is left out, nothing is executed, and nothing of it is paid for.
-      const isFree = amountWith(whole.units, variables) === 0;
-      for (const [name, measure] of isFree ? [] : fields) {
-        const cost = isStream
-          ? (reader.costOf(root, stream)?.units ?? 0)
-          : amountWith(measure.units, variables);
-        if (cost > 0) units.set(name, cost);
-      }
-      return {
-        units,
-        unitsOfChange: ofChange === undefined ? 0 : amountWith(ofChange, variables),
-        estimate: amountWith(whole.fields, variables),
-      };
+      const key = Array.from(measurement.read, (name) => shapeOf(variables[name])).join();
+      const cost =
+        known.get(key) ?? costOfRequest(new Measurement(costs, document, variables), operation, root);
+      if (known.size >= MAX_KNOWN) known.clear();
+      known.set(key, cost);
+      return cost;
     },
   };
 }
 
-function typeOf(
-  parent: GraphQLCompositeType | undefined,
-  { name }: FieldNode,
-): GraphQLCompositeType | undefined {
-  const type = getNamedType(fieldOf(parent, name.value)?.type);
-  return isCompositeType(type) ? type : undefined;
+/** For so many different values of its variables, what a document costs is kept. */
+const MAX_KNOWN = 100;
+
+/** What the cost depends on of a variable. */
+function shapeOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.length}]`;
+  const isAmount = typeof value === 'number' || typeof value === 'boolean';
+  return isAmount ? String(value) : typeof (value ?? undefined);
 }
 
-/** Reads selections of a document. Each fragment is measured once. */
-class SelectionReader {
-  readonly #schema: GraphQLSchema;
-  readonly #definitions: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly #fragments = new Map<string, Measure>();
-
-  constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
-    this.#schema = schema;
-    this.#definitions = new Map(
-      definitions.flatMap((node) =>
-        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [],
-      ),
-    );
+function costOfRequest(
+  measurement: Measurement,
+  { operation, selectionSet }: OperationDefinitionNode,
+  root: GraphQLCompositeType | undefined,
+): RequestCost {
+  const whole = measurement.selectionSet(selectionSet, root);
+  const units = new Map<string, number>();
+  let unitsOfChange = 0;
+  // Where all of it is left out, nothing is executed, and nothing of it is paid for.
+  for (const [name, node] of whole.units === 0 ? [] : measurement.fieldsByName(selectionSet)) {
+    const field = measurement.field(node, root);
+    const own = operation === 'subscription' ? measurement.costOf(node, root).units : field.units;
+    if (operation === 'subscription') unitsOfChange = field.units - own;
+    if (own > 0) units.set(name, own);
   }
-
-  selectionSet({ selections }: SelectionSetNode, parent: GraphQLCompositeType | undefined): Measure {
-    return selections
-      .map((selection) => {
-        const isIncluded = inclusionOf(selection.directives);
-        if (selection.kind === Kind.FIELD) return times(isIncluded, this.field(selection, parent));
-        if (selection.kind === Kind.FRAGMENT_SPREAD)
-          return times(isIncluded, this.#fragment(selection.name.value));
-        const condition = selection.typeCondition?.name.value;
-        return times(
-          isIncluded,
-          this.selectionSet(selection.selectionSet, condition === undefined ? parent : this.#type(condition)),
-        );
-      })
-      .reduce(together, NOTHING);
-  }
-
-  /** A field with what is selected in it. */
-  field(node: FieldNode, parent: GraphQLCompositeType | undefined): Measure {
-    const { arguments: given = [], selectionSet } = node;
-    const cost = this.costOf(parent, node);
-    const inside =
-      selectionSet === undefined ? NOTHING : this.selectionSet(selectionSet, typeOf(parent, node));
-    const length = lengthOf(parent, node, cost);
-    const own = cost === undefined || (cost.ifLists && !this.#selectsLists(selectionSet)) ? 0 : cost.units;
-    const of = cost?.each == null ? own : product(own, length);
-    const further = cost?.page === true ? pagesBeyond(first(given)) : 0;
-    return {
-      units: sum(sum(of, further), product(length, inside.units)),
-      fields: sum(1, product(length, inside.fields)),
-      depth: inside.depth + 1,
-      isSearch: inside.isSearch || cost?.search === true,
-      wideFields: inside.wideFields + (cost?.wide === true ? 1 : 0),
-      hasCursor: inside.hasCursor || isGiven(given, 'after'),
-    };
-  }
-
-  /** The fields of a selection set by their names in the response, each with all that is selected in it. */
-  fieldsByName(set: SelectionSetNode): ReadonlyMap<string, FieldNode> {
-    const fields = new Map<string, FieldNode>();
-    for (const node of this.fieldsIn(set)) {
-      const { value: name } = node.alias ?? node.name;
-      const selections = [fields.get(name), node].flatMap((each) => each?.selectionSet?.selections ?? []);
-      const selectionSet: SelectionSetNode = { kind: Kind.SELECTION_SET, selections };
-      fields.set(name, node.selectionSet === undefined ? node : { ...node, selectionSet });
-    }
-    return fields;
-  }
-
-  /** The fields of a selection set, and those of each of its fragments once. */
-  *fieldsIn({ selections }: SelectionSetNode, visited = new Set<string>()): Generator<FieldNode> {
-    for (const selection of selections) {
-      if (selection.kind === Kind.FIELD) {
-        yield selection;
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        yield* this.fieldsIn(selection.selectionSet, visited);
-      } else if (!visited.has(selection.name.value)) {
-        visited.add(selection.name.value);
-        const definition = this.#definitions.get(selection.name.value);
-        if (definition !== undefined) yield* this.fieldsIn(definition.selectionSet, visited);
-      }
-    }
-  }
-
-  costOf(parent: GraphQLCompositeType | undefined, node: FieldNode | undefined): FieldCost | undefined {
-    const directive = this.#schema.getDirective('cost');
-    const ast = node && fieldOf(parent, node.name.value)?.astNode;
-    const values = directive && ast ? getDirectiveValues(directive, ast) : undefined;
-    if (values === undefined) return undefined;
-    return {
-      units: Number(values['units']),
-      each: typeof values['each'] === 'string' ? values['each'] : null,
-      page: values['page'] === true,
-      search: values['search'] === true,
-      wide: values['wide'] === true,
-      ifLists: values['ifLists'] === true,
-    };
-  }
-
-  #fragment(name: string): Measure {
-    const known = this.#fragments.get(name);
-    const definition = this.#definitions.get(name);
-    if (known !== undefined || definition === undefined) return known ?? NOTHING;
-    const type = this.#type(definition.typeCondition.name.value);
-    const measure = this.selectionSet(definition.selectionSet, type);
-    const foundOnce = { ...measure, units: once(measure.units), fields: once(measure.fields) };
-    this.#fragments.set(name, foundOnce);
-    return foundOnce;
-  }
-
-  #selectsLists(set: SelectionSetNode | undefined): boolean {
-    if (set === undefined) return false;
-    // Of a page of domains, they are in its nodes.
-    return [...this.fieldsIn(set)].some(({ name }) => LISTS_OF_DOMAIN.has(name.value));
-  }
-
-  #type(name: string): GraphQLCompositeType | undefined {
-    const type = this.#schema.getType(name);
-    return isCompositeType(type) ? type : undefined;
-  }
-}
-
-function fieldOf(
-  parent: GraphQLCompositeType | undefined,
-  name: string,
-): GraphQLField<unknown, unknown> | undefined {
-  if (name === '__schema') return SchemaMetaFieldDef;
-  if (name === '__type') return TypeMetaFieldDef;
-  return isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
-}
-
-/** How many objects a field has. */
-function lengthOf(
-  parent: GraphQLCompositeType | undefined,
-  { name, arguments: given = [] }: FieldNode,
-  cost: FieldCost | undefined,
-): Amount {
-  if (cost?.page === true) return first(given);
-  if (cost?.each != null) return lengthOfList(argument(given, cost.each));
-  const type = fieldOf(parent, name.value)?.type;
-  if (!isListType(getNullableType(type))) return 1;
-  // Those of a page: the page has counted them.
-  if (parent?.name.endsWith('Connection')) return 1;
-  return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
-}
-
-function first(given: readonly ArgumentNode[]): Amount {
-  const value = argument(given, 'first');
-  if (value?.kind === Kind.VARIABLE) {
-    const { value: name } = value.name;
-    return (variables) => entriesOf(variables[name] ?? DEFAULT_FIRST);
-  }
-  return value?.kind === Kind.INT ? entriesOf(Number(value.value)) : DEFAULT_FIRST;
-}
-
-/** The resolver rejects what is no number of entries. */
-function entriesOf(value: unknown): number {
-  return typeof value === 'number' && value >= 1 ? value : 1;
-}
-
-/** What a page costs besides: 1 for each further 100 entries. */
-function pagesBeyond(entries: Amount): Amount {
-  const units = (count: number) => Math.max(0, Math.ceil(count / ENTRIES_OF_PAGE) - 1);
-  return typeof entries === 'number' ? units(entries) : (variables) => units(entries(variables));
-}
-
-/** A value that is not a list is coerced to a list of one (GraphQL, section 3.11). */
-function lengthOfList(value: ValueNode | undefined): Amount {
-  if (value?.kind === Kind.LIST) return value.values.length;
-  if (value?.kind !== Kind.VARIABLE) return 1;
-  const { value: name } = value.name;
-  return (variables) => {
-    const list = variables[name];
-    return Array.isArray(list) ? list.length : 1;
-  };
-}
-
-function isGiven(given: readonly ArgumentNode[], name: string): boolean {
-  const value = argument(given, name);
-  return value !== undefined && value.kind !== Kind.NULL;
-}
-
-function argument(given: readonly ArgumentNode[], name: string): ValueNode | undefined {
-  return given.find((each) => each.name.value === name)?.value;
-}
-
-/** 1 where a selection is included, 0 where `@skip` or `@include` leaves it out. */
-function inclusionOf(directives: readonly DirectiveNode[] = []): Amount {
-  return directives
-    .map(({ name, arguments: given = [] }): Amount => {
-      const excluding = name.value === 'skip';
-      const value = argument(given, 'if');
-      if (!excluding && name.value !== 'include') return 1;
-      if (value?.kind === Kind.BOOLEAN) return value.value === excluding ? 0 : 1;
-      if (value?.kind !== Kind.VARIABLE) return 1;
-      const { value: variable } = value.name;
-      return (variables) => (variables[variable] === excluding ? 0 : 1);
-    })
-    .reduce(product, 1);
+  return { units, unitsOfChange, estimate: whole.fields };
 }
 
 /** The variables of a request, and the operation's defaults for those that it does not give. */
@@ -383,51 +208,171 @@ function withDefaults(given: Variables, { variableDefinitions = [] }: OperationD
   return Object.assign(defaults, given);
 }
 
-function amountWith(amount: Amount, variables: Variables): number {
-  return typeof amount === 'number' ? amount : amount(variables);
+/** Measures selections of a document with the variables of a request. Each fragment is measured once. */
+class Measurement {
+  /** The names of the variables that the result depends on. */
+  readonly read = new Set<string>();
+  readonly #costs: Costs;
+  readonly #variables: Variables;
+  readonly #definitions: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #fragments = new Map<string, Measure>();
+
+  constructor(costs: Costs, { definitions }: DocumentNode, variables: Variables) {
+    this.#costs = costs;
+    this.#variables = variables;
+    this.#definitions = new Map(
+      definitions.flatMap((node) =>
+        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [],
+      ),
+    );
+  }
+
+  selectionSet({ selections }: SelectionSetNode, parent: GraphQLCompositeType | undefined): Measure {
+    return selections
+      .filter(({ directives }) => this.#isIncluded(directives))
+      .map((selection) => this.#selection(selection, parent))
+      .reduce(together, NOTHING);
+  }
+
+  #selection(selection: SelectionNode, parent: GraphQLCompositeType | undefined): Measure {
+    if (selection.kind === Kind.FIELD) return this.field(selection, parent);
+    if (selection.kind === Kind.FRAGMENT_SPREAD) return this.#fragment(selection.name.value);
+    const condition = selection.typeCondition?.name.value;
+    return this.selectionSet(
+      selection.selectionSet,
+      condition === undefined ? parent : this.#type(condition),
+    );
+  }
+
+  /** A field with what is selected in it. */
+  field(node: FieldNode, parent: GraphQLCompositeType | undefined): Measure {
+    const { arguments: given = [], selectionSet } = node;
+    const cost = this.costOf(node, parent);
+    const type = getNamedType(fieldOf(parent, node.name.value)?.type);
+    const inside =
+      selectionSet === undefined
+        ? NOTHING
+        : this.selectionSet(selectionSet, isCompositeType(type) ? type : undefined);
+    const length = this.#lengthOf(node, parent, cost);
+    const own = cost.ifLists && !this.#selectsLists(selectionSet) ? 0 : cost.units;
+    const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
+    return {
+      units: atMost(own * (cost.each === null ? 1 : length) + further + length * inside.units),
+      fields: atMost(1 + length * inside.fields),
+      depth: inside.depth + 1,
+      isSearch: inside.isSearch || cost.search,
+      wideFields: inside.wideFields + (cost.wide ? 1 : 0),
+      hasCursor: inside.hasCursor || isGiven(given, 'after'),
+    };
+  }
+
+  costOf({ name }: FieldNode, parent: GraphQLCompositeType | undefined): FieldCost {
+    return this.#costs.costOfField(fieldOf(parent, name.value));
+  }
+
+  /** The fields of a selection set by their names in the response, each with all that is selected in it. */
+  fieldsByName(set: SelectionSetNode): ReadonlyMap<string, FieldNode> {
+    const fields = new Map<string, FieldNode>();
+    for (const node of this.#fieldsIn(set)) {
+      const { value: name } = node.alias ?? node.name;
+      const selections = [fields.get(name), node].flatMap((each) => each?.selectionSet?.selections ?? []);
+      const selectionSet: SelectionSetNode = { kind: Kind.SELECTION_SET, selections };
+      fields.set(name, node.selectionSet === undefined ? node : { ...node, selectionSet });
+    }
+    return fields;
+  }
+
+  /** The fields of a selection set, and those of each of its fragments once; those that are left out, too. */
+  *#fieldsIn({ selections }: SelectionSetNode, visited = new Set<string>()): Generator<FieldNode> {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD) {
+        yield selection;
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        yield* this.#fieldsIn(selection.selectionSet, visited);
+      } else if (!visited.has(selection.name.value)) {
+        visited.add(selection.name.value);
+        const definition = this.#definitions.get(selection.name.value);
+        if (definition !== undefined) yield* this.#fieldsIn(definition.selectionSet, visited);
+      }
+    }
+  }
+
+  /** How many objects a field has. */
+  #lengthOf(node: FieldNode, parent: GraphQLCompositeType | undefined, { page, each }: FieldCost): number {
+    if (page) {
+      const first = this.#argument(node.arguments, 'first') ?? DEFAULT_FIRST;
+      // What is no number of entries is rejected later.
+      return Number.isSafeInteger(first) && Number(first) >= 1 ? Number(first) : 1;
+    }
+    if (each !== null) {
+      // A value that is not a list is coerced to a list of one (GraphQL, section 3.11).
+      const list = this.#argument(node.arguments, each);
+      return Array.isArray(list) ? list.length : 1;
+    }
+    if (!isListType(getNullableType(fieldOf(parent, node.name.value)?.type))) return 1;
+    // Those of a page: the page has counted them.
+    if (parent?.name.endsWith('Connection')) return 1;
+    return INTROSPECTION_LENGTHS.get(`${parent?.name}.${node.name.value}`) ?? LIST_LENGTH;
+  }
+
+  #isIncluded(directives: readonly DirectiveNode[] = []): boolean {
+    return directives.every(({ name, arguments: given }) => {
+      if (name.value !== 'skip' && name.value !== 'include') return true;
+      return this.#argument(given, 'if') !== (name.value === 'skip');
+    });
+  }
+
+  #argument(given: readonly ArgumentNode[] = [], name: string): unknown {
+    const value = given.find((each) => each.name.value === name)?.value;
+    if (value?.kind === Kind.VARIABLE) this.read.add(value.name.value);
+    return value && valueFromASTUntyped(value, this.#variables);
+  }
+
+  #fragment(name: string): Measure {
+    const definition = this.#definitions.get(name);
+    if (definition === undefined) return NOTHING;
+    const { typeCondition, selectionSet } = definition;
+    const measure =
+      this.#fragments.get(name) ?? this.selectionSet(selectionSet, this.#type(typeCondition.name.value));
+    this.#fragments.set(name, measure);
+    return measure;
+  }
+
+  #selectsLists(set: SelectionSetNode | undefined): boolean {
+    // Of a page of domains, they are in its nodes.
+    return set !== undefined && [...this.#fieldsIn(set)].some(({ name }) => LISTS_OF_DOMAIN.has(name.value));
+  }
+
+  #type(name: string): GraphQLCompositeType | undefined {
+    const type = this.#costs.schema.getType(name);
+    return isCompositeType(type) ? type : undefined;
+  }
 }
 
-function sum(one: Amount, other: Amount): Amount {
-  if (typeof one === 'number' && typeof other === 'number') return one + other;
-  if (one === 0) return other;
-  if (other === 0) return one;
-  return (variables) => amountWith(one, variables) + amountWith(other, variables);
+function fieldOf(parent: GraphQLCompositeType | undefined, name: string): Field | undefined {
+  if (name === '__schema') return SchemaMetaFieldDef;
+  if (name === '__type') return TypeMetaFieldDef;
+  return isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
 }
 
-function product(one: Amount, other: Amount): Amount {
-  if (typeof one === 'number' && typeof other === 'number') return one * other;
-  if (one === 1) return other;
-  if (other === 1) return one;
-  return one === 0 || other === 0
-    ? 0
-    : (variables) => amountWith(one, variables) * amountWith(other, variables);
+function isGiven(given: readonly ArgumentNode[], name: string): boolean {
+  return given.some((each) => each.name.value === name && each.value.kind !== Kind.NULL);
 }
 
-/** An amount that is found once for a request's variables, however often a fragment is spread in others. */
-function once(amount: Amount): Amount {
-  if (typeof amount === 'number') return amount;
-  let of: Variables | undefined;
-  let found = 0;
-  return (variables) => {
-    if (of !== variables) [of, found] = [variables, amount(variables)];
-    return found;
-  };
+/** Fragments in fragments stand for more than a number can have. */
+function atMost(amount: number): number {
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
 function together(one: Measure, other: Measure): Measure {
   return {
-    units: sum(one.units, other.units),
-    fields: sum(one.fields, other.fields),
+    units: atMost(one.units + other.units),
+    fields: atMost(one.fields + other.fields),
     depth: Math.max(one.depth, other.depth),
     isSearch: one.isSearch || other.isSearch,
     wideFields: one.wideFields + other.wideFields,
     hasCursor: one.hasCursor || other.hasCursor,
   };
-}
-
-function times(count: Amount, measure: Measure): Measure {
-  if (count === 1) return measure;
-  return { ...measure, units: product(count, measure.units), fields: product(count, measure.fields) };
 }
 
 /** Fields in fields: the usual introspection query has 13, the schema itself 4. */

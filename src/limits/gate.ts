@@ -37,8 +37,8 @@ export const GATE: GateOptions = {
 interface Waiting {
   readonly kind: PlaceKind;
   readonly caller: Caller;
-  enter(): void;
-  reject(error: Error): void;
+  /** Ends the wait: with a place, or an error. */
+  end(error?: Error): void;
 }
 
 /** What a client has. One that has nothing is forgotten. */
@@ -137,26 +137,19 @@ export class Gate {
     const { clientWaiting, wait } = this.#options;
     return new Promise((resolve, reject) => {
       if (client.waiting.length >= clientWaiting) throw new BusyError(1, 'Too many of your requests wait.');
-      const leave = () => {
-        clearTimeout(timer);
-        client.waiting.splice(client.waiting.indexOf(waiting), 1);
-      };
       const waiting: Waiting = {
         kind,
         caller,
-        enter: () => {
-          leave();
-          if (caller.signal.aborted) return reject(new ClientGoneError());
+        end: (error) => {
+          clearTimeout(timer);
+          client.waiting.splice(client.waiting.indexOf(waiting), 1);
+          if (error !== undefined) return reject(error);
           this.#take(client, kind, 1);
           resolve();
         },
-        reject(error) {
-          leave();
-          reject(error);
-        },
       };
       const timer = setTimeout(() => {
-        waiting.reject(new BusyError(1, 'Too many requests are in progress.'));
+        waiting.end(new BusyError(1, 'Too many requests are in progress.'));
         this.#changed();
       }, wait);
       client.waiting.push(waiting);
@@ -174,7 +167,7 @@ export class Gate {
         if (next !== undefined || isIdle(client)) this.#clients.delete(client.key);
         if (next === undefined) continue;
         this.#clients.set(client.key, client);
-        next.enter();
+        next.end(next.caller.signal.aborted ? new ClientGoneError() : undefined);
         hasEntered = true;
       }
     }

@@ -14,6 +14,18 @@ export function splitColumn(joined: string): readonly string[] {
 /** Begins a statement for a page whose plan depends on what is asked for. */
 export const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
 
+/** A time in SQL as of an instant: null where it is later, and so not known. @param at undefined: now. */
+export function knownAt(time: string, at: Instant | undefined): Prisma.Sql {
+  return at === undefined
+    ? Prisma.raw(time)
+    : Prisma.sql`CASE WHEN ${Prisma.raw(time)} <= ${at} THEN ${Prisma.raw(time)} END`;
+}
+
+/** The condition, after others, that a row is not later than an instant. @param at undefined: now. */
+export function upTo(time: string, at: Instant | undefined): Prisma.Sql {
+  return at === undefined ? Prisma.empty : Prisma.sql`AND ${Prisma.raw(time)} <= ${at}`;
+}
+
 /** A column of times: microseconds since the Unix epoch in decimal digits, since JSON has no such number. */
 export function splitInstants(joined: string): readonly Instant[] {
   return splitColumn(joined).map(BigInt);

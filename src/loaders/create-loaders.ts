@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { type ChangePage, type ChangesKey, loadChanges } from './domain-changes.js';
+import { loadChanges } from './domain-changes.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -11,31 +11,14 @@ import {
   NO_PARTS,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import {
-  type HeaderHistoryKey,
-  type HeaderHistoryPage,
-  type HeaderPage,
-  type HeaderPageKey,
-  loadHeaderHistory,
-  loadHeaderPage,
-} from './header-pages.js';
-import { type Attempt, loadAttempts } from './observed-parts.js';
-import {
-  type DomainMatches,
-  type DomainSearchKey,
-  loadStatistics,
-  type Statistics,
-  searchDomains,
-} from './search-domains.js';
-import { type HeaderMatches, type HeaderSearchKey, searchHeaders } from './search-headers.js';
-import { type RecordMatches, type RecordSearchKey, searchRecords } from './search-records.js';
-import {
-  loadStatisticsOfShards,
-  searchDomainsOfShards,
-  searchHeadersOfShards,
-  searchRecordsOfShards,
-} from './search-shards.js';
-import { type DiffKey, loadDiff, type StateDiff } from './state-diff.js';
+import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
+import { loadAttempts } from './observed-parts.js';
+import { searchDomains } from './search-domains.js';
+import { searchHeaders } from './search-headers.js';
+import { searchRecords } from './search-records.js';
+import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
+import { loadDiff } from './state-diff.js';
+import { loadStatistics, loadStatisticsOfShards, type Statistics } from './statistics.js';
 
 /** Aborted once nobody waits for what is loaded. */
 type Signal = Pick<AbortSignal, 'aborted'>;
@@ -47,25 +30,7 @@ export interface Loader<Key, Value> {
 }
 
 /** What the resolvers read from. */
-export interface Loaders {
-  /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
-  readonly domainHistory: Loader<DomainHistoryKey, DomainHistory | null>;
-  /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
-  readonly attempt: Loader<DomainRowKey, Attempt | null>;
-  /** A page of a domain's changes; of a domain that is not recorded it is empty. */
-  readonly changes: Loader<ChangesKey, ChangePage>;
-  /** A page of a domain's headers, and of the changes of one header's value. */
-  readonly headerPage: Loader<HeaderPageKey, HeaderPage>;
-  readonly headerHistory: Loader<HeaderHistoryKey, HeaderHistoryPage>;
-  /** A page of a domain's records. */
-  readonly recordPage: Loader<RecordSearchKey, RecordMatches>;
-  readonly diff: Loader<DiffKey, StateDiff>;
-  /** Pages of what is found in all domains. */
-  readonly records: Loader<RecordSearchKey, RecordMatches>;
-  readonly headers: Loader<HeaderSearchKey, HeaderMatches>;
-  readonly domains: Loader<DomainSearchKey, DomainMatches>;
-  readonly statistics: Loader<undefined, Statistics>;
-}
+export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Connections to one database. */
 export interface LoaderConnections {
@@ -82,29 +47,16 @@ export interface LoadingOptions {
   readonly aroundBatch?: AroundBatch | undefined;
 }
 
-/** What loads a page by a statement of its own. */
-type PageLoader =
-  | 'changes'
-  | 'headerPage'
-  | 'headerHistory'
-  | 'recordPage'
-  | 'diff'
-  | 'search'
-  | 'statistics';
-
 /**
  * Loads a batch, and reports it.
  *
  * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow' | 'attempt' | 'feed' | PageLoader,
+  loader: string,
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
-
-/** Loads a batch as it is. */
-export const justLoad: AroundBatch = (_loader, _size, load) => load();
 
 /**
  * Creates the loaders of a database. They keep nothing between calls, so that all requests share them: what is
@@ -112,16 +64,16 @@ export const justLoad: AroundBatch = (_loader, _size, load) => load();
  */
 export function createLoaders(
   { prisma, searchPrisma }: LoaderConnections,
-  { aroundBatch = justLoad, acrossShards = false }: LoadingOptions = {},
-): Loaders {
+  { aroundBatch = (_loader, _size, load) => load(), acrossShards = false }: LoadingOptions = {},
+) {
   // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
   const batchSize = acrossShards ? 1 : BATCH_SIZE;
   const batch = <Key extends DomainRowKey, Value>(
-    loader: 'domainHistory' | 'domainRow' | 'attempt',
+    loader: string,
     load: (prisma: PrismaClient, keys: readonly Key[]) => Promise<readonly Value[]>,
   ) => batched<Key, Value>(batchSize, (keys) => aroundBatch(loader, keys.length, () => load(prisma, keys)));
   const page = <Key, Page>(
-    loader: PageLoader,
+    loader: string,
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
     connections = prisma,
   ): Loader<Key, Page> => ({
@@ -132,27 +84,46 @@ export function createLoaders(
   });
   const rows = batch('domainRow', loadDomainRows);
   const histories = batch('domainHistory', loadDomainHistories);
-  return {
-    domainHistory: {
-      async load(key, signal) {
-        const { dnsRecords, httpHeaders, counts, times } = key;
-        if (dnsRecords || httpHeaders || counts || times) return histories.load(key, signal);
-        const row = await rows.load(key, signal);
-        return row && historyOf(row, NO_PARTS, key.at);
-      },
+  const domainHistory: Loader<DomainHistoryKey, DomainHistory | null> = {
+    async load(key, signal) {
+      const { dnsRecords, httpHeaders, counts, times } = key;
+      if (dnsRecords || httpHeaders || counts || times) return histories.load(key, signal);
+      const row = await rows.load(key, signal);
+      return row && historyOf(row, NO_PARTS, key.at);
     },
+  };
+  const search = acrossShards ? SEARCHES_OF_SHARDS : SEARCHES;
+  return {
+    /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
+    domainHistory,
+    /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
     attempt: batch('attempt', loadAttempts),
+    /** A page of a domain's changes; of a domain that is not recorded it is empty. */
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
     headerHistory: page('headerHistory', loadHeaderHistory),
-    recordPage: page('recordPage', acrossShards ? searchRecordsOfShards : searchRecords),
+    recordPage: page('recordPage', search.records),
     diff: page('diff', loadDiff),
-    records: page('search', acrossShards ? searchRecordsOfShards : searchRecords, searchPrisma),
-    headers: page('search', acrossShards ? searchHeadersOfShards : searchHeaders, searchPrisma),
-    domains: page('search', acrossShards ? searchDomainsOfShards : searchDomains, searchPrisma),
-    statistics: page('statistics', acrossShards ? loadStatisticsOfShards : loadStatistics, searchPrisma),
+    /** Pages of what is found in all domains. */
+    records: page('search', search.records, searchPrisma),
+    headers: page('search', search.headers, searchPrisma),
+    domains: page('search', search.domains, searchPrisma),
+    statistics: page<undefined, Statistics>('statistics', search.statistics, searchPrisma),
   };
 }
+
+const SEARCHES = {
+  records: searchRecords,
+  headers: searchHeaders,
+  domains: searchDomains,
+  statistics: loadStatistics,
+};
+const SEARCHES_OF_SHARDS: typeof SEARCHES = {
+  records: searchRecordsOfShards,
+  headers: searchHeadersOfShards,
+  domains: searchDomainsOfShards,
+  statistics: loadStatisticsOfShards,
+};
 
 /** A key of a batch, and who waits for it. */
 interface Wanted<Key> {

@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, splitColumn, splitInstants } from './columns.js';
+import { cell, knownAt, splitColumn, splitInstants } from './columns.js';
 import type { Batch } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
@@ -13,8 +13,8 @@ export interface DnsEntry {
   readonly removed: Instant | null;
   /** The latest observation of its type that held it. Of one that is present it is set where it is needed (setLastSeen). */
   lastSeen: Instant | null;
-  /** Where its `id` is needed: the domain that it is of, and as of when. */
-  readonly of?: OfDomain;
+  /** The domain that it is of, and as of when. */
+  readonly of: OfDomain;
 }
 
 /** A domain as of an instant; undefined: now. */
@@ -49,8 +49,7 @@ function recordsSql(at: Instant | undefined): Prisma.Sql {
   if (at === undefined) return Prisma.sql`dns_record`;
   return Prisma.sql`
     (SELECT domain, type, class, host, first_seen, position, rdata,
-            CASE WHEN removed <= ${at} THEN removed END AS removed,
-            CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen
+            ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen
        FROM dns_record
       WHERE first_seen <= ${at}) AS dns_record`;
 }
@@ -77,8 +76,12 @@ type Columns = readonly [
   rdata: readonly object[],
 ];
 
-/** A domain's DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none. */
-export function parseDnsEntries(text: string): readonly DnsEntry[] {
+/**
+ * DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none.
+ *
+ * @param ofRow The domain of a row.
+ */
+export function parseDnsEntries(text: string, ofRow: (row: number) => OfDomain): readonly DnsEntry[] {
   if (text === '') return [];
   const columns: Columns = JSON.parse(text);
   const types = splitColumn(columns[0]);
@@ -95,6 +98,7 @@ export function parseDnsEntries(text: string): readonly DnsEntry[] {
       firstSeen: cell(firstSeen, row),
       removed,
       lastSeen,
+      of: ofRow(row),
       ...rdata,
     };
   });

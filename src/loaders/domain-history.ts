@@ -1,5 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import { upTo } from './columns.js';
 import { type DnsEntry, dnsEntriesSql, parseDnsEntries } from './dns-entries.js';
 import {
   type Batch,
@@ -80,14 +81,12 @@ interface HistoryCounts {
 
 /** The counts of a row of table `domain`, for parseHistoryCounts. */
 function historyCountsSql({ at, name }: Batch): Prisma.Sql {
-  const upTo = (column: string) =>
-    at === undefined ? Prisma.empty : Prisma.sql`AND ${Prisma.raw(column)} <= ${at}`;
   return Prisma.sql`
-  (SELECT count(*) || ',' || count(removed) FILTER (WHERE true ${upTo('removed')})
-     FROM dns_record WHERE dns_record.domain = ${name} ${upTo('first_seen')})
+  (SELECT count(*) || ',' || count(removed) FILTER (WHERE true ${upTo('removed', at)})
+     FROM dns_record WHERE dns_record.domain = ${name} ${upTo('first_seen', at)})
   || ',' ||
   (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
-     FROM header_change WHERE header_change.domain = ${name} ${upTo('observed_at')})`;
+     FROM header_change WHERE header_change.domain = ${name} ${upTo('observed_at', at)})`;
 }
 
 interface HistoryRow {
@@ -145,7 +144,8 @@ function isOfKey(keys: readonly DomainHistoryKey[], part: keyof HistoryParts): P
 }
 
 function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
-  const dnsRecords = row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords);
+  const of = { domain: row.name, at };
+  const dnsRecords = row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords, () => of);
   const httpHeaders = row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders);
   const times = row.times === null ? null : parsePartTimes(row.times, at);
   if (times !== null) setLastSeen({ dnsRecords, httpHeaders }, times);

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, splitInstants } from './columns.js';
+import { cell, knownAt, splitInstants } from './columns.js';
 
 /** The row of a domain: all that is known of it without its history. */
 export interface DomainRow {
@@ -74,7 +74,7 @@ function knownChangeSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
     (SELECT max(observed_at) FROM header_change WHERE domain = ${name} AND observed_at <= ${at}))`;
 }
 
-const OBSERVED = ['dns_first', 'dns_latest', 'http_first', 'http_latest', 'https_latest'].map(Prisma.raw);
+const OBSERVED = ['dns_first', 'dns_latest', 'http_first', 'http_latest', 'https_latest'];
 
 /**
  * The latest observation that is not after the instant, of those whose times are still known. Those that found HTTPS declined
@@ -84,7 +84,7 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`greatest(${knownChangeSql(at, name)},
     (SELECT max(last_seen) FROM dns_record WHERE domain = ${name} AND last_seen <= ${at}),
     (SELECT max(last_seen) FROM header_change WHERE domain = ${name} AND last_seen <= ${at}),
-    ${Prisma.join(OBSERVED.map((column) => Prisma.sql`CASE WHEN ${column} <= ${at} THEN ${column} END`))},
+    ${Prisma.join(OBSERVED.map((column) => knownAt(column, at)))},
     (SELECT max(time::bigint)
        FROM jsonb_array_elements_text(jsonb_path_query_array(dns_types, '$.*.first') || jsonb_path_query_array(dns_types, '$.*.latest'))
          AS time

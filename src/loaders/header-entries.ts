@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, splitColumn } from './columns.js';
+import { cell, splitColumn, upTo } from './columns.js';
 import type { Batch } from './domain-row.js';
 
 /** A change of a header's value (specification, 2.5). */
@@ -63,12 +63,8 @@ export function headerEntriesSql({ at, name }: Batch): Prisma.Sql {
   SELECT ${HEADER_COLUMNS_SQL}
     FROM (SELECT name, observed_at, last_seen, value
             FROM header_change
-           WHERE header_change.domain = ${name} ${upTo(at)}
+           WHERE header_change.domain = ${name} ${upTo('observed_at', at)}
            ORDER BY header_change.name, observed_at) AS change`;
-}
-
-function upTo(at: Instant | undefined): Prisma.Sql {
-  return at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
 }
 
 type Columns = readonly [names: string, dates: string, values: readonly (string | null)[]];

@@ -1,14 +1,17 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { ChangeKind } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { PLANNED, pageOf } from './columns.js';
+import { PLANNED, pageOf, upTo } from './columns.js';
+import { loadChanges } from './domain-changes.js';
 import {
   HEADER_COLUMNS_SQL,
   type HeaderEntry,
   type HeaderHistoryItem,
   parseHeaderEntries,
 } from './header-entries.js';
-import { literal, readFewThenMany } from './search.js';
+import { latestOfHttpSql } from './observed-parts.js';
+import { literal } from './search.js';
 
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey {
@@ -55,7 +58,7 @@ async function readHeaderPage(
 ): Promise<HeaderPage | null> {
   const { domain, at, first, after = '' } = key;
   const limit = literal(first + 1);
-  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
+  const isKnown = upTo('observed_at', at);
   const next = (name: Prisma.Sql) => Prisma.sql`
     (SELECT name FROM header_change WHERE domain = ${domain} AND name > ${name} ORDER BY name LIMIT 1)`;
   // Each name by one step in the primary key.
@@ -68,23 +71,23 @@ async function readHeaderPage(
         SELECT name FROM step WHERE name IS NOT NULL`
       : Prisma.sql`SELECT DISTINCT name COLLATE "C" AS name FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after} ORDER BY 1`;
   const recent = (where: Prisma.Sql) => Prisma.sql`
-    (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${upTo} ${where}
+    (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ${where}
       ORDER BY observed_at DESC LIMIT 1)`;
   const rows = key.history
-    ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${upTo} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
+    ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
   const measured = pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at');
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH named AS MATERIALIZED (
       -- The names are read in their order, up to the limit. EXISTS might become a join, in any order.
       SELECT name FROM (${names}) AS name
-       WHERE (SELECT true FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${upTo} LIMIT 1)
+       WHERE (SELECT true FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${isKnown} LIMIT 1)
        LIMIT ${limit}),
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
     page AS MATERIALIZED (${isMeasured ? measured : Prisma.sql`SELECT *, count(*) OVER () AS candidates FROM change ORDER BY name, observed_at`})
-    SELECT ${latestSql(domain, at)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
+    SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
   return page === undefined ? null : pageOfRow(page, key);
 }
@@ -106,17 +109,6 @@ function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage
     })),
     next: isLast ? null : (complete.at(-1)?.name ?? null),
   };
-}
-
-/** The latest observation of a domain's HTTP headers: as of an instant, of those whose times are known. */
-function latestSql(domain: string, at: Instant | undefined): Prisma.Sql {
-  if (at === undefined) return Prisma.sql`(SELECT http_latest FROM domain WHERE name = ${domain})`;
-  const ofChanges = (column: string) => Prisma.sql`
-    (SELECT max(${Prisma.raw(column)}) FROM header_change WHERE domain = ${domain} AND ${Prisma.raw(column)} <= ${at})`;
-  return Prisma.sql`
-    (SELECT greatest(CASE WHEN http_first <= ${at} THEN http_first END, CASE WHEN http_latest <= ${at} THEN http_latest END,
-                     ${ofChanges('observed_at')}, ${ofChanges('last_seen')})
-       FROM domain WHERE name = ${domain})`;
 }
 
 interface PageRow {
@@ -151,58 +143,19 @@ export interface HeaderHistoryPage {
   readonly next: Instant | null;
 }
 
-/** Loads a page of the changes of a header's value. */
+/** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
 export async function loadHeaderHistory(
   prisma: PrismaClient,
-  key: HeaderHistoryKey,
-): Promise<HeaderHistoryPage> {
-  const page = await readFewThenMany(
-    key.first,
-    (rows) => readHistory(prisma, key, rows),
-    ({ items }) => items.length,
-  );
-  if (page === null) throw new Error('Reading in order has no limit to exceed.');
-  return page;
-}
-
-interface HistoryRow {
-  readonly date: Instant;
-  readonly value: string;
-  readonly old: string | null;
-  readonly isLast: boolean;
-  readonly candidates: bigint;
-}
-
-async function readHistory(
-  prisma: PrismaClient,
   { domain, name, at, first, after }: HeaderHistoryKey,
-  most: number,
 ): Promise<HeaderHistoryPage> {
-  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
-  const follows = after === undefined ? Prisma.empty : Prisma.sql`AND observed_at > ${after}`;
-  const candidates = Prisma.sql`
-    SELECT date, value, old, is_last
-      FROM (SELECT observed_at AS date, change.value, before.value AS old,
-                   row_number() OVER (ORDER BY observed_at) = ${literal(most)} AS is_last
-              FROM (SELECT observed_at, value FROM header_change
-                     WHERE domain = ${domain} AND name = ${name} AND value IS NOT NULL ${follows} ${upTo}
-                     ORDER BY observed_at LIMIT ${literal(most)}) AS change
-              LEFT JOIN LATERAL (
-                     SELECT earlier.value FROM header_change AS earlier
-                      WHERE earlier.domain = ${domain} AND earlier.name = ${name} AND earlier.observed_at < change.observed_at
-                        AND earlier.value IS NOT NULL
-                      ORDER BY earlier.observed_at DESC LIMIT 1) AS before (value) ON true) AS change
-     WHERE value IS DISTINCT FROM old OR is_last
-     ORDER BY date LIMIT ${literal(first + 1)}`;
-  const rows = await prisma.$queryRaw<readonly HistoryRow[]>`
-    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
-  const found = rows.slice(0, first);
-  const items = found
-    .filter(({ value, old }) => value !== old)
-    .map(({ date, value, old }) => ({
-      ...{ event: old === null ? ('created' as const) : ('updated' as const), date, new: value, old },
-    }));
-  const isCut = rows.length > first || rows.length < Number(rows[0]?.candidates ?? 0);
-  const next = isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null;
-  return { items, next };
+  const interval = { from: after, to: at, at };
+  const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };
+  const { changes, next } = await loadChanges(prisma, key);
+  const items = changes.map(({ kind, date, new: value, old }) => ({
+    event: kind === 'HEADER_CREATED' ? ('created' as const) : ('updated' as const),
+    ...{ date, new: value ?? '', old: old ?? null },
+  }));
+  return { items, next: next?.date ?? null };
 }
+
+const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);

@@ -1,8 +1,8 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { FirstTimes } from '../history/routine.js';
 import { OTHER_TYPES } from '../history/state.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
+import { knownAt, upTo } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import type { Batch } from './domain-row.js';
 import type { HeaderEntry } from './header-entries.js';
@@ -39,7 +39,7 @@ export function partTimesSql({ at, name }: Batch): Prisma.Sql {
       ? Prisma.sql`NULL::json`
       : Prisma.sql`
         (SELECT json_build_array(min(observed_at)::text, max(observed_at)::text,
-                                 max(CASE WHEN last_seen <= ${at} THEN last_seen END)::text)
+                                 max(${knownAt('last_seen', at)})::text)
            FROM header_change WHERE header_change.domain = ${name} AND observed_at <= ${at})`;
   return Prisma.sql`
     json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types, ${ofRecords}, ${ofHeaders})::text`;
@@ -51,42 +51,44 @@ export function partTimesSql({ at, name }: Batch): Prisma.Sql {
  */
 export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prisma.Sql {
   const entry = Prisma.raw(table);
-  const upTo = (time: Prisma.Sql) =>
-    at === undefined ? time : Prisma.sql`CASE WHEN ${time} <= ${at} THEN ${time} END`;
-  const named = (end: string) => Prisma.sql`(dns_types -> ${entry}.type ->> ${end})::bigint`;
+  const named = (end: string) => knownAt(`(dns_types -> ${table}.type ->> '${end}')::bigint`, at);
   const ofRows =
     at === undefined
       ? Prisma.sql`NULL::bigint`
       : Prisma.sql`
-        (SELECT greatest(max(other.first_seen) FILTER (WHERE NOT other.first_sighted), max(${upTo(Prisma.sql`other.removed`)}),
-                         max(${upTo(Prisma.sql`other.last_seen`)}) FILTER (WHERE NOT other.last_sighted))
+        (SELECT greatest(max(other.first_seen) FILTER (WHERE NOT other.first_sighted),
+                         max(${knownAt('other.removed', at)}),
+                         max(${knownAt('other.last_seen', at)}) FILTER (WHERE NOT other.last_sighted))
            FROM dns_record AS other
           WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
     CASE WHEN ${entry}.removed IS NULL THEN
-      (SELECT greatest(${upTo(Prisma.sql`dns_first`)}, ${upTo(Prisma.sql`dns_latest`)},
-                       ${upTo(named('first'))}, ${upTo(named('latest'))}, ${ofRows})::text
+      (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)},
+                       ${named('first')}, ${named('latest')}, ${ofRows})::text
          FROM domain WHERE domain.name = ${entry}.domain) END`;
 }
 
-/** What firstTimesSql() gives: times as digits. */
-export type FirstTimesRow = readonly [observed: string | null, sighted: string | null];
-
 /**
- * When the type of a row `entry` of table `dns_record` was first observed, and a record of it first sighted, as JSON.
+ * The latest observation of the HTTP headers of a domain: as of an instant, of those whose times are known.
  *
- * @param domain The name of the row's domain.
+ * @param domain Its name in SQL.
+ * @param table With the times of its headers.
  */
-export function firstTimesSql(domain: Prisma.Sql): Prisma.Sql {
+export function latestOfHttpSql(
+  at: Instant | undefined,
+  domain: Prisma.Sql,
+  table = 'header_change',
+): Prisma.Sql {
+  const ofChanges = (time: string) =>
+    at === undefined
+      ? Prisma.sql`NULL::bigint`
+      : Prisma.sql`
+        (SELECT max(${Prisma.raw(time)}) FROM ${Prisma.raw(table)} AS other
+          WHERE other.domain = ${domain} ${upTo(time, at)})`;
   return Prisma.sql`
-    (SELECT json_build_array(least(dns_first, (dns_types -> entry.type ->> 'first')::bigint)::text,
-                             dns_types -> entry.type ->> 'sightedFirst')
+    (SELECT greatest(${knownAt('http_first', at)}, ${knownAt('http_latest', at)},
+                     ${ofChanges('other.observed_at')}, ${ofChanges('other.last_seen')})
        FROM domain WHERE domain.name = ${domain})`;
-}
-
-export function firstTimesOf([observed, sighted]: FirstTimesRow = [null, null]): FirstTimes {
-  const timeOf = (digits: string | null) => (digits === null ? null : BigInt(digits));
-  return { observed: timeOf(observed), sighted: timeOf(sighted) };
 }
 
 type Stored = readonly [

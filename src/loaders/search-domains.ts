@@ -4,6 +4,7 @@ import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
+  allOf,
   endingWith,
   firstOf,
   literal,
@@ -121,26 +122,21 @@ function inInterval(column: Prisma.Sql, from: Instant | undefined, to: Instant |
 }
 
 function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
-  const conditions = [
-    ...(from === undefined ? [] : [Prisma.sql`${column} > ${from}`]),
-    ...(to === undefined ? [] : [Prisma.sql`${column} <= ${to}`]),
-  ];
-  return conditions.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(conditions, ' AND ')})`;
+  return allOf([
+    from !== undefined && Prisma.sql`${column} > ${from}`,
+    to !== undefined && Prisma.sql`${column} <= ${to}`,
+  ]);
 }
 
 /** Whether a row of table `domain` meets all that the filter has. */
 export function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
-  const conditions: (Prisma.Sql | false)[] = [
+  return allOf([
     match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
     registrableDomain !== undefined &&
       Prisma.sql`(domain.name = ${registrableDomain} OR ${startsWith(Prisma.sql`reverse(domain.name)`, `${reversed(registrableDomain)}.`)})`,
     isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo),
     isWithin(LAST_CHANGE, times.changedFrom, times.changedTo),
-  ];
-  return Prisma.sql`(${Prisma.join(
-    conditions.filter((condition) => condition !== false),
-    ' AND ',
-  )})`;
+  ]);
 }
 
 interface PageRow {
@@ -174,105 +170,4 @@ export async function readPage(
   const found = (page.rows ?? []).map(([name, numbers]) => parseDomainRow(name, numbers));
   const matches = found.slice(0, first);
   return { matches, next: found.length > first ? (matches.at(-1)?.name ?? null) : page.end };
-}
-
-/** How much there is. */
-export interface Statistics {
-  readonly domains: number;
-  readonly dnsRecords: number;
-  readonly httpHeaders: number;
-  readonly changes: number;
-  /** The time of the earliest observation; null: none is recorded. */
-  readonly firstObserved: Instant | null;
-  /** When an observation was recorded last; null: none is recorded. Of more than MOST_COUNTED domains, it may be one that changed something. */
-  readonly lastRecordedAt: Instant | null;
-}
-
-function later(one: Instant | null, other: Instant | null): Instant | null {
-  return one === null || (other !== null && other > one) ? other : one;
-}
-
-/** Up to so many rows are counted; what is beyond is estimated. */
-export const MOST_COUNTED = 100_000;
-
-/**
- * About how many rows a table has, or a partial index, by its row of pg_class: as the planner estimates them, by its density when it was
- * analyzed last. One that never had rows then is taken for one with 60 in a page.
- */
-export const ESTIMATED_ROWS =
-  'pg_relation_size(oid) / 8192 * CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 60 END';
-/** So many changes of headers are looked at. */
-export const SAMPLE = 50_000;
-
-/**
- * The share of first sights among the changes of headers, by a sample: each header has one. An empty sample, by an estimate that is much
- * too high, shows nothing: then there are at most as many headers as changes.
- *
- * @param percent Of the table's pages.
- */
-export function headerShareSql(percent: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    SELECT coalesce(count(*) FILTER (WHERE is_first)::float8 / nullif(count(*), 0), 1) AS share
-      FROM (SELECT NOT EXISTS (SELECT FROM header_change AS earlier
-                                WHERE earlier.domain = change.domain AND earlier.name = change.name
-                                  AND earlier.observed_at < change.observed_at) AS is_first
-              FROM header_change AS change TABLESAMPLE SYSTEM (${percent})) AS change`;
-}
-
-/** How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL. */
-export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
-  const counted = (rows: Prisma.Sql) => Prisma.sql`
-    (SELECT count(*)::int FROM (${rows} LIMIT ${literal(MOST_COUNTED)}) AS row)`;
-  // With their partitions; a table that has some is empty itself.
-  const estimated = (relation: string) => Prisma.sql`
-    (SELECT sum(${Prisma.raw(ESTIMATED_ROWS)})::float8 FROM pg_class
-      WHERE oid IN (SELECT ${relation}::regclass UNION SELECT relid FROM pg_partition_tree(${relation}::regclass) WHERE isleaf))`;
-  const percent = Prisma.sql`least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))`;
-  const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
-    SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
-           ${counted(Prisma.sql`SELECT FROM dns_record`)} AS records, ${estimated('dns_record')} AS "estimatedRecords",
-           ${counted(Prisma.sql`SELECT FROM dns_record WHERE removed IS NOT NULL`)} AS removed,
-           ${estimated('dns_record_removed')} AS "estimatedRemoved",
-           ${counted(Prisma.sql`SELECT FROM header_change`)} AS changes, ${estimated('header_change')} AS "estimatedChanges",
-           (${headerShareSql(percent)}) AS "headerShare",
-           (SELECT min(created) FROM domain) AS "firstObserved",
-           (SELECT max(recorded_at)
-              FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",
-           (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
-  if (row === undefined) throw new Error('A query without FROM gives a row.');
-  return statisticsOf(row);
-}
-
-/** The statistics from what was counted, and estimated of what is more. */
-export function statisticsOf(row: StatisticsRow): Statistics {
-  const number = (exact: number, estimate: number) =>
-    exact < MOST_COUNTED ? exact : Math.max(exact, Math.round(estimate));
-  const changes = number(row.changes, row.estimatedChanges);
-  const dnsRecords = number(row.records, row.estimatedRecords);
-  return {
-    domains: number(row.domains, row.estimatedDomains),
-    dnsRecords,
-    httpHeaders: Math.round(row.headerShare * changes),
-    firstObserved: row.firstObserved,
-    changes: dnsRecords + number(row.removed, row.estimatedRemoved) + changes,
-    // The feed's time of a transaction is a little later than that of its domains.
-    lastRecordedAt:
-      row.domains < MOST_COUNTED ? row.lastRecordedAt : later(row.lastRecordedAt, row.lastChangedAt),
-  };
-}
-
-export interface StatisticsRow {
-  readonly domains: number;
-  readonly estimatedDomains: number;
-  readonly records: number;
-  readonly estimatedRecords: number;
-  readonly removed: number;
-  readonly estimatedRemoved: number;
-  readonly changes: number;
-  readonly estimatedChanges: number;
-  /** Of the changes, those that are the first of a header. */
-  readonly headerShare: number;
-  readonly firstObserved: Instant | null;
-  readonly lastRecordedAt: Instant | null;
-  readonly lastChangedAt: Instant | null;
 }

@@ -1,15 +1,16 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { PLANNED, pageOf } from './columns.js';
+import { PLANNED, pageOf, upTo } from './columns.js';
+import { latestOfHttpSql } from './observed-parts.js';
 import {
+  allOf,
   hashesOfTexts,
   hasTrigram,
   literal,
+  lookUp,
   type Matches,
-  MOST_ROWS_BY_VALUE,
-  MOST_VALUES,
+  pageOfMatches,
   readMatches,
-  rowsOfValue,
   type SearchKey,
   within,
 } from './search.js';
@@ -84,7 +85,7 @@ export function conditionsOf({
   seenTo,
 }: HeaderFilter): Prisma.Sql {
   const end = endSql('change', at);
-  const conditions: (Prisma.Sql | false)[] = [
+  return allOf([
     Prisma.sql`name = ${name}`,
     value !== undefined && Prisma.sql`value = ${value}`,
     contains !== undefined && Prisma.sql`strpos(value, ${contains}) > 0`,
@@ -92,11 +93,7 @@ export function conditionsOf({
     seenTo !== undefined && Prisma.sql`observed_at <= ${seenTo}`,
     present !== undefined && Prisma.sql`(${end} IS NULL) = ${present}`,
     seenFrom !== undefined && Prisma.sql`coalesce(${end} > ${seenFrom}, true)`,
-  ];
-  return Prisma.sql`(${Prisma.join(
-    conditions.filter((condition) => condition !== false),
-    ' AND ',
-  )})`;
+  ]);
 }
 
 /** When the header had another value or was gone, as of an instant; null if it was not. */
@@ -104,10 +101,9 @@ function endSql(table: string, at: Instant | undefined): Prisma.Sql {
   const [domain, name, from] = ['domain', 'name', 'observed_at'].map((column) =>
     Prisma.raw(`${table}.${column}`),
   );
-  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND later.observed_at <= ${at}`;
   return Prisma.sql`
     (SELECT min(later.observed_at) FROM header_change AS later
-      WHERE later.domain = ${domain} AND later.name = ${name} AND later.observed_at > ${from} ${upTo})`;
+      WHERE later.domain = ${domain} AND later.name = ${name} AND later.observed_at > ${from} ${upTo('later.observed_at', at)})`;
 }
 
 /** Looks the values up; null where there are too many. */
@@ -117,31 +113,17 @@ async function readByValue(
   values: Prisma.Sql,
   most: number,
 ): Promise<HeaderMatches | null> {
-  const { filter, first, after } = key;
-  const follows =
-    after === undefined ? Prisma.empty : Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
-  const examined = Prisma.sql`
-    sought AS MATERIALIZED (SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found),
-    size AS MATERIALIZED (SELECT ${rowsOfValue(first, most)} AS rows),
-    examined AS MATERIALIZED (
-      SELECT found.*
-        FROM sought CROSS JOIN LATERAL (
-               SELECT ${PLACE}, ${conditionsOf(filter)} AS matches,
-                      row_number() OVER (ORDER BY ${PLACE}) = (SELECT rows FROM size) AS is_last
-                 FROM (SELECT ${PLACE}, name, value
-                         FROM header_change
-                        WHERE value IS NOT NULL AND ${HASH} = sought.value ${follows}
-                        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size)) AS change) AS found
-       WHERE (SELECT count(*) FROM sought) <= ${literal(MOST_VALUES)}
-       LIMIT ${literal(MOST_ROWS_BY_VALUE + first + 2)}),
-    last AS MATERIALIZED (SELECT ${PLACE} FROM examined WHERE is_last ORDER BY ${PLACE} LIMIT 1),
-    found AS MATERIALIZED (
-      SELECT ${PLACE} FROM examined
-       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${PLACE}) <= (SELECT ${PLACE} FROM last))
-       ORDER BY ${PLACE} LIMIT ${literal(first + 1)})`;
-  const overflow = Prisma.sql`
-    (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + first + 1)}`;
-  return readPage(prisma, key, withTimes(examined), overflow);
+  const rows = Prisma.sql`
+    SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches FROM header_change AS change
+     WHERE value IS NOT NULL AND ${HASH} = sought.value ${follows(key)}`;
+  const { queries, overflow } = lookUp({ values, rows: [rows], place: PLACE, first: key.first, most });
+  return readPage(prisma, key, withTimes(queries), overflow);
+}
+
+/** The condition that rows come after the place of the question. */
+export function follows({ after }: Pick<HeaderSearchKey, 'after'>): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  return Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
 }
 
 /** With the times of all headers, for readPage(). */
@@ -157,15 +139,13 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
   const { filter, after, first } = key;
   const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
   const from = after === undefined ? Prisma.empty : Prisma.sql`WHERE name >= ${after.domain}`;
-  const follows =
-    after === undefined ? Prisma.empty : Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
   // A lateral query with a limit is read row by row, in the order of the domains: ORDER BY would read all of them first.
   const read = Prisma.sql`
     (SELECT change.*
        FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited
       CROSS JOIN LATERAL (
              SELECT ${PLACE}, name, value FROM header_change
-              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${follows}
+              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${follows(key)}
               ORDER BY observed_at LIMIT ${literal(rows)}) AS change
       LIMIT ${literal(rows)}) AS change`;
   const found = Prisma.sql`
@@ -179,25 +159,6 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY ${PLACE} LIMIT 1)`;
   return within(await readPage(prisma, key, withTimes(found), Prisma.sql`false`));
-}
-
-/**
- * When the value of a row `entry`, which ended with a row `ending` or did not, was last seen, as digits. As of an instant, the latest
- * observation is the latest of those whose times are known, as in observed-parts.ts.
- */
-function lastSeenSql(at: Instant | undefined): Prisma.Sql {
-  const upTo = (time: Prisma.Sql) =>
-    at === undefined ? time : Prisma.sql`CASE WHEN ${time} <= ${at} THEN ${time} END`;
-  const ofChanges =
-    at === undefined
-      ? Prisma.sql`NULL::bigint`
-      : Prisma.sql`
-        (SELECT greatest(max(${upTo(Prisma.sql`other.observed_at`)}), max(${upTo(Prisma.sql`other.last_seen`)}))
-           FROM header_time AS other WHERE other.domain = entry.domain)`;
-  return Prisma.sql`
-    CASE WHEN ending.observed_at IS NOT NULL THEN ending.last_seen ELSE
-      (SELECT greatest(${upTo(Prisma.sql`http_first`)}, ${upTo(Prisma.sql`http_latest`)}, ${ofChanges})
-         FROM domain WHERE domain.name = entry.domain) END::text`;
 }
 
 /** Times as digits. */
@@ -236,28 +197,29 @@ export async function readPage(
       FROM found
       JOIN header_change AS change USING (${PLACE})
      WHERE change.name = ${name}`;
-  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND later.observed_at <= ${at}`;
+  const seen = lastSeen
+    ? Prisma.sql`(CASE WHEN ending.observed_at IS NOT NULL THEN ending.last_seen
+                       ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'), 'header_time')} END)::text`
+    : Prisma.sql`NULL`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH ${queries}
     SELECT ${overflow} AS overflow, max(candidates)::int AS candidates,
            json_agg(json_build_array(entry.domain, entry.observed_at::text, value, source, ending.observed_at::text,
-                                     ${lastSeen ? lastSeenSql(at) : Prisma.sql`NULL`}) ORDER BY entry.domain, entry.observed_at) AS rows,
+                                     ${seen}) ORDER BY entry.domain, entry.observed_at) AS rows,
            (SELECT json_build_array(domain, observed_at::text) FROM last) AS end
       FROM (${pageOf(candidates, ['value'], 'domain, observed_at')}) AS entry
       LEFT JOIN LATERAL (
              SELECT later.observed_at, later.last_seen FROM header_change AS later
-              WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at ${upTo}
+              WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at ${upTo('later.observed_at', at)}
               ORDER BY later.observed_at LIMIT 1) AS ending ON true`;
   if (page === undefined || page.overflow) return null;
-  const found = (page.rows ?? []).map(([domain, from, value, source, to, seen]) => ({
+  const found = (page.rows ?? []).map(([domain, from, value, source, to, last]) => ({
     ...{ domain, name, value, source, from: BigInt(from) },
     to: to === null ? null : BigInt(to),
-    lastSeen: seen === null ? null : BigInt(seen),
+    lastSeen: last === null ? null : BigInt(last),
   }));
-  const matches = found.slice(0, first);
-  const isShort = found.length < (page.candidates ?? 0);
-  const last = matches.at(-1);
-  if (found.length > first || isShort)
-    return { matches, next: last ? { domain: last.domain, from: last.from } : null };
-  return { matches, next: page.end && { domain: page.end[0], from: BigInt(page.end[1]) } };
+  const end = page.end && { domain: page.end[0], from: BigInt(page.end[1]) };
+  return pageOfMatches<HeaderMatch, HeaderPlace>(found, first, page.candidates, end, ({ domain, from }) => ({
+    ...{ domain, from },
+  }));
 }

@@ -2,21 +2,23 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
-import { PLANNED, pageOf } from './columns.js';
+import { knownAt, PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import {
+  allOf,
   hashesOfTexts,
   hasTrigram,
   literal,
+  lookUp,
   type Matches,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   meetsPattern,
   namesMeeting,
+  pageOfMatches,
   readMatches,
   reversed,
-  rowsOfValue,
   type SearchKey,
   startsWith,
   within,
@@ -256,8 +258,8 @@ export function textHashes(part: string): Prisma.Sql {
 /** Whether a row of table `dns_record` meets all that the filter has. */
 export function conditionsOf(filter: RecordFilter): Prisma.Sql {
   const { domain, ip, network, target, text, host, types, present, at } = filter;
-  const removed = removedSql(at);
-  const conditions: (Prisma.Sql | false)[] = [
+  const removed = Prisma.sql`(${knownAt('removed', at)})`;
+  return allOf([
     domain !== undefined && Prisma.sql`domain = ${domain}`,
     ip !== undefined && Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} = ${ip}::inet)`,
     network !== undefined &&
@@ -277,14 +279,7 @@ export function conditionsOf(filter: RecordFilter): Prisma.Sql {
     filter.firstSeenFrom !== undefined && Prisma.sql`first_seen > ${filter.firstSeenFrom}`,
     filter.firstSeenTo !== undefined && Prisma.sql`first_seen <= ${filter.firstSeenTo}`,
     filter.digest !== undefined && Prisma.sql`${DIGEST} = ${filter.digest}`,
-  ];
-  const given = conditions.filter((condition) => condition !== false);
-  return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
-}
-
-/** As of an instant, later removals are not known. */
-function removedSql(at: Instant | undefined): Prisma.Sql {
-  return at === undefined ? Prisma.sql`removed` : Prisma.sql`(CASE WHEN removed <= ${at} THEN removed END)`;
+  ]);
 }
 
 /**
@@ -312,29 +307,10 @@ async function readByValue(
 ): Promise<RecordMatches | null> {
   const rows = lookups.map(
     (lookup) => Prisma.sql`
-      (SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches
-         FROM dns_record WHERE ${lookup} ${follows(key)}
-        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size))`,
+      SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches FROM dns_record WHERE ${lookup} ${follows(key)}`,
   );
-  const examined = Prisma.sql`
-    sought AS MATERIALIZED (SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found),
-    size AS MATERIALIZED (SELECT ${rowsOfValue(key.first, most)} AS rows),
-    examined AS MATERIALIZED (
-      SELECT found.*
-        FROM sought CROSS JOIN LATERAL (
-               SELECT *, row_number() OVER (ORDER BY ${PLACE}) = (SELECT rows FROM size) AS is_last
-                 FROM (SELECT * FROM (${Prisma.join(rows, ' UNION ALL ')}) AS looked_up
-                        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size)) AS row) AS found
-       WHERE (SELECT count(*) FROM sought) <= ${literal(MOST_VALUES)}
-       LIMIT ${literal(MOST_ROWS_BY_VALUE + key.first + 2)}),
-    last AS MATERIALIZED (SELECT ${PLACE} FROM examined WHERE is_last ORDER BY ${PLACE} LIMIT 1),
-    found AS MATERIALIZED (
-      SELECT ${PLACE} FROM examined
-       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${PLACE}) <= (SELECT ${PLACE} FROM last))
-       ORDER BY ${PLACE} LIMIT ${literal(key.first + 1)})`;
-  const overflow = Prisma.sql`
-    (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + key.first + 1)}`;
-  return readPage(prisma, key, examined, overflow);
+  const { queries, overflow } = lookUp({ values, rows, place: PLACE, first: key.first, most });
+  return readPage(prisma, key, queries, overflow);
 }
 
 /** Reads up to so many rows in the order of matches, until there are enough of them. */
@@ -378,8 +354,8 @@ export async function readPage(
 ): Promise<RecordMatches | null> {
   const { at } = filter;
   const candidates = Prisma.sql`
-    SELECT ${PLACE}, class, host, rdata, source, ${removedSql(at)} AS removed,
-           ${at === undefined ? Prisma.sql`last_seen` : Prisma.sql`CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen`}
+    SELECT ${PLACE}, class, host, rdata, source, ${knownAt('removed', at)} AS removed,
+           ${knownAt('last_seen', at)} AS last_seen
       FROM found JOIN dns_record USING (${PLACE})`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH ${found},
@@ -395,8 +371,9 @@ export async function readPage(
            (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
       FROM entry`;
   if (page === undefined || page.overflow) return null;
-  const matches = parseDnsEntries(page.columns ?? '').map((record, row): RecordMatch => {
-    const domain = page.domains?.[row] ?? '';
+  const domainOf = (row: number) => ({ domain: page.domains?.[row] ?? '', at });
+  const matches = parseDnsEntries(page.columns ?? '', domainOf).map((record, row): RecordMatch => {
+    const { domain } = record.of;
     const latest = page.lastSeen?.[row];
     if (record.removed === null && lastSeen)
       record.lastSeen = seenUpTo(record, latest == null ? null : BigInt(latest));
@@ -404,14 +381,8 @@ export async function readPage(
     const place = { domain, firstSeen, type, position: page.positions?.[row] ?? 0 };
     return { domain, record, source: page.sources?.[row] ?? null, place };
   });
-  return endOfPage(matches, first, page);
-}
-
-function endOfPage(found: readonly RecordMatch[], first: number, page: PageRow): RecordMatches {
-  const matches = found.slice(0, first);
-  const isShort = found.length < (page.candidates ?? 0);
-  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null };
-  if (page.end === null) return { matches, next: null };
-  const [domain, firstSeen, type, position] = page.end;
-  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position } };
+  const end = page.end && {
+    ...{ domain: page.end[0], firstSeen: BigInt(page.end[1]), type: page.end[2], position: page.end[3] },
+  };
+  return pageOfMatches<RecordMatch, RecordPlace>(matches, first, page.candidates, end, ({ place }) => place);
 }

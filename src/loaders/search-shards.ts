@@ -1,5 +1,4 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { UnavailableError } from '../model/errors.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
 import { hasTrigram, literal, MOST_ROWS_BY_VALUE, MOST_VALUES, namesMeeting } from './search.js';
@@ -7,22 +6,16 @@ import {
   type DomainMatches,
   type DomainSearchKey,
   conditionsOf as domainConditions,
-  ESTIMATED_ROWS,
-  headerShareSql,
-  MOST_COUNTED,
   MOST_SORTED,
   readPage as readDomains,
-  SAMPLE,
-  type Statistics,
-  type StatisticsRow,
   sourcesOf,
-  statisticsOf,
 } from './search-domains.js';
 import {
   HASH,
   type HeaderMatches,
   type HeaderSearchKey,
   conditionsOf as headerConditions,
+  follows as headersFollow,
   readPage as readHeaders,
   valuesOf,
 } from './search-headers.js';
@@ -158,11 +151,11 @@ export async function searchHeadersOfShards(
 }
 
 function headersByValue(key: HeaderSearchKey, lookup: Prisma.Sql): Prisma.Sql {
-  const { filter, first, after } = key;
+  const { filter, first } = key;
   return Prisma.sql`
     found AS MATERIALIZED (
       SELECT domain, observed_at FROM header_change AS change
-       WHERE value IS NOT NULL AND ${lookup} AND ${headerConditions(filter)} ${headersAfter(after)}
+       WHERE value IS NOT NULL AND ${lookup} AND ${headerConditions(filter)} ${headersFollow(key)}
        ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
       SELECT domain, observed_at FROM found ORDER BY domain, observed_at LIMIT 1 OFFSET ${literal(first)}),
@@ -192,17 +185,12 @@ function headersInOrder(key: HeaderSearchKey): Prisma.Sql {
       SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT name FROM visited)),
     found AS MATERIALIZED (
       SELECT domain, observed_at FROM header_change AS change
-       WHERE value IS NOT NULL AND ${headerConditions(filter)} ${headersAfter(after)}
+       WHERE value IS NOT NULL AND ${headerConditions(filter)} ${headersFollow(key)}
        ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
       SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)})`;
-}
-
-function headersAfter(after: HeaderSearchKey['after']): Prisma.Sql {
-  if (after === undefined) return Prisma.empty;
-  return Prisma.sql`AND (domain, observed_at) > (${after.domain}, ${after.from})`;
 }
 
 /** Searches domains. */
@@ -238,77 +226,4 @@ export async function searchDomainsOfShards(
     least((SELECT name FROM matching ORDER BY name LIMIT 1 OFFSET ${literal(first)}),
           (SELECT name FROM examined ORDER BY name LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}))`;
   return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
-}
-
-/** How much there is: see loadStatistics(). */
-export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Statistics> {
-  const domains = await numberOf(prisma, 'domain');
-  const records = await numberOf(prisma, 'dns_record');
-  const removed = await numberOf(prisma, 'dns_record', 'dns_record_removed', 'removed IS NOT NULL');
-  const changes = await numberOf(prisma, 'header_change');
-  // Of more, it is the time of the latest change.
-  const recorded =
-    domains.counted < MOST_COUNTED
-      ? Prisma.sql`SELECT max(recorded_at) AS latest FROM domain`
-      : Prisma.sql`SELECT NULL::bigint AS latest`;
-  const percent = Math.min(100, (100 * SAMPLE) / Math.max(1, changes.estimated));
-  const [row] = await prisma.$queryRaw<
-    readonly Pick<StatisticsRow, 'headerShare' | 'firstObserved' | 'lastRecordedAt' | 'lastChangedAt'>[]
-  >`
-    WITH header AS MATERIALIZED (${headerShareSql(Prisma.raw(percent.toFixed(6)))}),
-    recorded AS MATERIALIZED (${recorded}),
-    created AS MATERIALIZED (SELECT min(created) AS earliest FROM domain)
-    SELECT (SELECT share FROM header) AS "headerShare",
-           (SELECT earliest FROM created) AS "firstObserved", (SELECT latest FROM recorded) AS "lastRecordedAt",
-           (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
-  if (row === undefined) throw new Error('A query without FROM gives a row.');
-  return statisticsOf({
-    ...row,
-    ...{ domains: domains.counted, estimatedDomains: domains.estimated },
-    ...{ records: records.counted, estimatedRecords: records.estimated },
-    ...{ removed: removed.counted, estimatedRemoved: removed.estimated },
-    ...{ changes: changes.counted, estimatedChanges: changes.estimated },
-  });
-}
-
-/**
- * How many rows a table has, or a partial index of it: each shard counts up to MOST_COUNTED by itself.
- *
- * @param condition Of the index.
- */
-async function numberOf(
-  prisma: PrismaClient,
-  table: string,
-  index?: string,
-  condition = 'true',
-): Promise<{ readonly counted: number; readonly estimated: number }> {
-  const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MOST_COUNTED}`;
-  const counted = await sumOfShards(prisma, table, `SELECT count(*) FROM (${rows}) AS row`);
-  return { counted, estimated: counted < MOST_COUNTED ? counted : await estimate(prisma, table, index) };
-}
-
-/** About how many rows a table has, or a partial index of it, by what the nodes estimate of their shards. */
-function estimate(prisma: PrismaClient, table: string, index?: string): Promise<number> {
-  // The index of a shard has its name, and the shard's number.
-  const relation =
-    index === undefined
-      ? `SELECT ${ESTIMATED_ROWS} FROM pg_class WHERE oid = '%s'::regclass`
-      : `SELECT coalesce(max(${ESTIMATED_ROWS}), 0) FROM pg_index JOIN pg_class ON oid = indexrelid
-          WHERE indrelid = '%s'::regclass AND relname ~ '^${index}_[0-9]+$'`;
-  return sumOfShards(prisma, table, relation);
-}
-
-/**
- * The sum of what a statement gives for each shard of a table, whose name takes the place of `%s`.
- *
- * @throws UnavailableError if a shard does not respond.
- */
-async function sumOfShards(prisma: PrismaClient, table: string, statement: string): Promise<number> {
-  const [found] = await prisma.$queryRaw<
-    readonly { readonly sum: number | null; readonly isComplete: boolean }[]
-  >`
-    SELECT sum(CASE WHEN success THEN result::float8 END) AS sum, bool_and(success) AS "isComplete"
-      FROM run_command_on_shards(${table}::regclass, ${statement})`;
-  if (found?.isComplete !== true) throw new UnavailableError();
-  return found.sum ?? 0;
 }

@@ -20,11 +20,6 @@ export function fewRows(first: number): number {
   return 4 * (first + 1);
 }
 
-/** How many rows of each value are read: those of a page, or more where there are few values. */
-export function rowsOfValue(first: number, rows: number): Prisma.Sql {
-  return Prisma.sql`(SELECT greatest(${literal(first + 1)}, ${literal(rows)} / greatest(count(*), 1)) FROM sought)`;
-}
-
 /**
  * Reads a page from few rows, and where these are too few for it from many.
  *
@@ -37,8 +32,9 @@ export async function readFewThenMany<Page extends { readonly next: unknown }>(
   lengthOf: (page: Page) => number,
   many = MOST_ROWS,
 ): Promise<Page | null> {
-  const page = await read(fewRows(first));
-  if (page === null || page.next === null || lengthOf(page) >= first) return page;
+  const few = Math.min(fewRows(first), many);
+  const page = await read(few);
+  if (page === null || page.next === null || lengthOf(page) >= first || few === many) return page;
   return read(many);
 }
 
@@ -80,6 +76,72 @@ export async function readMatches<
   const page = (await byValue?.(fewRows(first))) ?? null;
   if (page !== null && isFull(page)) return page;
   return (page && (await byValue?.(MOST_ROWS_BY_VALUE))) ?? inOrder(MOST_ROWS);
+}
+
+/** What is looked up, value by value. */
+interface Lookup {
+  /** The values, as rows with one column `value`. */
+  readonly values: Prisma.Sql;
+  /** Queries for the rows that have `sought.value`, each by an index in the order of matches; with a column `matches`. */
+  readonly rows: readonly Prisma.Sql[];
+  /** The columns of a place. */
+  readonly place: Prisma.Sql;
+  /** Of the page. */
+  readonly first: number;
+  /** How many rows are read in all, where there are few values; of many, as many of each as a page has. */
+  readonly most: number;
+}
+
+/**
+ * Queries in WITH by which rows are found by their values: `found` has the places of matches, one more than the page, and `last` the
+ * place up to which they are all, if there may be others.
+ *
+ * @returns them, and whether there are too many values or rows.
+ */
+export function lookUp({ values, rows, place, first, most }: Lookup) {
+  const [page, maxValues, maxRows] = [first + 1, MOST_VALUES, MOST_ROWS_BY_VALUE + first + 1].map(literal);
+  const size = Prisma.sql`(SELECT rows FROM size)`;
+  const limited = rows.map((query) => Prisma.sql`(${query} ORDER BY ${place} LIMIT ${size})`);
+  const queries = Prisma.sql`
+    sought AS MATERIALIZED (
+      SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${maxValues} + 1) AS found),
+    size AS MATERIALIZED (
+      SELECT greatest(${page}, ${literal(most)} / greatest(count(*), 1)) AS rows FROM sought),
+    examined AS MATERIALIZED (
+      SELECT found.*
+        FROM sought CROSS JOIN LATERAL (
+               SELECT *, row_number() OVER (ORDER BY ${place}) = ${size} AS is_last
+                 FROM (SELECT * FROM (${Prisma.join(limited, ' UNION ALL ')}) AS looked_up
+                        ORDER BY ${place} LIMIT ${size}) AS row) AS found
+       WHERE (SELECT count(*) FROM sought) <= ${maxValues}
+       LIMIT ${maxRows} + 1),
+    last AS MATERIALIZED (SELECT ${place} FROM examined WHERE is_last ORDER BY ${place} LIMIT 1),
+    found AS MATERIALIZED (
+      SELECT ${place} FROM examined
+       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${place}) <= (SELECT ${place} FROM last))
+       ORDER BY ${place} LIMIT ${page})`;
+  const overflow = Prisma.sql`
+    (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
+  return { queries, overflow };
+}
+
+/**
+ * A page of matches.
+ *
+ * @param found One more than the page, if there are so many. Of long ones there are fewer than candidates.
+ * @param end The place up to which they are all; null: there are no others.
+ */
+export function pageOfMatches<Match, Place>(
+  found: readonly Match[],
+  first: number,
+  candidates: number | null,
+  end: Place | null,
+  placeOf: (match: Match) => Place,
+): Matches<Match, Place> {
+  const matches = found.slice(0, first);
+  if (found.length <= first && found.length >= (candidates ?? 0)) return { matches, next: end };
+  const last = matches.at(-1);
+  return { matches, next: last === undefined ? null : placeOf(last) };
 }
 
 /** So many rows are read in order for each match at first. */
@@ -125,6 +187,12 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
     UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
     UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MOST_VALUES)}) AS number
      WHERE (SELECT is_so FROM too_many)`;
+}
+
+/** All of the conditions that are given. */
+export function allOf(conditions: readonly (Prisma.Sql | false)[]): Prisma.Sql {
+  const given = conditions.filter((condition) => condition !== false);
+  return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
 }
 
 /** A number in the text of a statement, where PostgreSQL plans with it. */

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { PLANNED, pageOf } from './columns.js';
+import { knownAt, PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { seenUpTo, type TimesOfParts } from './observed-parts.js';
 import { literal } from './search.js';
@@ -64,8 +64,8 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
   const limit = literal(MAX_ROWS + 1);
   const records = pageOf(
     Prisma.sql`
-      SELECT type, class, host, first_seen, CASE WHEN removed <= ${to} THEN removed END AS removed,
-             CASE WHEN last_seen <= ${to} THEN last_seen END AS last_seen, rdata, position
+      SELECT type, class, host, first_seen, ${knownAt('removed', to)} AS removed,
+             ${knownAt('last_seen', to)} AS last_seen, rdata, position
         FROM dns_record
        WHERE domain = ${domain} ${ofTypes}
          AND (first_seen > ${from} AND first_seen <= ${to} AND (removed IS NULL OR removed > ${to})
@@ -94,9 +94,13 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
     ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;
   const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
     ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
+  const of = { domain, at: to };
   const isCut = (rows: number, candidates: number) => rows < candidates || rows > MAX_ROWS;
   return {
-    ...recordsOf(parseDnsEntries(found?.columns ?? ''), key),
+    ...recordsOf(
+      parseDnsEntries(found?.columns ?? '', () => of),
+      key,
+    ),
     httpHeaders: differences.map(({ name, old, new: value }) => ({
       name,
       difference: old === null ? 'ADDED' : value === null ? 'REMOVED' : 'CHANGED',
@@ -128,6 +132,12 @@ function recordsOf(
 }
 
 /** Text that two entries share if and only if they are of the same record. */
-function identityOf({ firstSeen: _first, removed: _removed, lastSeen: _last, ...record }: DnsEntry): string {
+function identityOf({
+  firstSeen: _first,
+  removed: _removed,
+  lastSeen: _last,
+  of: _of,
+  ...record
+}: DnsEntry): string {
   return JSON.stringify(record);
 }

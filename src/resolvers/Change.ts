@@ -1,23 +1,16 @@
-import type { Change as ChangeData, ChangePosition } from '../loaders/domain-changes.js';
+import type { Change as ChangeData, ChangePosition } from '../loaders/change-rows.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
-import {
-  CHANGE_KINDS,
-  type ChangeKind,
-  DOMAIN_CHANGE_KINDS,
-  HEADER_CHANGES,
-  RECORD_CHANGES,
-} from '../model/change-kinds.js';
+import { CHANGE_KINDS, type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
-import { connection, loadersOf, pageOf, placeIn, requireFirst } from './connection.js';
+import { connection, loadersOf, paging } from './connection.js';
 import type { RequestContext } from './context.js';
 import { nameOfChange } from './node-names.js';
 import type { ChangePage } from './pages.js';
 import { domainOfEntry } from './Query/domain.js';
 import { canonicalNames, canonicalTypes } from './select-entries.js';
-import { selectsField } from './selections.js';
 import type { ChangeResolvers, DnsRecordAddedResolvers, DomainChangesArgs } from './types.generated.js';
 
 const PLACE = {
@@ -36,7 +29,6 @@ export async function changesOf(
 ): Promise<ChangePage> {
   const { name, at, times } = history;
   const { from, to } = args;
-  const first = requireFirst(args.first);
   requireInterval('from', from, 'to', to);
   const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
   const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
@@ -47,15 +39,14 @@ export async function changesOf(
   const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst, ...parts]
     .join(' ')
     .trimEnd();
-  const after = placeIn<ChangePosition>(question, args.after, PLACE);
+  const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
   const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
   const { changes, next } = await loadersOf(history, context).changes.load(key, context.caller.signal);
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  const nodes = changes.map((change) => ({ ...change, asOf: at }));
-  return pageOf(question, { nodes, next, after }, (change: ChangeData) => change.at);
+  return pageOf(changes, next, (change) => change.at);
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */
@@ -101,19 +92,7 @@ const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
   domain: ({ domain, asOf }, _args, context, info) => domainOfEntry(domain, asOf, context, info),
 };
 
-const OF_RECORD: Pick<DnsRecordAddedResolvers, 'record'> = {
-  record: ({ record, domain, asOf: at }, _args, _context, info) => {
-    if (record === undefined) throw new Error('A change of a record has no record.');
-    return selectsField('id', info) ? { ...record, of: { domain, at } } : record;
-  },
-};
-
 /** The resolvers of changes, by type. */
-export const changeResolvers = Object.fromEntries(
-  CHANGE_KINDS.map((kind) => [
-    TYPES[kind],
-    { ...OF_CHANGE, ...(RECORD_CHANGES.some((each) => each === kind) && OF_RECORD) },
-  ]),
-);
+export const changeResolvers = Object.fromEntries(CHANGE_KINDS.map((kind) => [TYPES[kind], OF_CHANGE]));
 
 export const ChangeConnection = connection<ChangeData>();

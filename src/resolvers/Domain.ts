@@ -5,7 +5,7 @@ import {
   requireListSize,
   TooLargeError,
 } from '../limits/response-size.js';
-import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
+import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
@@ -16,7 +16,7 @@ import { formatInstant, type Instant, requireReached } from '../model/instant.js
 import { writeNodeId } from '../model/node-id.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
-import { connection, loadersOf, octetsOf, pageOf, placeIn, requireFirst } from './connection.js';
+import { connection, loadersOf, octetsOf, paging, RECORD_PLACE } from './connection.js';
 import type { RequestContext } from './context.js';
 import { nameOfDomain, nameOfHeader } from './node-names.js';
 import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
@@ -45,7 +45,7 @@ export const Domain: DomainResolvers = {
     // Small histories were measured when they were read.
     const share = all.length === 0 ? 0 : (octets.dnsRecords * found.length) / all.length;
     context.size.addList(found.length, share, copiesSelected(info), BY_RECORDS);
-    return withDomain(found, { domain: history.name, at: history.at }, info);
+    return found;
   },
   httpHeaders(history, args, context, info) {
     const { httpHeaders: all, octets } = history;
@@ -57,36 +57,24 @@ export const Domain: DomainResolvers = {
   },
   async dnsRecordsConnection(history, args, context, info) {
     const { name, at } = history;
-    const first = requireFirst(args.first);
-    const filter = { ...recordFilter(history, args), types: sortedTypes(args.types) };
+    const filter = recordFilter(history, args);
     const question = ['dnsRecordsConnection', name, at, filter.types, filter.present].join(' ');
-    const after = placeIn<RecordPlace>(question, args.after, {
-      domain: 'text',
-      firstSeen: 'bigint',
-      type: 'text',
-      position: 'number',
-    });
+    const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selectsOfNodes('lastSeen', info) };
     const { matches, next } = await loadersOf(history, context).recordPage.load(key, context.caller.signal);
-    const of = selectsOfNodes('id', info) ? { domain: name, at } : undefined;
-    const nodes = matches.map(({ record }) => (of === undefined ? record : { ...record, of }));
-    const places = new Map(nodes.map((record, index) => [record, matches[index]?.place]));
-    const placeOf = (entry: DnsEntry) => places.get(entry);
-    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next, after }, placeOf);
+    const places = new Map(matches.map(({ record, place }) => [record, place]));
+    return pageOf([...places.keys()], next, (record) => places.get(record));
   },
   async httpHeadersConnection(history, args, context, info) {
     const { name: domain, at, isOfPrimary } = history;
-    const first = requireFirst(args.first);
-    const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
+    const names = sortedNames(args.names);
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
-    const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
-    const key = { domain, at, names, first, after, history: selectsOfNodes('history', info) };
+    const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
+    const ofNodes = { history: selectsOfNodes('history', info) };
+    const key = { domain, at, names, first, after: after?.name, ...ofNodes };
     const { headers, next } = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
-    const nodes = headers.map((header) => ({ ...header, of: { domain, at, isOfPrimary } }));
-    const end = next === null ? null : { name: next };
-    return pageOf<HeaderEntry, { name: string }>(question, { nodes, next: end, after }, ({ name }) => ({
-      name,
-    }));
+    const nodes = headers.map((header): HeaderEntry => ({ ...header, of: { domain, at, isOfPrimary } }));
+    return pageOf(nodes, next === null ? null : { name: next }, ({ name }) => ({ name }));
   },
   changes: (history, args, context) => changesOf(history, args, context),
   async parts({ name, times, at, isOfPrimary }, _args, context) {
@@ -112,7 +100,7 @@ export const Domain: DomainResolvers = {
     const diff = await loaders.diff.load(key, signal);
     if (diff.isCut)
       throw new TooLargeError(`The difference has more than ${MAX_LIST_ENTRIES} entries.`, BY_TIMES);
-    return { ...diff, from, to, of: { domain, at: upTo(to) } };
+    return { ...diff, from, to };
   },
 };
 
@@ -129,12 +117,16 @@ function requireSmall(
   if (wholeHistories) throw new LargeHistoryError(name, octets[list]);
 }
 
-function recordFilter({ name: domain, at }: DomainHistory, { present }: Partial<DomainDnsRecordsArgs>) {
-  return { domain, at, present: present ?? undefined };
+function recordFilter(
+  { name: domain, at }: DomainHistory,
+  { types, present }: Partial<DomainDnsRecordsArgs>,
+) {
+  const sorted = types == null ? undefined : [...canonicalTypes(types)].sort();
+  return { domain, at, present: present ?? undefined, types: sorted };
 }
 
-function sortedTypes(types: readonly string[] | null | undefined): string[] | undefined {
-  return types == null ? undefined : [...canonicalTypes(types)].sort();
+function sortedNames(names: readonly string[] | null | undefined): string[] | undefined {
+  return names == null ? undefined : [...canonicalNames(names)].sort();
 }
 
 /** When the parts of a domain were observed, and nothing else. */
@@ -155,52 +147,53 @@ async function recordsOfLarge(
 ): Promise<readonly DnsEntry[]> {
   requireSmall(history, 'dnsRecords', context);
   const { recordPage } = loadersOf(history, context);
-  const filter = { ...recordFilter(history, args), types: sortedTypes(args.types) };
-  const entries: DnsEntry[] = [];
-  let octets = 0;
-  let after: RecordPlace | undefined;
-  do {
-    const key = { filter, first: MAX_LIST_ENTRIES + 1, after, lastSeen: history.times !== null };
-    const { matches, next } = await recordPage.load(key, context.caller.signal);
-    for (const { record } of matches) entries.push(record);
-    octets += octetsOf(matches.map(({ record }) => record));
-    requireListSize(entries.length, octets, BY_RECORDS);
-    after = next ?? undefined;
-  } while (after !== undefined);
-  context.size.addList(entries.length, octets, copiesSelected(info), BY_RECORDS);
-  return withDomain(entries, { domain: history.name, at: history.at }, info);
+  const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: history.times !== null };
+  return readAll(BY_RECORDS, context, info, async (after: RecordPlace | undefined) => {
+    const { matches, next } = await recordPage.load({ ...page, after }, context.caller.signal);
+    return [matches.map(({ record }) => record), next];
+  });
 }
 
 /** The same for headers. */
 async function headersOfLarge(
   history: DomainHistory,
-  { names }: DomainHttpHeadersArgs,
+  args: DomainHttpHeadersArgs,
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<readonly HeaderEntry[]> {
   requireSmall(history, 'httpHeaders', context);
   const { name: domain, at } = history;
   const { headerPage } = loadersOf(history, context);
-  const wanted = names == null ? undefined : [...canonicalNames(names)].sort();
-  const entries: HeaderEntry[] = [];
-  let octets = 0;
-  let after: string | undefined;
-  do {
-    const page = { first: MAX_LIST_ENTRIES + 1, after, history: selectsField('history', info) };
-    const key = { domain, at, names: wanted, ...page };
-    const { headers, next } = await headerPage.load(key, context.caller.signal);
-    for (const header of headers) entries.push(header);
-    octets += octetsOf(headers);
-    requireListSize(entries.length, octets, BY_HEADERS);
-    after = next ?? undefined;
-  } while (after !== undefined);
-  context.size.addList(entries.length, octets, copiesSelected(info), BY_HEADERS);
+  const names = sortedNames(args.names);
+  const page = { domain, at, names, first: WHOLE, history: selectsField('history', info) };
+  const entries = await readAll(BY_HEADERS, context, info, async (after: string | undefined) => {
+    const { headers, next } = await headerPage.load({ ...page, after }, context.caller.signal);
+    return [headers, next];
+  });
   return withHistory(entries, history, info);
 }
 
-/** The records of a list, with their domain where their ids are selected. */
-export function withDomain(entries: readonly DnsEntry[], of: OfDomain, info: Selecting): readonly DnsEntry[] {
-  return selectsField('id', info) ? entries.map((entry) => ({ ...entry, of })) : entries;
+/** What a page has that is longer than a list may be. */
+const WHOLE = MAX_LIST_ENTRIES + 1;
+
+/** @param advice What to request instead of a list that is too long. */
+async function readAll<Node, Place>(
+  advice: string,
+  { size }: RequestContext,
+  info: GraphQLResolveInfo,
+  load: (after: Place | undefined) => Promise<readonly [nodes: readonly Node[], next: Place | null]>,
+): Promise<readonly Node[]> {
+  const all: Node[] = [];
+  let octets = 0;
+  for (let after: Place | null | undefined; after !== null; ) {
+    const [nodes, next] = await load(after);
+    for (const node of nodes) all.push(node);
+    octets += octetsOf(nodes);
+    requireListSize(all.length, octets, advice);
+    after = next;
+  }
+  size.addList(all.length, octets, copiesSelected(info), advice);
+  return all;
 }
 
 /** The headers of a list, with their domain where their ids or pages of their histories are selected. */
@@ -225,26 +218,19 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     return history;
   },
   async historyConnection({ name, of }, args, context) {
-    const first = requireFirst(args.first);
     if (of === undefined) throw new Error('A header whose pages are selected has no domain.');
-    const question = ['historyConnection', of.domain, of.at, name].join(' ');
-    const after = placeIn<{ date: Instant }>(question, args.after, { date: 'bigint' })?.date;
-    const key = { domain: of.domain, at: of.at, name, first, after };
-    const page = await loadersOf(of, context).headerHistory.load(key, context.caller.signal);
-    const next = page.next === null ? null : { date: page.next };
-    return pageOf<HeaderHistoryItem, { date: Instant }>(
-      question,
-      { nodes: page.items, next, after },
-      ({ date }) => ({ date }),
-    );
+    const { domain, at } = of;
+    const question = ['historyConnection', domain, at, name].join(' ');
+    const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
+    const key = { domain, at, name, first, after: after?.date };
+    const { items, next } = await loadersOf(of, context).headerHistory.load(key, context.caller.signal);
+    return pageOf(items, next === null ? null : { date: next }, ({ date }) => ({ date }));
   },
 };
 
 export const DomainDiff: DomainDiffResolvers = {
-  dnsRecordsAdded: ({ dnsRecordsAdded, of }, _args, context, info) =>
-    withDomain(sized(dnsRecordsAdded, context, info), of, info),
-  dnsRecordsRemoved: ({ dnsRecordsRemoved, of }, _args, context, info) =>
-    withDomain(sized(dnsRecordsRemoved, context, info), of, info),
+  dnsRecordsAdded: ({ dnsRecordsAdded }, _args, context, info) => sized(dnsRecordsAdded, context, info),
+  dnsRecordsRemoved: ({ dnsRecordsRemoved }, _args, context, info) => sized(dnsRecordsRemoved, context, info),
   httpHeaders: ({ httpHeaders }, _args, context, info) => sized(httpHeaders, context, info),
 };
 

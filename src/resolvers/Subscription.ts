@@ -22,17 +22,17 @@ const CHANGES_OF_UNIT = 100;
 
 /** The pages of a listener. The next one is loaded when the result of the last one is executed and sent. */
 async function* pages(
-  { question, filter, after }: ReturnType<typeof feedQuestion>,
+  { filter, ...asked }: ReturnType<typeof feedQuestion>,
   context: RequestContext,
 ): AsyncGenerator<ChangePage, void, void> {
   const { caller, feed, cost } = context;
   let sent = 0;
-  for await (const found of feed.listen({ ...filter, after, ...caller })) {
+  for await (const found of feed.listen({ ...filter, after: asked.after, ...caller })) {
     const before = Math.floor(sent / CHANGES_OF_UNIT);
     sent += found.changes.length;
     const units = Math.floor(sent / CHANGES_OF_UNIT) - before + cost.unitsOfChange * found.changes.length;
     if (units > 0) await context.charge(units);
-    const page = feedPage(question, found, context.resumeAfter);
+    const page = { ...feedPage(asked, found), hasPreviousPage: context.resumeAfter !== undefined };
     context.size = new ResponseSize();
     yield page;
     context.resumeAfter = page.end;

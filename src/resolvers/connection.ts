@@ -10,34 +10,55 @@ import { copiesSelected } from './selections.js';
 const DEFAULT_FIRST = 100;
 
 /** Checks how many entries of a page are requested. @throws PublicError INVALID_PARAMETER */
-export function requireFirst(given: number | null | undefined): number {
+function requireFirst(given: number | null | undefined): number {
   const first = given ?? DEFAULT_FIRST;
   if (first >= 1 && first <= MOST_OF_PAGE) return first;
   throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
 
-/** What a loader gives of a page. */
-interface LoadedPage<Node, Place> {
-  readonly nodes: readonly Node[];
-  readonly next: Place | null;
-  readonly end?: Place;
-  /** What the page begins after: a cursor, or the place that it says. */
-  readonly after: unknown;
+/** The arguments of a connection. */
+interface PageArgs {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
 }
 
-/** A page from what a loader gives. */
-export function pageOf<Node, Place>(
+/** Which page is asked for of a question. */
+export interface Paging<Place> {
+  readonly first: number;
+  /** The place that the page follows. */
+  readonly after: Place | undefined;
+  /** The page from what a loader gives. @param end Where it ends, if that is known without `next` and a node. */
+  pageOf<Node>(
+    nodes: readonly Node[],
+    next: Place | null,
+    placeOf: (node: Node) => Place | undefined,
+    end?: Place,
+  ): PageOf<Node>;
+}
+
+/**
+ * Reads the arguments of a page.
+ *
+ * @param question Text that is the same for all pages of a question.
+ * @param fields Of a place.
+ * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
+ */
+export function paging<Place extends object>(
   question: string,
-  { nodes, next, end, after }: LoadedPage<Node, Place>,
-  placeOf: (node: Node) => Place,
-): PageOf<Node> {
-  const write = (place: Place) => writeCursor(question, jsonOf(place));
+  args: PageArgs,
+  fields: PlaceFields<Place>,
+): Paging<Place> {
+  const write = (place: Place | undefined) => writeCursor(question, jsonOf(place));
   return {
-    nodes,
-    next: next === null ? null : write(next),
-    hasPreviousPage: after != null,
-    ...(end !== undefined && { end: write(end) }),
-    cursorOf: (node) => write(placeOf(node)),
+    first: requireFirst(args.first),
+    after: placeIn(question, args.after, fields),
+    pageOf: (nodes, next, placeOf, end) => ({
+      nodes,
+      next: next === null ? null : write(next),
+      hasPreviousPage: args.after != null,
+      ...(end !== undefined && { end: write(end) }),
+      cursorOf: (node) => write(placeOf(node)),
+    }),
   };
 }
 
@@ -49,7 +70,14 @@ function jsonOf(place: unknown): unknown {
 }
 
 /** What the fields of a place are. */
-type Kinds<Place> = { readonly [Key in keyof Place]: 'text' | 'number' | 'bigint' };
+type PlaceFields<Place> = { readonly [Key in keyof Place]: 'text' | 'number' | 'bigint' };
+
+export const RECORD_PLACE = {
+  domain: 'text',
+  firstSeen: 'bigint',
+  type: 'text',
+  position: 'number',
+} as const;
 
 /**
  * The place that a cursor says, of a question.
@@ -57,10 +85,10 @@ type Kinds<Place> = { readonly [Key in keyof Place]: 'text' | 'number' | 'bigint
  * @param kinds Of the fields that it has.
  * @throws PublicError INVALID_CURSOR
  */
-export function placeIn<Place extends object>(
+function placeIn<Place extends object>(
   question: string,
   cursor: string | null | undefined,
-  kinds: Kinds<Place>,
+  kinds: PlaceFields<Place>,
 ): Place | undefined {
   if (cursor == null) return undefined;
   const isStored = (value: unknown): value is Record<string, unknown> => isPlace(value, kinds);
@@ -139,5 +167,9 @@ export function octetsOf(value: unknown): number {
   if (typeof value === 'string') return value.length + OCTETS_OF_VALUE;
   if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
   if (typeof value !== 'object' || value === null) return OCTETS_OF_VALUE;
-  return Object.values(value).reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
+  return Object.entries(value).reduce(
+    // The domain of an entry is not a part of it.
+    (sum: number, [name, each]) => (name === 'of' ? sum : sum + octetsOf(each)),
+    OCTETS_OF_VALUE,
+  );
 }

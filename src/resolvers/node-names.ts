@@ -1,5 +1,5 @@
+import type { Change } from '../loaders/change-rows.js';
 import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
-import type { Change } from '../loaders/domain-changes.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { digestOfRecord, type NodeName } from '../model/node-id.js';
 

@@ -1,10 +1,9 @@
-import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
-import type { Change } from '../loaders/domain-changes.js';
+import type { Change } from '../loaders/change-rows.js';
+import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { DomainRow } from '../loaders/domain-row.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import type { HeaderMatch } from '../loaders/search-headers.js';
 import type { RecordMatch } from '../loaders/search-records.js';
-import type { StateDiff } from '../loaders/state-diff.js';
 import type { Instant } from '../model/instant.js';
 
 // Apart from connection.ts, since the generated types of resolvers have these.
@@ -30,11 +29,6 @@ export interface EdgeOf<Node> {
 /** A row of a domain, as of an instant: of which the selection decides what else is read. */
 export interface FoundDomain {
   readonly row: DomainRow;
-}
-
-/** A difference, and the domain as of when its records are shown. */
-export interface DiffOf extends StateDiff {
-  readonly of: OfDomain;
 }
 
 export type ChangePage = PageOf<Change>;

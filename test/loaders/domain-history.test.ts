@@ -148,7 +148,8 @@ test('DNS entries come by the time they were first seen, then by type and place'
     },
     { type: 'A', rdata: { ip: '4' }, firstSeen: 3n, class: 'CH' },
   ]);
-  const common = { host: 'a.example', class: 'IN', removed: null, lastSeen: null };
+  const of = { domain: 'a.example', at: undefined };
+  const common = { host: 'a.example', class: 'IN', removed: null, lastSeen: null, of };
   expect((await loadAll('a.example')).dnsRecords).toEqual([
     {
       ...common,
@@ -156,6 +157,7 @@ test('DNS entries come by the time they were first seen, then by type and place'
       firstSeen: 1n,
       removed: 2n,
       lastSeen: 1n,
+      of,
       host: 'x"\\032.a.example',
       txt: '3',
       entries: ['3'],

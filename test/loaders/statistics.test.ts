@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadStatistics } from '../../src/loaders/search-domains.js';
-import { loadStatisticsOfShards } from '../../src/loaders/search-shards.js';
+import { loadStatistics, loadStatisticsOfShards } from '../../src/loaders/statistics.js';
 import { standInForCitus } from '../support/citus.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 

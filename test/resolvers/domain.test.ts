@@ -37,6 +37,7 @@ describe('a list of records', () => {
   const entries = Array.from({ length: 100 }, (_, at) => ({
     ...{ host: `h${at}`, class: 'IN', type: ['A', 'MX', 'NS'][at % 3] ?? '', firstSeen: 0n },
     ...{ removed: at % 2 === 0 ? null : 1n, lastSeen: null },
+    of: { domain: 'example.com', at: undefined },
   }));
 
   test.each([

@@ -1,5 +1,5 @@
+import type { Change as ChangeData } from '../../loaders/change-rows.js';
 import type { DnsEntry } from '../../loaders/dns-entries.js';
-import type { Change as ChangeData } from '../../loaders/domain-changes.js';
 import type { HeaderEntry } from '../../loaders/header-entries.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
@@ -37,7 +37,7 @@ function findOfDomain(name: NodeName, context: RequestContext, info: Selecting):
 
 async function findRecord(name: NodeName, context: RequestContext): Promise<DnsEntry | null> {
   const found = await matchOf(name, name.key, context);
-  return found && isNamed(nameOfRecord, name, { ...found.record, of: name });
+  return found && isNamed(nameOfRecord, name, found.record);
 }
 
 /** @param what The key of a record. */

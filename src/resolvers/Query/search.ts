@@ -18,10 +18,10 @@ import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
-import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
+import { connection, type Paging, paging, RECORD_PLACE } from '../connection.js';
 import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
-import { selectsField, selectsLastSeen, selectsOfNodes } from '../selections.js';
+import { selectsLastSeen, selectsOfNodes } from '../selections.js';
 import type {
   ChangeOrder,
   DnsRecordFilter,
@@ -38,19 +38,12 @@ import { domainOfEntry, foundDomain, instantOf } from './domain.js';
 export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_query, args, context, info) => {
   const { caller, loaders } = context;
   requireScope(caller.viewer, 'search:read');
-  const first = requireFirst(args.first);
   const filter = recordFilter(args.where);
-  const question = questionOf('dnsRecords', filter);
-  const after = placeIn<RecordPlace>(question, args.after, {
-    domain: 'text',
-    firstSeen: 'bigint',
-    type: 'text',
-    position: 'number',
-  });
+  const { first, after, pageOf } = paging<RecordPlace>(questionOf('dnsRecords', filter), args, RECORD_PLACE);
   const key = { filter, first, after, lastSeen: selectsLastSeen(info) };
   const { matches, next } = await loaders.records.load(key, caller.signal);
-  const nodes = matches.map((match) => ({ ...match, at: filter.at }));
-  return pageOf<RecordMatchAt, RecordPlace>(question, { nodes, next, after }, ({ place }) => place);
+  const nodes = matches.map((match): RecordMatchAt => ({ ...match, at: filter.at }));
+  return pageOf(nodes, next, ({ place }) => place);
 };
 
 /** Text that is the same for all pages of a question. */
@@ -119,17 +112,15 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (
 ) => {
   const { caller, loaders } = context;
   requireScope(caller.viewer, 'search:read');
-  const first = requireFirst(args.first);
   const filter = headerFilter(args.where);
-  const question = questionOf('httpHeaders', filter);
-  const after = placeIn<HeaderPlace>(question, args.after, { domain: 'text', from: 'bigint' });
+  const { first, after, pageOf } = paging<HeaderPlace>(questionOf('httpHeaders', filter), args, {
+    domain: 'text',
+    from: 'bigint',
+  });
   const key = { filter, first, after, lastSeen: selectsOfNodes('lastSeen', info) };
   const { matches, next } = await loaders.headers.load(key, caller.signal);
-  const nodes = matches.map((match) => ({ ...match, at: filter.at }));
-  return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next, after }, ({ domain, from }) => ({
-    domain,
-    from,
-  }));
+  const nodes = matches.map((match): HeaderMatchAt => ({ ...match, at: filter.at }));
+  return pageOf(nodes, next, ({ domain, from }) => ({ domain, from }));
 };
 
 function headerFilter(where: HttpHeaderFilter) {
@@ -154,17 +145,12 @@ function headerFilter(where: HttpHeaderFilter) {
 export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async (_query, args, context) => {
   const { caller, loaders } = context;
   requireScope(caller.viewer, 'search:read');
-  const first = requireFirst(args.first);
   const filter = domainFilter(args.where ?? {});
   const question = questionOf('searchDomains', filter);
-  const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
-  const { matches, next } = await loaders.domains.load({ filter, first, after }, caller.signal);
-  const nodes = matches.map((row) => ({ row }));
-  return pageOf<FoundDomain, { name: string }>(
-    question,
-    { nodes, next: next === null ? null : { name: next }, after },
-    ({ row }) => ({ name: row.name }),
-  );
+  const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
+  const { matches, next } = await loaders.domains.load({ filter, first, after: after?.name }, caller.signal);
+  const nodes = matches.map((row): FoundDomain => ({ row }));
+  return pageOf(nodes, next === null ? null : { name: next }, ({ row: { name } }) => ({ name }));
 };
 
 function domainFilter(where: DomainFilter) {
@@ -197,6 +183,7 @@ export function feedQuestion(args: {
   readonly domains?: readonly string[] | null | undefined;
   readonly kinds?: readonly ChangeKind[] | null | undefined;
   readonly order?: ChangeOrder | null | undefined;
+  readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
 }) {
   const named = args.domains?.length ?? 0;
@@ -205,36 +192,26 @@ export function feedQuestion(args: {
   const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
   const newestFirst = args.order === 'NEWEST_FIRST';
   const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
-  const after = placeIn<FeedPlace>(question, args.after, {
-    number: 'bigint',
-    recordedAt: 'bigint',
-    given: 'number',
-  });
-  return { question, filter: { domains, kinds, newestFirst }, after };
+  return { filter: { domains, kinds, newestFirst }, ...paging<FeedPlace>(question, args, PLACE_IN_FEED) };
 }
+
+const PLACE_IN_FEED = { number: 'bigint', recordedAt: 'bigint', given: 'number' } as const;
 
 /** A page of the feed. */
 export function feedPage(
-  question: string,
-  page: Pick<FeedPage, 'changes' | 'end'> & Partial<Pick<FeedPage, 'next'>>,
-  after: unknown,
+  { pageOf }: Paging<FeedPlace>,
+  { changes, end, next = null }: Pick<FeedPage, 'changes' | 'end'> & Partial<Pick<FeedPage, 'next'>>,
 ): ChangePage {
-  const { changes, end, next = null } = page;
-  return pageOf<FeedChange, FeedPlace>(
-    question,
-    { nodes: changes, end, next, after },
-    ({ feedPlace }) => feedPlace,
-  );
+  return pageOf<FeedChange>(changes, next, ({ feedPlace }) => feedPlace, end);
 }
 
 export const changes: NonNullable<QueryResolvers['changes']> = async (_query, args, context) => {
   const { caller, feed } = context;
   requireScope(caller.viewer, 'search:read');
-  const first = requireFirst(args.first);
-  const { question, filter, after } = feedQuestion(args);
-  const page = await feed.page({ ...filter, first, after });
+  const { filter, ...asked } = feedQuestion(args);
+  const page = await feed.page({ ...filter, first: asked.first, after: asked.after });
   if (page === null) throw goneCursor();
-  return feedPage(question, page, after);
+  return feedPage(asked, page);
 };
 
 export const statistics: NonNullable<QueryResolvers['statistics']> = async (_query, _args, context) => {
@@ -243,8 +220,6 @@ export const statistics: NonNullable<QueryResolvers['statistics']> = async (_que
 };
 
 export const DnsRecordMatch: DnsRecordMatchResolvers = {
-  record: ({ record, domain, at }, _args, _context, info) =>
-    selectsField('id', info) ? { ...record, of: { domain, at } } : record,
   domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createRecorder } from '../../../src/recorder/recorder.js';
 import { headerChanger, type OpenEvents, openEvents } from '../../support/events.js';
+import { observation } from '../../support/observations.js';
 import { startTestService, type TestService } from '../../support/service.js';
 
 let service: TestService;
