@@ -34,7 +34,7 @@ const CHANGES = 29;
 function skipWaits(path: string): readonly number[] {
   const waits: number[] = [];
   const wait = globalThis.setTimeout;
-  vi.useFakeTimers({ toFake: ['performance'] });
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
   onTestFinished(() => void vi.useRealTimers());
   vi.stubGlobal('setTimeout', (work: () => void, milliseconds: number) => {
     if (!new Error().stack?.includes(path)) return wait(work, milliseconds);

@@ -179,7 +179,11 @@ describe('a list that is not in order stops the start, with one line that names 
       { good: NAME, bad: '{ nonsense }' },
       /^PERSISTED_ONLY: the operation bad of the file is not allowed: Cannot query field "nonsense".*$/,
     ],
-    ['no GraphQL', { bad: '{ domain(' }, /^PERSISTED_ONLY: the operation bad of the file is not allowed: .*$/],
+    [
+      'no GraphQL',
+      { bad: '{ domain(' },
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: .*$/,
+    ],
     [
       'an operation beyond a limit',
       { bad: `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}` },

@@ -166,8 +166,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
   test('answers 503 when it has no room left to sort in, and says plainly what to do when it is full', async () => {
     // A history that cannot be sorted in memory, and no room for it on the disk.
     await cluster.run(
-      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
-         VALUES ('large.example', 1, 0, 0, 1, '{}')`,
+      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types, header_octets)
+         VALUES ('large.example', 1, 0, 0, 1, '{}', 20000 * 200)`,
       `INSERT INTO header_change (domain, name, observed_at, value)
          SELECT 'large.example', 'n' || number % 7, number, repeat(md5(number::text), 4)
            FROM generate_series(1, 20000) AS number`,
