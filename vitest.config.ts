@@ -1,20 +1,16 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What has a long form, beside the short one in `npm test`. */
-const JOURNEYS = [
-  'test/journeys/**/*.test.ts',
-  'test/cli/{backup,serve-workers,terminal}.test.ts',
-  'test/database/{embedded,restore}.test.ts',
-  'test/deployment/image.test.ts',
-  'test/exporters/dms.test.ts',
-  'test/history/extend-history.test.ts',
-  'test/http/pages-in-browser.test.ts',
-  'test/model/rdata-text.test.ts',
-  'test/observer/dns/evidence-fuzz.test.ts',
-  'test/web/{history,page}.test.ts',
-];
+/** The files of tests of which some have a long form, beside the short one in `npm test`. */
+function withLongForm(): string[] {
+  const folder = fileURLToPath(new URL('test/', import.meta.url));
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => readFileSync(folder + name, 'utf8').includes('support/long-form.js'))
+    .map((name) => `test/${name}`);
+}
 
 /** Takes what starts processes first, so that no worker is left with a long file at the end. */
 class ProcessesFirst extends BaseSequencer {
@@ -38,7 +34,7 @@ export default defineConfig({
   // process do not know each other's types. Node.js itself takes this one for both.
   resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
-    include: process.env['JOURNEYS'] === 'long' ? JOURNEYS : ['test/**/*.test.ts'],
+    include: process.env['JOURNEYS'] === 'long' ? withLongForm() : ['test/**/*.test.ts'],
     // A worker loads the program once, not anew for each file: a third of the time. What a test replaces, it puts back.
     isolate: false,
     env: {

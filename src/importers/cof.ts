@@ -6,7 +6,7 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { type Json, rdataText, requireInvalid, shownValue, textRdata } from './dns-answers.js';
+import { type Json, rdataText, requireInvalid, requireWhole, shownValue, textRdata } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import type { Remark } from './import-summary.js';
 import { EARLIEST_OF_TOOLS, parseJsonLine, parseObservedAt } from './json-line.js';
@@ -105,7 +105,7 @@ function recordsOf(line: Json, shown: Shown): CofRecords {
   const remarks = new Map<string, Remark>();
   for (const item of items) {
     try {
-      const text = readAt('rdata', () => requireText(item));
+      const text = readAt('rdata', () => requireWhole(requireText(item)));
       const { record, remark } = recordOf(type, name, text, shown);
       records.push({ domain: domainOf(record.host, line['dms_domain']), record });
       if (remark !== undefined) remarks.set(remark, { text: remark });

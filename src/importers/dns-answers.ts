@@ -231,9 +231,13 @@ export function fieldText(record: Json, name: string): string {
 
 /** A text, or a number, at a place that messages name. @throws InvalidObservationError for anything else. */
 export function textOf(place: string, value: unknown): string {
-  const text = typeof value === 'number' ? String(value) : readAt(place, () => requireText(value));
+  return readAt(place, () => requireWhole(typeof value === 'number' ? String(value) : requireText(value)));
+}
+
+/** Tools that write JSON have U+FFFD in place of octets that are not UTF-8. @throws InvalidObservationError for such a text. */
+export function requireWhole(text: string): string {
   if (!text.includes('\ufffd')) return text;
-  throw new InvalidObservationError(`${place}: octets that were not UTF-8 are lost in ${quoted(text)}.`);
+  throw new InvalidObservationError(`octets that were not UTF-8 are lost in ${quoted(text)}.`);
 }
 
 /** Any value of parsed JSON, for messages. */

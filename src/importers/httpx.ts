@@ -9,7 +9,7 @@ import { memoized } from '../model/memoized.js';
 import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
-import { requireInvalid } from './dns-answers.js';
+import { requireInvalid, requireWhole } from './dns-answers.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
 import type { ParsedLine } from './import-lines.js';
 import type { Remark } from './import-summary.js';
@@ -151,7 +151,7 @@ function joined(given: readonly (readonly [string, unknown])[], ignored: Readonl
   for (const [name, value] of given) {
     if (ignored.has(name.toLowerCase())) continue;
     try {
-      readAt(quoted(name), () => addHeaderField(values, name, requireText(value)));
+      readAt(quoted(name), () => addHeaderField(values, name, requireWhole(requireText(value))));
     } catch (error) {
       unread.set(name.toLowerCase(), requireInvalid(error).message);
     }

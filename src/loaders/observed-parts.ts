@@ -175,7 +175,7 @@ export interface ObservedPart {
   readonly lastObserved: Instant | null;
   /** Null: the domain is not watched. */
   readonly lastAttempt: Instant | null;
-  /** A code of observer/failure.ts, or `held-back` for a response that was not recorded; null: it did not fail. */
+  /** A code of observer/failure.ts, or `held-back` for a response that was not recorded; null: it did not fail, or was observed since. */
   readonly failure: string | null;
 }
 
@@ -227,12 +227,16 @@ const [EVERY_TYPE, HTTP] = ['DNS', 'HTTP'];
 /** The parts that were observed or attempted: every type at once, types by name, HTTP. */
 export function observedParts(times: TimesOfParts, attempt: Attempt | null): ObservedPart[] {
   const failures = attempt?.failures ?? new Map<string, string | null>();
+  const isObservedSince = (name: string, known: PartTimes | null | undefined) =>
+    [known, name === HTTP ? null : times.everyType].some(
+      (each) => each != null && each.latest > (attempt?.at ?? 0n),
+    );
   const part = (name: string, known: PartTimes | null | undefined) => ({
     name,
     firstObserved: known?.first ?? null,
     lastObserved: known?.latest ?? null,
     lastAttempt: failures.has(name) ? (attempt?.at ?? null) : null,
-    failure: failures.get(name) ?? null,
+    failure: isObservedSince(name, known) ? null : (failures.get(name) ?? null),
   });
   const types = [...new Set([...times.types.keys(), ...failures.keys()])].filter((name) => name !== HTTP);
   return [

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
@@ -146,6 +146,7 @@ function programOf(processId: number): string | undefined {
 const NOT_FOUND = 'dms_http_requests_total{api="none",operation="unknown",status="404"}';
 
 describe('the processes of dms serve --workers', SLOW, () => {
+  const SETTINGS = { RATE_LIMIT_ANONYMOUS: '3' };
   let service: Service;
   /** Its clients, each from an address of its own: one more for each run of a test. */
   let clients = 0;
@@ -153,7 +154,11 @@ describe('the processes of dms serve --workers', SLOW, () => {
   beforeAll(async () => {
     const line = observationLine({ at: 1, records: ['192.0.2.1'] });
     await runDms(['import', '-'], database.environment, Readable.from([line]));
-    service = await start({ RATE_LIMIT_ANONYMOUS: '3' });
+    service = await start(SETTINGS);
+  });
+  beforeEach(async () => {
+    // A test that killed it runs once more.
+    if (service.child.signalCode !== null) service = await start(SETTINGS);
   });
   afterEach(() => {
     for (const id of childrenOf(service.processId)) process.kill(id, 'SIGCONT');

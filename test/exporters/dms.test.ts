@@ -113,7 +113,7 @@ test('what is exported and recorded elsewhere gives the same history, and the sa
       const ofExtended = Array.from(exportDms(extended.history), (line) => parseDmsLine(line, NOW));
       expect(stored(historyOf(ofExtended))).toEqual(stored(extended.history));
     }),
-    { numRuns: repeats(10_000, 300) },
+    { numRuns: repeats(5_000, 300) },
   );
 });
 

@@ -300,6 +300,6 @@ test('each time that is told of a record is that of an observation of its type, 
         }
       },
     ),
-    { numRuns: repeats(10_000, 250) },
+    { numRuns: repeats(5_000, 250) },
   );
 });

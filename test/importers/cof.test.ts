@@ -146,6 +146,9 @@ describe('a line of passive DNS', () => {
     const { sightings, remarks } = read({ ...LINE, rdata: ['192.0.2.1', 'no address', 7] });
     expect(sightings[0]?.records).toEqual([{ type: 'A', ip: '192.0.2.1' }]);
     expect(remarks).toEqual(['A record of type A was left out that cannot be read.']);
+    const lost = read({ ...LINE, rrtype: 'TXT', rdata: ['caf\ufffd', 'b'] });
+    expect(lost.sightings[0]?.records).toMatchObject([{ txt: 'b' }]);
+    expect(lost.remarks).toEqual(['A record of type TXT was left out that cannot be read.']);
   });
 
   test.each([

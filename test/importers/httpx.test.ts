@@ -244,6 +244,7 @@ describe('a field that cannot be read costs its name and no other, and is told',
     [head('A: b', ': x'), '', '"" is not the name of a header field'],
     [head('A: b', 'X Y: z'), 'x y', '"X Y" is not the name of a header field'],
     [head('A: b', 'X: c', 'X: \ud800'), 'x', 'contains a lone surrogate'],
+    [head('A: b', 'X: caf\ufffd'), 'x', '"X": octets that were not UTF-8 are lost in "caf\ufffd"'],
     [{ raw_header: undefined, header: { a: 'b', server: 1 } }, 'server', '"server": it is not a string.'],
     [{ raw_header: undefined, header: { a: 'b', server: 'a\0' } }, 'server', 'contains U+0000'],
   ])('%j', (keys, name, reason) => {

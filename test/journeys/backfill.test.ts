@@ -18,7 +18,7 @@ import { headerLine, observationLine, typeLine } from './random-observations.js'
 import { answersOf, serveLocally } from './serving.js';
 
 /** On each home, so that `.ci/run` has twice as many. */
-const CASES = Number(process.env['BACKFILL_CASES'] ?? repeats(1_000, 40));
+const CASES = Number(process.env['BACKFILL_CASES'] ?? repeats(500, 40));
 const KILLS = repeats(10, 2);
 const SEED = Number(process.env['BACKFILL_SEED'] ?? Date.now() % 1_000_000);
 const ROOT_ZONE_FILE = process.env['ROOT_ZONE_FILE'] ?? '';

@@ -384,7 +384,7 @@ test(
     const isOwn = ({ domain }: { readonly domain: string }) => !domain.startsWith('shared');
     expect(differing(replayed(written.flat().filter(isOwn)), all.filter(isOwn), told)).toEqual([]);
   },
-  repeats(20, 2) * MINUTE,
+  repeats(20, 5) * MINUTE,
 );
 
 /** Waits until so many connections wait for locks. */

@@ -15,7 +15,7 @@ import { type RawOutcome, type RawResponse, sendRaw } from '../support/raw-http.
 import { runDms } from './dms-command.js';
 import { requestsWithCodedBodies, requestsWithLongNames, requestsWithTokens } from './fuzz-at-the-edge.js';
 import { type FuzzRequest, fuzzRequests } from './fuzz-requests.js';
-import { signedTokens } from './fuzz-tokens.js';
+import { type FuzzToken, signedTokens } from './fuzz-tokens.js';
 import { type Serving, serve } from './serving.js';
 
 /** bench/fuzz.js sets more. */
@@ -30,7 +30,8 @@ const MOST_BYTES = 25_000_000;
 
 let home: TestHome;
 let provider: IdentityProvider;
-let service: Serving;
+let signed: readonly FuzzToken[];
+let service: Serving | undefined;
 let anyRequest: fc.Arbitrary<FuzzRequest>;
 
 beforeAll(async () => {
@@ -38,14 +39,24 @@ beforeAll(async () => {
   const samples = fileURLToPath(new URL('../../samples/observations.ndjson', import.meta.url));
   await runDms(['import', samples], home.environment);
   provider = await startIdentityProvider();
-  const signed = await signedTokens(provider);
+  signed = await signedTokens(provider);
   anyRequest = fc.oneof(
     { weight: 25, arbitrary: fuzzRequests },
     { weight: 4, arbitrary: requestsWithTokens(signed) },
     { weight: 2, arbitrary: requestsWithCodedBodies },
     { weight: 2, arbitrary: requestsWithLongNames },
   );
-  service = await serve({
+});
+
+afterAll(async () => {
+  await service?.close();
+  await provider?.web.close();
+  await home?.remove();
+});
+
+/** Starts a service which has the provider's keys: this process makes requests for seconds, in which it serves no keys. */
+async function serveWithKeys(): Promise<Serving> {
+  const started = await serve({
     ...home.environment,
     // A worker would query DNS servers.
     ROLE: 'api',
@@ -57,13 +68,15 @@ beforeAll(async () => {
     // Without it, garbage that is not collected yet would look like a leak.
     NODE_OPTIONS: '--max-old-space-size=140',
   });
-}, 60_000);
+  service = started;
+  await expect.poll(() => statusWithToken(started)).toBe(200);
+  return started;
+}
 
-afterAll(async () => {
-  await service?.close();
-  await provider?.web.close();
-  await home?.remove();
-});
+async function statusWithToken({ url }: Serving): Promise<number> {
+  const headers = { authorization: `Bearer ${signed[0]?.token}` };
+  return (await fetch(`${url}/api/v1/domain/example.com`, { headers })).status;
+}
 
 /** What a client may be told, beside what is right. */
 const CODES = new Set([
@@ -140,8 +153,8 @@ const SAID =
 const HAS_PROC = existsSync('/proc/self/status');
 
 /** The memory of the service in MB; 0 where the system does not tell it, or the service is gone. */
-async function memory(): Promise<number> {
-  const status = await readFile(`/proc/${service.processId}/status`, 'utf8').catch(() => '');
+async function memory({ processId }: Serving): Promise<number> {
+  const status = await readFile(`/proc/${processId}/status`, 'utf8').catch(() => '');
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024);
 }
 
@@ -209,6 +222,7 @@ const BATCH = 500;
 test(
   'every request is answered, and none brings a 5xx, HTML, a stack, a message from the inside, memory that grows, or the end',
   async () => {
+    const service = await serveWithKeys();
     const port = Number(new URL(service.url).port);
     const tally = new Map<string, number>();
     const [findings, memories]: [Finding[], number[]] = [[], []];
@@ -216,7 +230,7 @@ test(
       const numRuns = Math.min(BATCH, REQUESTS - sent);
       const requests = fc.sample(anyRequest, { numRuns, seed: SEED + sent });
       findings.push(...(await sendAll(requests, port, tally)));
-      memories.push(await memory());
+      memories.push(await memory(service));
     }
     const ended = await service.end();
     process.stdout.write(report(tally, memories));

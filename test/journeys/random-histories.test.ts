@@ -25,7 +25,7 @@ import { answersOf, differences, type LocalServing, serveLocally } from './servi
 const NOW = parseInstant('2026-01-01T00:00:00Z');
 
 /** RANDOM_RUNS=5000 looks longer. */
-const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(60, 6));
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(30, 6));
 
 const TIMEOUT = 60_000 + 200 * numRuns;
 

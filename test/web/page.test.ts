@@ -306,9 +306,13 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
   test('tells what was there when first observed from what changed, what was not observed from what is not there, and since when nothing is known', async () => {
     const domain = `first${Date.now()}.example`;
+    await record({ domain: `www.${domain}`, at: 1, records: ['192.0.2.1'] });
+    await record({ domain: `www.${domain}`, at: 2, headers: { server: domain } });
     await record({ domain, at: 1, records: ['192.0.2.1', '192.0.2.2'] });
     const [start, own] = [await open('/'), await open(`/domains/${domain}`)];
-    const told = start.locator('.feed > li').filter({ hasText: domain });
+    const told = start
+      .locator('.feed > li')
+      .filter({ has: start.getByRole('link', { name: domain, exact: true }) });
     await told.getByText('First observed, with 2 records').click();
     await told.getByText('192.0.2.2').waitFor();
     await own.getByText('As of 2024-01-01 00:00:01, when the domain was last observed.').waitFor();
@@ -320,6 +324,16 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await record({ domain, at: 2, headers: {} });
     await own.reload();
     await own.getByText('None.').waitFor();
+    await own.goto(`${service.url}/domains/www.${domain}`);
+    await own.getByText(/0\schanges, 2 there when first observed/).waitFor();
+    expect(await own.locator('.facts').innerText()).toMatch(/Last change\s+none since then/);
+    await search(start, `server: ${domain}`);
+    const match = await matches(start, `Whose header server has ${domain}`).first().innerText();
+    expect(match.replace(/\s+/g, ' ')).toContain('2024-01-01 00:00:02 2024-01-01 00:00:02 –');
+    await search(start, domain);
+    const rows = matches(start, 'Domains');
+    await rows.nth(1).waitFor();
+    expect((await rows.first().innerText()).replace(/\s+/g, ' ')).toBe(`${domain} 2024-01-01 00:00:01 –`);
   });
 
   test('does not say that nothing has changed where the feed has less than the histories', async () => {

@@ -17,8 +17,8 @@ import { repeats } from '../../support/long-form.js';
 import { judge, judgeReply, type Verdict } from './evidence-judge.js';
 import { ASKED, goodReply, makeReply, NAMES, seeded } from './evidence-replies.js';
 
-/** `npm test` sends some; EVIDENCE_REPLIES=100000 sends more. */
-const REPLIES = Number(process.env['EVIDENCE_REPLIES'] ?? repeats(100_000, 2000));
+/** `npm test` sends some; EVIDENCE_REPLIES=500000 sends more. */
+const REPLIES = Number(process.env['EVIDENCE_REPLIES'] ?? repeats(50_000, 2000));
 const SEED = Number(process.env['EVIDENCE_SEED'] ?? Date.now() % 1_000_000);
 
 const TYPES = [...ASKED.keys()];

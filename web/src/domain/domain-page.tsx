@@ -234,6 +234,11 @@ function changesText(
 
 function Facts({ domain, counts, used }: Pick<HistoryProps, 'domain' | 'counts' | 'used'>) {
   const { registrableDomain, created, lastChange } = domain;
+  const { changes, since } = used.whole;
+  // What a later part showed at first is no change, either.
+  const changed =
+    changes.find(({ routine }) => routine !== 'INITIAL')?.date ??
+    (since === null && changes.length > 0 ? created : lastChange);
   const failed = domain.parts.filter(({ failure }) => failure != null);
   return (
     <>
@@ -252,7 +257,7 @@ function Facts({ domain, counts, used }: Pick<HistoryProps, 'domain' | 'counts' 
         </div>
         <div>
           <dt>Last change</dt>
-          <dd>{lastChange === created ? 'none since then' : <Time value={lastChange} />}</dd>
+          <dd>{changed === created ? 'none since then' : <Time value={changed} />}</dd>
         </div>
         <div>
           <dt>Recorded</dt>

@@ -98,7 +98,7 @@ function Domains({ title, match, name }: Extract<WordQuestion, { readonly of: 'd
             <Time value={domain.created} />
           </td>
           <td data-label="Last change">
-            <Time value={domain.lastChange} />
+            {domain.lastChange === domain.created ? '–' : <Time value={domain.lastChange} />}
           </td>
         </tr>
       ))}
@@ -138,8 +138,8 @@ function Records({ title, where }: { readonly title: string; readonly where: Dns
 function Headers({ title, where }: { readonly title: string; readonly where: HttpHeaderFilter }) {
   const found = usePages(FindHeadersDocument, { where }, ({ httpHeaders }) => httpHeaders);
   return (
-    <Found title={title} pages={found} columns={['Domain', 'Value', 'From', 'To']}>
-      {found.nodes.map(({ domain, name, value, from, to }) => (
+    <Found title={title} pages={found} columns={['Domain', 'Value', 'From', 'Last seen', 'To']}>
+      {found.nodes.map(({ domain, name, value, from, lastSeen, to }) => (
         <tr key={`${domain.name} ${from}`}>
           <DomainHead name={domain.name} />
           <td data-label="Value">
@@ -148,6 +148,7 @@ function Headers({ title, where }: { readonly title: string; readonly where: Htt
           <td data-label="From">
             <Time value={from} />
           </td>
+          <td data-label="Last seen">{lastSeen == null ? '–' : <Time value={lastSeen} />}</td>
           <td data-label="To">{to == null ? '–' : <Time value={to} />}</td>
         </tr>
       ))}
