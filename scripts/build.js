@@ -24,8 +24,14 @@ const STEPS = [
   {
     name: 'codegen',
     line: 'Generating types from the schema',
-    inputs: ['schema.graphql', 'web/operations.graphql', 'scripts/codegen.js', 'package-lock.json'],
-    outputs: ['src/resolvers/types.generated.ts', 'web/src/operations.generated.ts'],
+    inputs: [
+      'schema.graphql',
+      'web/operations.graphql',
+      'src/rest/v1/openapi.yaml',
+      'scripts/codegen.js',
+      'package-lock.json',
+    ],
+    outputs: ['src/resolvers/types.generated.ts', 'web/src/operations.generated.ts', 'dist/openapi.json'],
     command: ['scripts/codegen.js'],
   },
   {

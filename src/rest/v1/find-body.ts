@@ -2,7 +2,7 @@ import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { LargeHistories, largeOctetsIn } from './large-history.js';
 import { writeBody } from './media-types.js';
 import { type Asked, type FoundBody, foundIn, readStoredOperation } from './prepared-routes.js';
-import { nextOf } from './presenters/page.js';
+import { nextOf } from './presenters/body.js';
 
 /**
  * Runs the operation of a route: that of a large history by pages.

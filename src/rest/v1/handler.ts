@@ -206,16 +206,13 @@ async function answerFrom(
 
 /** Whether a request of the route that is read is valid: other parameters are checked by the operation, before a 304, too. */
 function isChecked({ parameters }: PreparedRoute): boolean {
-  return Object.keys(parameters).every((name) => name === 'domain' || name === 'at');
+  return parameters.every(({ name }) => name === 'domain' || name === 'at');
 }
 
-/** The key of a body that is kept; pages are not, of which each has another cursor. */
-function keyOfBody(
-  { validation, inParts, parameters, path }: PreparedRoute,
-  variables: Variables,
-): string | undefined {
-  const isKept = validation !== null && inParts && !('first' in parameters);
-  return isKept ? `${path} ${JSON.stringify(variables)}` : undefined;
+/** The key of a body that is kept: those of the specification's operations, which are asked for again and again. */
+function keyOfBody(route: PreparedRoute, variables: Variables): string | undefined {
+  const isKept = route.validation !== null && isChecked(route);
+  return isKept ? `${route.path} ${JSON.stringify(variables)}` : undefined;
 }
 
 /**

@@ -4,6 +4,7 @@ import { LargeHistoryError, TooLargeError } from '../../limits/response-size.js'
 import { BusyError, ClientGoneError } from '../../model/errors.js';
 import type { Variables } from './parameters.js';
 import { type Asked, type FoundBody, foundIn } from './prepared-routes.js';
+import { type DnsRecordResult, presentDnsRecords } from './presenters/dns-records.js';
 
 /** How many octets the lists have that are too long for one execution; 0: there are none. */
 export function largeOctetsIn({ errors }: ExecutionResult): number {
@@ -92,8 +93,8 @@ export class LargeHistories {
     const entries: Buffer[] = [];
     for await (const nodes of this.#pages(this.#records, asked, {}, found)) {
       if (nodes.length === 0) continue;
-      const presented = asked.route.body.present({ dnsRecords: nodes, httpHeaders: [] }, asked.countedFrom);
-      entries.push(Buffer.from(JSON.stringify(Reflect.get(presented, 'dnsRecords')).slice(1, -1)));
+      const presented = presentDnsRecords(nodes as readonly DnsRecordResult[]);
+      entries.push(Buffer.from(JSON.stringify(presented).slice(1, -1)));
     }
     return entries;
   }

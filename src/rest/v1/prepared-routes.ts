@@ -39,7 +39,10 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
     validation: state && { stored: state, tag: tagOfOperation(text) },
     stream: live && {
       ...live,
-      readParameters: parameterReader(route.path, live.parameters),
+      readParameters: parameterReader(
+        route.path,
+        route.parameters.filter(({ name }) => live.parameters.includes(name)),
+      ),
       stored: executor.prepare(readStoredOperation(live.operation)),
     },
   };
@@ -101,5 +104,5 @@ export function foundIn({ data, errors }: ExecutionResult, route: Route, variabl
 }
 
 function nothingFound({ missing, operationId }: Route, variables: Variables): Error {
-  return missing?.error(variables) ?? new Error(`${operationId} has found nothing.`);
+  return missing?.(variables) ?? new Error(`${operationId} has found nothing.`);
 }

@@ -8,14 +8,7 @@ import {
   type RdataField,
   type RdataFieldKind,
 } from '../../../model/rdata-fields.js';
-import {
-  closedObject,
-  type Schema,
-  schemaReference,
-  text,
-  timestamp,
-  timestampOrNull,
-} from '../json-schema.js';
+import { type Schema, schemaReference } from '../described.js';
 
 /** The schemas of DNS record entries and of their data, by name (specification, 2.2 and 2.3). */
 export function recordSchemas(): Readonly<Record<string, Schema>> {
@@ -24,8 +17,12 @@ export function recordSchemas(): Readonly<Record<string, Schema>> {
   return {
     DnsRecordEntry: closedObject('A stay of a DNS record: from its first sight to its removal.', {
       data: schemaReference('DnsRecordData'),
-      firstSeen: timestamp('When the record was first observed.'),
-      removed: timestampOrNull('When it was observed that the record is gone; null while it is present.'),
+      firstSeen: { ...schemaReference('Timestamp'), description: 'When the record was first observed.' },
+      removed: {
+        oneOf: [schemaReference('Timestamp'), { type: 'null' }],
+        description: 'When it was observed that the record is gone; null while it is present.',
+        examples: [null],
+      },
     }),
     DnsRecordData: {
       description:
@@ -49,6 +46,12 @@ export function recordSchemas(): Readonly<Record<string, Schema>> {
       OTHER_RDATA_FIELDS,
     ),
   };
+}
+
+/** The schema of an object that has all of these properties, in this order, and no others. */
+function closedObject(description: string, properties: Readonly<Record<string, Schema>>): Schema {
+  const required = Object.keys(properties);
+  return { type: 'object', description, required, properties, additionalProperties: false };
 }
 
 function discriminatorOf(types: readonly string[]): object {
@@ -95,8 +98,16 @@ function dataSchemas() {
       },
     ]);
     return closedObject(forRest(described?.description), {
-      host: text('The name that the record belongs to, in lower case without a final dot.', 'example.com'),
-      class: text('The class of the record: `IN`, the Internet, in all but rare cases.', 'IN'),
+      host: {
+        type: 'string',
+        description: 'The name that the record belongs to, in lower case without a final dot.',
+        examples: ['example.com'],
+      },
+      class: {
+        type: 'string',
+        description: 'The class of the record: `IN`, the Internet, in all but rare cases.',
+        examples: ['IN'],
+      },
       type: { type: 'string', ...values, description: 'The type of the record.' },
       ...Object.fromEntries(own),
     });
