@@ -19,7 +19,7 @@ import {
   type GraphqlOverHttpOptions,
 } from './graphql/over-http.js';
 import { type App, createApp } from './http/app.js';
-import { webOperations } from './http/pages/web-page.js';
+import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
