@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
-import { isJson } from '../graphql/request.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
@@ -73,7 +72,7 @@ export function createApp(options: AppOptions): App {
     logRequests({ ...observers, schemeOf: (request) => head(request).protocol }),
     beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }),
     ...(corsOrigins.length > 0 ? [allowOrigins(corsOrigins)] : []),
-    limitBodies((request) => pathOf(request) === graphqlPath && isJsonPost(request)),
+    limitBodies,
     ...(trustProxy === 0 ? [warnOfForwarding(log)] : []),
     authenticateRequests(options.authenticate, clientOf, log, options.chargeFailure),
     answerApis(`${basePath}/api/v1`, options),
@@ -112,9 +111,4 @@ function answerApis(prefix: string, { rest, graphql }: Pick<AppOptions, 'rest' |
     if (api === 'rest') return rest(request, response, pathOf(request).slice(prefix.length), request.viewer);
     return api === 'graphql' ? graphql(request, response) : next();
   };
-}
-
-/** Whether GraphQL reads the body. */
-function isJsonPost({ method, headers }: IncomingMessage): boolean {
-  return method === 'POST' && isJson(headers['content-type']);
 }

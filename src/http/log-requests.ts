@@ -3,7 +3,6 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
-import { socketRejections } from './client-errors.js';
 import { pathOf } from './endpoint.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
@@ -72,12 +71,13 @@ export function logRequests(observers: RequestObservers): Stage {
     response.once('close', () => {
       const duration = performance.now() - began;
       const served = isOfType(response, 'text/html') && kind.api === 'graphql' ? kinds.graphqlPage : kind;
-      const outcome = endOf(response, sending);
+      const status = statusOf(response, sending);
+      const outcome = { status, complete: sending === 'complete' };
       // How long a client listens is no measure of the service.
       const measured = isOfType(response, 'text/event-stream') ? undefined : duration / 1000;
-      metrics.answered(served, outcome.status, measured);
+      metrics.answered(served, status, measured);
       if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, duration, span), 'request');
-      span?.end(outcome.status === 0 ? undefined : outcome.status);
+      span?.end(status === 0 ? undefined : status);
     });
     if (span === undefined) next();
     else span.run(next);
@@ -89,24 +89,6 @@ export function logRequests(observers: RequestObservers): Stage {
  * the same of bytes that have left and of those that were dropped with their connection.
  */
 type Sending = 'under way' | 'complete' | 'cut off';
-
-/** The outcome of a request. */
-interface Outcome {
-  /** 0: the client disconnected before. */
-  readonly status: number;
-  /** All of the response, or of what replaced it, was sent. */
-  readonly complete: boolean;
-  /** Why the response was written to the socket itself. */
-  readonly reason?: string | undefined;
-}
-
-function endOf(response: ServerResponse, sending: Sending): Outcome {
-  if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
-  const rejection = socketRejections.get(response);
-  if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
-  const { status, reason } = rejection;
-  return { status, reason, complete: response.req.socket.writableFinished };
-}
 
 /**
  * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
@@ -163,7 +145,7 @@ function attributesOf(
 function lineOf(
   { requestId, method }: IncomingMessage,
   path: string,
-  { status, complete, reason }: Outcome,
+  { status, complete }: { readonly status: number; readonly complete: boolean },
   duration: number,
   span: RequestSpan | undefined,
 ): object {
@@ -174,7 +156,6 @@ function lineOf(
     path,
     status,
     durationMs: Math.round(duration * 1000) / 1000,
-    ...(reason === undefined ? {} : { reason }),
     // The client disconnected before the end of the response.
     ...(complete ? {} : { aborted: true }),
   };

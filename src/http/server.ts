@@ -95,7 +95,7 @@ export async function startHttpServer(
     readTarget(request);
     // A name and a value each.
     if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
-    else rejectTooManyFields(request, response, options);
+    else rejectTooManyFields(response, options);
   });
   server.on('checkContinue', (request, response) => {
     continueWhenRead(request, response);
