@@ -10,7 +10,6 @@ import type { Tracing } from '../telemetry/tracing.js';
 import {
   authenticateRequests,
   type ChargeFailure,
-  type ClientOf,
   findClients,
   warnOfForwarding,
 } from './authenticate-requests.js';
@@ -51,15 +50,11 @@ interface AppOptions {
   readonly graphql: GraphqlOverHttp['handle'];
 }
 
-/** The HTTP side of the service. */
-export interface App {
-  readonly listener: RequestListener;
-  /** The key of a request's client, before the app handles the request. */
-  readonly clientOf: ClientOf;
-}
-
-/** Joins the stages of a request, in their order. The APIs are the last of them for their paths; all else is handled by Express. */
-export function createApp(options: AppOptions): App {
+/**
+ * The HTTP side of the service: joins the stages of a request, in their order. The APIs are the last of them for their
+ * paths; all else is handled by Express.
+ */
+export function createApp(options: AppOptions): RequestListener {
   const { basePath, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const graphqlPath = `${basePath}/graphql`;
   const onFailure = handleErrors(log, (path) => path === graphqlPath);
@@ -78,7 +73,7 @@ export function createApp(options: AppOptions): App {
     answerApis(`${basePath}/api/v1`, options),
     app,
   ];
-  return { listener: joinStages(stages, onFailure), clientOf };
+  return joinStages(stages, onFailure);
 }
 
 /** The pages, and all other paths. */

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, methodNotAllowed, PublicError } from '../model/errors.js';
+import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connections } from './connections.js';
@@ -19,7 +19,6 @@ interface Rejection {
   /** For the log: Node.js' code of what is wrong with the request. */
   readonly reason: string | undefined;
   readonly body: string;
-  readonly fields?: Readonly<Record<string, string>>;
 }
 
 /** How many header fields a request may have. */
@@ -39,14 +38,14 @@ export function handleClientErrors(
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
-  const reject = (socket: Duplex, rejection: Rejection, headers?: IncomingHttpHeaders) => {
+  const reject = (socket: Duplex, rejection: Rejection) => {
     const exchanges = connections.get(socket);
     const before = [...(exchanges ?? [])].findLast(({ req, closed }) => req.complete && !closed);
     const answer = () => {
       const current = [...(exchanges ?? [])].at(-1);
       if (!socket.writable || current?.headersSent === true) socket.destroy();
       else if (current !== undefined) rejectRequest(current, rejection, observer);
-      else endWith(socket, textOf(rejection, logRejection(observer, rejection, headers)));
+      else endWith(socket, textOf(rejection, logRejection(observer, rejection)));
     };
     if (before === undefined) answer();
     else before.once('close', answer);
@@ -57,12 +56,6 @@ export function handleClientErrors(
     failed.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
     else reject(socket, rejectionOf(code));
-  });
-  // Node.js would close the connection without a response.
-  server.on('connect', ({ headers }, socket) => {
-    // Node.js has removed its own listener: without one, a client that resets would end the process.
-    socket.on('error', () => socket.destroy());
-    reject(socket, NO_PROXY, headers);
   });
 }
 
@@ -111,23 +104,17 @@ function rejectionOf(code: string | undefined): Rejection {
   }
 }
 
-const NO_PROXY: Rejection = {
-  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', methodNotAllowed('GET, HEAD or POST')),
-  fields: { allow: 'GET, HEAD, POST' },
-};
-
 function problem(reason: string | undefined, code: ErrorCode, detail: string): Rejection {
   const { body } = problemOf(new PublicError(code, detail), () => {});
   return { status: body.status, reason, body: JSON.stringify(body) };
 }
 
-function fieldsOf({ body, fields = {} }: Rejection, requestId: string): Record<string, string> {
+function fieldsOf({ body }: Rejection, requestId: string): Record<string, string> {
   return {
     connection: 'close',
     [REQUEST_ID_FIELD]: requestId,
     ...DEFAULT_FIELDS,
     vary: VARY,
-    ...fields,
     ...(body === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
     'content-length': String(Buffer.byteLength(body)),
   };

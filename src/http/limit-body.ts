@@ -7,14 +7,12 @@ import type { Stage } from './stages.js';
 const LINGER_MS = 1_000;
 
 /**
- * Rejects a body that is announced as larger than 512 kB with PAYLOAD_TOO_LARGE, and closes the connection: at once where the client
- * waits for a 100 Continue (RFC 9110, section 10.1.1). What reads a body limits it itself; one that nothing reads, Node.js drops.
+ * Rejects a body that is announced as larger than 512 kB with PAYLOAD_TOO_LARGE, and closes the connection. What reads a body limits it itself; one that nothing reads, Node.js drops.
  */
 export const limitBodies: Stage = (request, response, next) => {
   if (Number(request.headers['content-length'] ?? 0) <= BODY_LIMIT) return next();
   response.setHeader('connection', 'close');
   const error = new PublicError('PAYLOAD_TOO_LARGE', 'The body of the request is larger than 512 kB.');
-  if (request.headers.expect?.toLowerCase() === '100-continue') return next(error);
   void drain(request, response).then(() => next(error));
 };
 

@@ -47,7 +47,6 @@ describe('what is rejected before its header section is complete', () => {
       `GET ${PATH} HTTP/1.1\r\nhost: a\r\nx-request-id: a\r\n`,
     ],
     ['a connection that says nothing', 408, ''],
-    ['CONNECT', 405, 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n'],
   ])(
     '%s is one line of the log under the id of the answer, and is counted: %i',
     async (_what, status, octets) => {

@@ -1,8 +1,8 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { type ClientSignal, NEVER_ABORTED } from '../../limits/caller.js';
-import { errorIn, foundIn as streamed } from './event-stream.js';
-import { findBody } from './find-body.js';
+import { eventsIn, subscribe } from './event-stream.js';
+import { bodyFinder } from './find-body.js';
 import { now } from './handler.js';
 import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { ROUTES } from './routes.js';
@@ -25,6 +25,7 @@ export type Ask = <Body>(question: Question) => Promise<Body>;
 /** Makes what asks as a viewer, whose scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   const prepared = new Map<string, PreparedRoute>();
+  const findBody = bodyFinder(executor);
   return async <Body>({ operation, parameters }: Question): Promise<Body> => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
     if (row === undefined) throw new Error(`There is no operation ${operation}.`);
@@ -34,14 +35,8 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
     const caller = { viewer, signal: NEVER_ABORTED };
-    const asked = {
-      route,
-      ...requested,
-      mediaType: 'application/json',
-      caller,
-      loaders: executor.primary,
-    } as const;
-    const { body } = await findBody(executor, asked);
+    const { primary: loaders } = executor;
+    const { body } = await findBody({ route, ...requested, mediaType: 'application/json', caller, loaders });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
 }
@@ -81,15 +76,11 @@ export async function* listenToChanges(
     `${row.path}?${queryOf(parameters)}`,
     now(),
   );
-  const results = await executor.subscribeStored(
-    stream.stored,
-    variables,
-    executor.contextFor({ viewer, signal: clientSignal(signal) }),
-  );
-  if (!(Symbol.asyncIterator in results)) throw errorIn(results);
+  const context = executor.contextFor({ viewer, signal: clientSignal(signal) });
+  const results = await subscribe(executor, stream, variables, context);
   try {
     for await (const result of results) {
-      const { events, end } = stream.present(streamed(result));
+      const { events, end } = stream.present(eventsIn(result));
       yield { changes: events.map(({ id, data }) => ({ cursor: id, change: data })), cursor: end };
     }
   } finally {

@@ -95,14 +95,18 @@ export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly loaders: Loaders;
 }
 
-/** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
-export function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
-  if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
+/** What the operation's one field is; undefined: null. @throws the first error. */
+export function foundIn({ data, errors = [] }: ExecutionResult): object | undefined {
+  const [error] = errors;
+  if (error !== undefined) throw error.originalError ?? error;
   const [found] = Object.values(data ?? {});
-  if (typeof found === 'object' && found !== null) return found;
-  throw nothingFound(route, variables);
+  return typeof found === 'object' && found !== null ? found : undefined;
 }
 
-function nothingFound({ missing, operationId }: Route, variables: Variables): Error {
-  return missing?.(variables) ?? new Error(`${operationId} has found nothing.`);
+/** The same of a route's operation. @throws what the route says where nothing is found. */
+export function foundBy(result: ExecutionResult, route: Route, variables: Variables): object {
+  const found = foundIn(result) ?? route.missing?.(variables);
+  if (found === undefined) throw new Error(`${route.operationId} has found nothing.`);
+  if (found instanceof Error) throw found;
+  return found;
 }
