@@ -44,7 +44,8 @@ for (const [name, text] of Object.entries(FILES)) {
   writeFileSync(file, gzipSync(served, { level: constants.Z_BEST_COMPRESSION }));
 }
 
-for (const name of ['swagger-ui.html', 'graphiql.html']) writeFileSync(new URL(name, OUTPUT), ownOf(name));
+for (const name of ['service.html', 'swagger-ui.html', 'graphiql.html', 'api-catalog.json'])
+  writeFileSync(new URL(name, OUTPUT), ownOf(name));
 
 const DOCUMENTS = new URL('../docs/', import.meta.url);
 

@@ -34,6 +34,11 @@ const LIBRARY_SOURCES = {
   'img-src': ["'self'", 'data:'],
 };
 
+/** The text of a page that the build has written. */
+export function readPage(name: string, basePath: string): string {
+  return readFileSync(new URL(name, PAGES), 'utf8').replaceAll('{{base}}', basePath);
+}
+
 function html(body: string, sources: PolicySources = {}): StaticResponse {
   const headers = { 'content-security-policy': pagePolicy(sources) };
   return { mediaType: 'text/html; charset=utf-8', body, headers };
@@ -52,21 +57,18 @@ export function webPage(service: DocumentedService): StaticResponse {
 
 /** The OpenAPI document as a page (Swagger UI), or GraphiQL: for places that Sandbox cannot be loaded in. */
 export function libraryPage(name: 'swagger-ui' | 'graphiql', basePath: string): StaticResponse {
-  const body = readFileSync(new URL(`${name}.html`, PAGES), 'utf8');
-  return html(body.replaceAll('{{base}}', basePath), LIBRARY_SOURCES);
+  return html(readPage(`${name}.html`, basePath), LIBRARY_SOURCES);
 }
 
 /** The documents of the project as pages, by name. They have the style of the page at the root, and no script. */
 export function documentPages(basePath: string): readonly (readonly [string, () => StaticResponse])[] {
-  const folder = new URL('documents/', PAGES);
   const style = readdirSync(WEB).find((name) => name.endsWith('.css'));
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return readdirSync(new URL('documents/', PAGES), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.html'))
     .map((file) => {
       const read = () => {
-        const page = readFileSync(new URL(file, folder), 'utf8');
-        const styled = page.replace('{{style}}', `${basePath}/assets/web/${style}`);
-        return html(styled.replaceAll('{{base}}', basePath), DOCUMENT_SOURCES);
+        const page = readPage(`documents/${file}`, basePath);
+        return html(page.replace('{{style}}', `${basePath}/assets/web/${style}`), DOCUMENT_SOURCES);
       };
       return [file.replace(/(?:^index)?\.html$/, ''), read] as const;
     });
@@ -93,31 +95,18 @@ ${withoutScript(service)}
 
 /** What the service is and has, for browsers without JavaScript too. */
 function withoutScript({ basePath, access, anyQuery }: DocumentedService): string {
-  const api = `${basePath}/api/v1`;
-  const example = `${api}/domain/example.com`;
   const rows = ROUTES.map((route) => {
     const { name, path, scope, maturity } = route;
     const needed = isOpen(route, access) ? 'no token needed' : (scope ?? 'none: any token');
-    return `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${needed}<td>${maturity}`;
+    const cells = [name, `<code>GET ${basePath}/api/v1${path}</code>`, needed, maturity];
+    return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
   });
-  return `<h1>Domain Metadata Service</h1>
-<p>DNS records and HTTP response headers of domains over time. Two APIs for the same history:
-<ul>
-<li>${graphqlText(basePath, anyQuery)}
-<li>REST, for example <a href="${example}">${example}</a>; all of it: <a href="${api}/docs">documentation</a>,
-<a href="${api}/openapi.json">OpenAPI</a>
-</ul>
-<p>How to use them: <a href="${basePath}/docs/">documents</a>
-<table>
-<tr><th>Operation<th>Path<th>Token's scope<th>Maturity
-${rows.join('\n')}
-</table>`;
-}
-
-function graphqlText(basePath: string, anyQuery: boolean): string {
-  if (anyQuery) {
-    return `<a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries; or
-<a href="${basePath}/graphiql">GraphiQL</a>, which needs no other host`;
-  }
-  return `GraphQL, at <code>${basePath}/graphql</code>: for the operations of <code>PERSISTED_ONLY</code> only`;
+  const graphql = anyQuery
+    ? `<a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries; or
+<a href="${basePath}/graphiql">GraphiQL</a>, which needs no other host`
+    : `GraphQL, at <code>${basePath}/graphql</code>: for the operations of <code>PERSISTED_ONLY</code> only`;
+  return readPage('service.html', basePath)
+    .trimEnd()
+    .replace('{{graphql}}', graphql)
+    .replace('{{rows}}', rows.join('\n'));
 }

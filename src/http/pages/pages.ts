@@ -8,6 +8,7 @@ import {
   documentPages,
   libraryPage,
   PAGES,
+  readPage,
   startPage,
   WEB,
   webPage,
@@ -30,8 +31,9 @@ export function answerPages(service: DocumentedService): Handler {
   };
 }
 
+const JSON_TYPE = 'application/json';
 /** There is no registered media type of schemas. */
-const [JSON_TYPE, HTML_TYPE, SDL_TYPE] = ['application/json', 'text/html', 'text/plain'];
+const SDL_TYPE = 'text/plain';
 
 function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
@@ -76,23 +78,9 @@ const PROFILE = 'https://www.rfc-editor.org/info/rfc9727';
  * @param graphiql Whether there is GraphiQL.
  */
 function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
-  const rest = `${basePath}/api/v1`;
-  const status = [{ href: '/readyz', type: JSON_TYPE, title: 'Whether the service is ready' }];
-  const ofGraphiql = { href: `${basePath}/graphiql`, type: HTML_TYPE, title: 'GraphQL API: GraphiQL' };
-  const linkset = [
-    {
-      anchor: rest,
-      'service-desc': [{ href: `${rest}/openapi.json`, type: JSON_TYPE, title: 'REST API v1: OpenAPI 3.1' }],
-      'service-doc': [{ href: `${rest}/docs`, type: HTML_TYPE, title: 'REST API v1' }],
-      status,
-    },
-    {
-      anchor: `${basePath}/graphql`,
-      'service-desc': [{ href: `${basePath}/schema.graphql`, type: SDL_TYPE, title: 'GraphQL API: schema' }],
-      ...(graphiql && { 'service-doc': [ofGraphiql] }),
-      status,
-    },
-  ];
+  const text = readPage('api-catalog.json', basePath);
+  const { linkset }: { readonly linkset: readonly Record<string, unknown>[] } = JSON.parse(text);
+  if (!graphiql) delete linkset[1]?.['service-doc'];
   return {
     mediaType: `application/linkset+json; profile="${PROFILE}"`,
     body: JSON.stringify({ linkset }),

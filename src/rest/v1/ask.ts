@@ -33,7 +33,7 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     prepared.set(operation, route);
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
-    const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
+    const requested = route.readParameters(path.split('/'), queryOf(others), now());
     const caller = { viewer, signal: NEVER_ABORTED };
     const { primary: loaders } = executor;
     const { body } = await findBody({ route, ...requested, mediaType: 'application/json', caller, loaders });
@@ -71,11 +71,7 @@ export async function* listenToChanges(
   const row = ROUTES.find(({ live }) => live !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
   if (row === undefined || stream === undefined) throw new Error('There is no stream of changes.');
-  const { variables } = stream.readParameters(
-    row.path.split('/'),
-    `${row.path}?${queryOf(parameters)}`,
-    now(),
-  );
+  const { variables } = stream.readParameters(row.path.split('/'), queryOf(parameters), now());
   const context = executor.contextFor({ viewer, signal: clientSignal(signal) });
   const results = await subscribe(executor, stream, variables, context);
   try {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { RdataFieldKind } from '../../model/rdata-fields.js';
 import type { Parameter } from './parameters.js';
 
 /** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it. */
@@ -26,6 +27,11 @@ interface Described {
   /** What a time may be, as every parameter that is one says. */
   readonly 'x-time-forms': string;
   readonly paths: Readonly<Record<string, { readonly get: DescribedOperation }>>;
+  readonly 'x-rdata': {
+    readonly common: Readonly<Record<string, Schema>>;
+    readonly kinds: Readonly<Record<RdataFieldKind, Schema>>;
+    readonly notes: Partial<Record<RdataFieldKind, string>>;
+  };
   readonly components: {
     /** The conditions of requests, and the header field with which a stream is resumed. */
     readonly parameters: Readonly<Record<string, object>>;

@@ -115,7 +115,7 @@ export function createRestV1(
     caller: Caller,
   ): Promise<Requested> {
     try {
-      return readParameters(segments, request.url, now());
+      return readParameters(segments, new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]), now());
     } catch (error) {
       if (error instanceof PublicError) await executor.charge(caller, 1);
       throw error;

@@ -53,31 +53,26 @@ export function isTime({ schema }: Parameter): boolean {
  * Reads a request's parameters.
  *
  * @param segments Of the request's path, as those of the route's.
- * @param url Of the request: its query counts.
+ * @param query Of the request: the one that is returned is the same.
  * @param now When it arrived. With a cursor that carries another instant, durations are counted back from that one.
  * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
  */
-export type ReadParameters = (
-  segments: readonly string[],
-  url: string | undefined,
-  now: Instant,
-) => Requested;
+export type ReadParameters = (segments: readonly string[], query: URLSearchParams, now: Instant) => Requested;
 
 /** Makes the reader of a route's parameters. */
 export function parameterReader(path: string, parameters: readonly Parameter[]): ReadParameters {
   const pattern = path.split('/');
   const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
   const inQuery = parameters.filter(({ name }) => !inPath.includes(name));
-  return (segments, url = '', now) => {
+  return (segments, query, now) => {
     const variables: Record<string, unknown> = {};
     for (const name of inPath) variables[name] = decodeDomain(segments[pattern.indexOf(`{${name}}`)] ?? '');
-    const { variables: ofQuery, ...requested } = readQuery(inQuery, url, now);
+    const { variables: ofQuery, ...requested } = readQuery(inQuery, query, now);
     return { variables: { ...variables, ...ofQuery }, ...requested };
   };
 }
 
-function readQuery(parameters: readonly Parameter[], url: string, arrived: Instant): Requested {
-  const query = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1]);
+function readQuery(parameters: readonly Parameter[], query: URLSearchParams, arrived: Instant): Requested {
   const known = parameters.map(({ name }) => name);
   const unknown = [...query.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) {

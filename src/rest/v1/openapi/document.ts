@@ -27,7 +27,8 @@ export function openApiDocument(
   const api = `${basePath}/api/v1`;
   const access = { tokenRequired, anonymousScopes };
   const { headers, schemas: described } = DESCRIBED.components;
-  const bodies = Object.fromEntries(routes.map(({ body }) => [body.name, described[body.name] ?? {}]));
+  const first = [...routes.map(({ body }) => body.name), 'DnsRecordEntry'];
+  const bodies = Object.fromEntries(first.map((name) => [name, described[name] ?? {}]));
   const schemas = { ...bodies, ...recordSchemas(), ...described };
   const { title, summary, description, license } = DESCRIBED.info;
   return {
