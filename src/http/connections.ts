@@ -76,7 +76,7 @@ function lastOf(exchanges: ReadonlySet<ServerResponse>): ServerResponse | undefi
 
 function limitConnections(server: Server, perClient: number): void {
   const counts = new Map<string, number>();
-  server.prependListener('connection', (socket: Socket) => {
+  server.on('connection', (socket: Socket) => {
     const key = clientKey(undefined, socket.remoteAddress);
     const count = (counts.get(key) ?? 0) + 1;
     if (count > perClient) {

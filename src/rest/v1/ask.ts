@@ -1,10 +1,11 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
-import { type ClientSignal, NEVER_ABORTED } from '../../limits/caller.js';
+import { NEVER_ABORTED, signalUntil } from '../../limits/caller.js';
 import { eventsIn, subscribe } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
 import { now } from './handler.js';
 import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
+import type { EventPage } from './presenters/changes.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -41,25 +42,12 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   };
 }
 
-/** What happens anywhere, as it is recorded: each change with its cursor. */
-export interface Followed {
-  readonly cursor: string;
-  /** An item of the body of Changes. */
-  readonly change: object;
-}
-
-/** Some changes, and the cursor to continue with after them. */
-export interface FollowedPage {
-  readonly changes: readonly Followed[];
-  readonly cursor: string;
-}
-
 /**
  * Listens to the stream of Changes without HTTP.
  *
  * @param parameters Those of the stream.
  * @param signal Ends it.
- * @returns pages of what was recorded, and the cursor where each ends; it ends as the streams of HTTP do.
+ * @returns what was recorded, each page with the cursor where it ends; it ends as the streams of HTTP do.
  * @throws PublicError as a stream does.
  */
 export async function* listenToChanges(
@@ -67,31 +55,18 @@ export async function* listenToChanges(
   viewer: Viewer,
   parameters: Question['parameters'],
   signal: AbortSignal,
-): AsyncGenerator<FollowedPage, void, void> {
+): AsyncGenerator<EventPage, void, void> {
   const row = ROUTES.find(({ live }) => live !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
   if (row === undefined || stream === undefined) throw new Error('There is no stream of changes.');
   const { variables } = stream.readParameters(row.path.split('/'), queryOf(parameters), now());
-  const context = executor.contextFor({ viewer, signal: clientSignal(signal) });
+  const context = executor.contextFor({ viewer, signal: signalUntil(signal) });
   const results = await subscribe(executor, stream, variables, context);
   try {
-    for await (const result of results) {
-      const { events, end } = stream.present(eventsIn(result));
-      yield { changes: events.map(({ id, data }) => ({ cursor: id, change: data })), cursor: end };
-    }
+    for await (const result of results) yield stream.present(eventsIn(result));
   } finally {
     await results.return?.();
   }
-}
-
-/** The signal of a client that ends by an AbortSignal. */
-function clientSignal(signal: AbortSignal): ClientSignal {
-  return {
-    get aborted() {
-      return signal.aborted;
-    },
-    onAbort: (listener) => signal.addEventListener('abort', listener, { once: true }),
-  };
 }
 
 function queryOf(parameters: Question['parameters']): URLSearchParams {

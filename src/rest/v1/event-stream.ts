@@ -1,20 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { sendEvents } from '../../graphql/event-stream.js';
-import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
+import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rate-policy.js';
-import type { ReadParameters, Variables } from './parameters.js';
-import { foundIn } from './prepared-routes.js';
+import type { Variables } from './parameters.js';
+import { type EventStream, foundIn } from './prepared-routes.js';
 import { problemOf } from './problem.js';
-import type { Live } from './routes.js';
-
-/** A route's stream, ready to run. */
-export interface EventStream extends Live {
-  readonly readParameters: ReadParameters;
-  readonly stored: StoredOperation;
-}
 
 interface Listening {
   readonly variables: Variables;

@@ -59,6 +59,8 @@ interface Exchange extends Requested {
   readonly mediaType: MediaType;
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
+  /** Of keyOfBody(). */
+  readonly key: string | undefined;
   readonly bodies: BodyCache;
   readonly findBody: FindBody;
   readonly gate: Gate;
@@ -100,7 +102,8 @@ export function createRestV1(
       const requested = await read(route, segments, request, caller);
       const asked = validatedAs(mediaType, route, requested);
       const exchange = { ...requested, route: asked, mediaType, caller, request, response, caching };
-      return await answer(executor, { ...exchange, ...shared });
+      const key = keyOfBody(asked, requested.variables);
+      return await answer(executor, { ...exchange, ...shared, key });
     } catch (error) {
       setRateFields(response, viewer.rates);
       throw error;
@@ -139,21 +142,20 @@ export function now(): Instant {
 
 /** Answers a request that is paid for here, in its place. */
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, variables, caller, request, response, bodies } = exchange;
+  const { route, variables, caller, request, response, bodies, gate } = exchange;
   const { cost } = route.stored;
   await executor.charge(caller, unitsOf(route.stored, variables));
   setRateFields(response, caller.viewer.rates);
-  const key = keyOfBody(route, variables);
-  const kept = key === undefined ? undefined : bodies.find(key);
+  const kept = bodies.find(exchange.key);
   if (kept !== undefined && bodies.isFresh(kept) && agrees(request, kept.validators)) {
     return sendKept(exchange, kept);
   }
   const loaders = executor.readFrom(
     (cost.hasCursor && variables['after'] != null) || isConditional(request.headers),
   );
-  const leave = await executor.gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
+  const leave = await gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
   try {
-    await answerFrom(executor, exchange, loaders, kept, key);
+    await answerFrom(executor, exchange, loaders, kept);
   } finally {
     leave();
   }
@@ -173,19 +175,17 @@ function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
   return isUnmodified(headers, { etag, lastModified: 0 }, secondsNow());
 }
 
-/** @param key Of the body; undefined: it is not kept. */
 async function answerFrom(
   executor: GraphqlExecutor,
   exchange: Exchange,
   loaders: Loaders,
   kept: KeptBody | undefined,
-  key: string | undefined,
 ): Promise<void> {
-  const { route, variables, caller, request, bodies } = exchange;
+  const { route, variables, caller, request, bodies, key } = exchange;
   const { validation } = route;
   const askedAt = performance.now();
   const asksForState = kept !== undefined || mayBeUnmodified(request.headers, validation?.tag ?? '');
-  if (validation !== null && isChecked(route) && asksForState) {
+  if (validation !== null && key !== undefined && asksForState) {
     const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
     const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
     if (kept?.validators.etag === validators.etag) {
@@ -203,15 +203,16 @@ async function answerFrom(
     bodies.keep(key, { validators, body, checkedAt: askedAt });
 }
 
-/** Whether a request of the route that is read is valid: other parameters are checked by the operation, before a 304, too. */
-function isChecked({ parameters }: PreparedRoute): boolean {
-  return parameters.every(({ name }) => name === 'domain' || name === 'at');
-}
-
-/** The key of a body that is kept: those of the specification's operations, which are asked for again and again. */
-function keyOfBody(route: PreparedRoute, variables: Variables): string | undefined {
-  const isKept = route.validation !== null && isChecked(route);
-  return isKept ? `${route.path} ${JSON.stringify(variables)}` : undefined;
+/**
+ * The key of an answer whose state may be asked for alone, and whose body is kept: those of the specification's operations. Others
+ * have parameters that are checked by the operation, before a 304, too, or are pages.
+ */
+function keyOfBody(
+  { validation, parameters, path }: PreparedRoute,
+  variables: Variables,
+): string | undefined {
+  const isPlain = parameters.every(({ name }) => name === 'domain' || name === 'at');
+  return validation !== null && isPlain ? `${path} ${JSON.stringify(variables)}` : undefined;
 }
 
 /**

@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { ExecutionResult } from 'graphql';
 import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
-import type { EventStream } from './event-stream.js';
 import { type MediaType, mediaTypesOf } from './media-types.js';
 import { parameterReader, type ReadParameters, type Requested, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
-import type { Route } from './routes.js';
+import type { Live, Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
 /** A route, ready to run. */
@@ -19,6 +18,12 @@ export interface PreparedRoute extends Route {
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
   readonly stream?: EventStream | undefined;
+}
+
+/** A route's stream, ready to run. */
+export interface EventStream extends Live {
+  readonly readParameters: ReadParameters;
+  readonly stored: StoredOperation;
 }
 
 /** Compiles the operations of a route. */
