@@ -24,8 +24,14 @@ const STEPS = [
   {
     name: 'codegen',
     line: 'Generating types from the schema',
-    inputs: ['schema.graphql', 'web/operations.graphql', 'scripts/codegen.js', 'package-lock.json'],
-    outputs: ['src/resolvers/types.generated.ts', 'web/src/operations.generated.ts'],
+    inputs: [
+      'schema.graphql',
+      'web/operations.graphql',
+      'src/rest/v1/openapi.yaml',
+      'scripts/codegen.js',
+      'package-lock.json',
+    ],
+    outputs: ['src/resolvers/types.generated.ts', 'web/src/operations.generated.ts', 'dist/openapi.json'],
     command: ['scripts/codegen.js'],
   },
   {
@@ -38,7 +44,14 @@ const STEPS = [
   {
     name: 'pages',
     line: 'Gathering what the other pages load, and the documents',
-    inputs: ['scripts/pages.js', 'README.md', 'docs', 'package-lock.json'],
+    inputs: [
+      'scripts/pages.js',
+      'web/pages',
+      'samples/queries.graphql',
+      'README.md',
+      'docs',
+      'package-lock.json',
+    ],
     outputs: ['dist/pages/LICENSES.txt'],
     command: ['scripts/pages.js'],
   },
@@ -109,7 +122,7 @@ function digestOf(step) {
   return hash.digest('hex');
 }
 
-const SOURCE = /\.(?:tsx?|css|html|svg|graphql|json|md)$/;
+const SOURCE = /\.(?:tsx?|js|css|html|svg|graphql|json|md)$/;
 
 /**
  * @param {string} path a file, or a folder of sources

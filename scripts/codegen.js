@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
 import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
@@ -6,6 +6,7 @@ import * as typescript from '@graphql-codegen/typescript';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
 import { buildSchema, isInterfaceType, isUnionType, parse, printSchema } from 'graphql';
+import { parse as parseYaml } from 'yaml';
 
 // Writes the types of the resolvers from the schema, and those of the page's operations. A field whose parent, arguments
 // or result disagree with schema.graphql then fails to compile.
@@ -106,6 +107,13 @@ const operations = await codegen({
   pluginMap: { 'typescript-operations': typescriptOperations, 'typed-document-node': typedDocumentNode },
 });
 write('web/src/operations.generated.ts', `schema.graphql and ${OPERATIONS}`, operations);
+
+// Written last: that it is there says that all are.
+mkdirSync(pathOf('dist'), { recursive: true });
+writeFileSync(
+  pathOf('dist/openapi.json'),
+  JSON.stringify(parseYaml(readFileSync(pathOf('src/rest/v1/openapi.yaml'), 'utf8'))),
+);
 
 /**
  * Writes a file, unless it is there as it is: the compiler would compile it again.

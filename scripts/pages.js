@@ -5,8 +5,9 @@ import { constants, gzipSync } from 'node:zlib';
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
 import { Marked } from 'marked';
 
-// Puts what the pages for people load, and the documents as HTML, into dist/pages, so that they need no other host. Each file is there
-// compressed, which would cost the server time later; for a client that takes no gzip it is unpacked.
+// Puts the pages for people, with the documents, into dist/pages, and what they load into dist/pages/assets, so that they need no other
+// host. What is loaded is there compressed, which would cost the server time later; for a client that takes no gzip it is unpacked.
+// In a page, {{base}} stands for the base path, and {{style}} for the style sheet of the page at the root.
 
 const OUTPUT = new URL('../dist/pages/', import.meta.url);
 
@@ -16,25 +17,35 @@ const fileOf = (name) => readFileSync(fileURLToPath(import.meta.resolve(name)), 
 /** @param {string} name of a package's file: an import would go by the package's exports */
 const licenseOf = (name) => readFileSync(new URL(`../node_modules/${name}`, import.meta.url), 'utf8');
 
+/** @param {string} name of a file of web/pages */
+const ownOf = (name) => readFileSync(new URL(`../web/pages/${name}`, import.meta.url), 'utf8');
+
+const READY_QUERIES = readFileSync(new URL('../samples/queries.graphql', import.meta.url), 'utf8');
+
 /** @type {Record<string, string>} */
 const FILES = {
   'swagger-ui/swagger-ui-bundle.js': fileOf('swagger-ui-dist/swagger-ui-bundle.js'),
   'swagger-ui/swagger-ui.css': fileOf('swagger-ui-dist/swagger-ui.css'),
+  'swagger-ui/start.js': ownOf('swagger-ui.js'),
   'graphiql/graphiql.js': graphiql.js,
   'graphiql/graphiql.css': graphiql.css,
   'graphiql/editor-worker.js': graphiql.editorWorkerService,
   'graphiql/json-worker.js': graphiql.jsonWorker,
   'graphiql/graphql-worker.js': graphiql.graphqlWorker,
+  'graphiql/start.js': `const READY_QUERIES = ${JSON.stringify(READY_QUERIES)};\n${ownOf('graphiql.js')}`,
 };
 
 rmSync(OUTPUT, { recursive: true, force: true });
 for (const [name, text] of Object.entries(FILES)) {
   // What maps lines to the sources is not among the files.
   const served = text.replace(/\n(\/\/|\/\*)# sourceMappingURL=\S+( \*\/)?\s*$/, '\n');
-  const file = new URL(`${name}.gz`, OUTPUT);
+  const file = new URL(`assets/${name}.gz`, OUTPUT);
   mkdirSync(new URL('.', file), { recursive: true });
   writeFileSync(file, gzipSync(served, { level: constants.Z_BEST_COMPRESSION }));
 }
+
+for (const name of ['service.html', 'swagger-ui.html', 'graphiql.html', 'api-catalog.json'])
+  writeFileSync(new URL(name, OUTPUT), ownOf(name));
 
 const DOCUMENTS = new URL('../docs/', import.meta.url);
 
@@ -104,7 +115,12 @@ for (const [name, file] of Object.entries(documents)) {
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
-  writeFileSync(target, scrolled);
+  const [, title = ''] = /<h1[^>]*>(.*?)<\/h1>/.exec(html) ?? [];
+  const page = ownOf('document.html').replace('{{title}}', () => title);
+  writeFileSync(
+    target,
+    page.replace('{{text}}', () => scrolled),
+  );
 }
 
 // Written last: that it is there says that all are.

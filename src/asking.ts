@@ -4,7 +4,8 @@ import { feedSource } from './feed/change-feed.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createLoaders } from './loaders/create-loaders.js';
-import { type Ask, createAsk, type FollowedPage, listenToChanges, type Question } from './rest/v1/ask.js';
+import { type Ask, createAsk, listenToChanges, type Question } from './rest/v1/ask.js';
+import type { EventPage } from './rest/v1/presenters/changes.js';
 
 export type { Ask, Question };
 
@@ -12,7 +13,7 @@ export type { Ask, Question };
 export interface Asking {
   readonly ask: Ask;
   /** The changes of all domains, as they are recorded, until the signal is aborted: see listenToChanges(). */
-  follow(parameters: Question['parameters'], signal: AbortSignal): AsyncGenerator<FollowedPage, void, void>;
+  follow(parameters: Question['parameters'], signal: AbortSignal): AsyncGenerator<EventPage, void, void>;
 }
 
 /** Local access is unlimited. */

@@ -18,8 +18,8 @@ import {
   type GraphqlOverHttp,
   type GraphqlOverHttpOptions,
 } from './graphql/over-http.js';
-import { type App, createApp } from './http/app.js';
-import { webOperations } from './http/pages/web-page.js';
+import { createApp } from './http/app.js';
+import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
@@ -84,7 +84,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const metrics = createRequestMetrics(monitoring.registry);
   const app = appOf(parts, executor, graphql, metrics);
   const listener: RequestListener = (request, response) => {
-    if (!monitoring.endpoint(request, response)) app.listener(request, response);
+    if (!monitoring.endpoint(request, response)) app(request, response);
   };
   const { timeLimits } = parts;
   const onRejected = (status: number) => metrics.rejected(NOWHERE, status);
@@ -116,7 +116,7 @@ function appOf(
   executor: GraphqlExecutor,
   graphql: GraphqlOverHttp,
   metrics: RequestMetrics,
-): App {
+): RequestListener {
   const { settings, knownOperations, log, monitoring } = parts;
   return createApp({
     basePath: settings.basePath,

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
-import { isJson } from '../graphql/request.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
@@ -11,7 +10,6 @@ import type { Tracing } from '../telemetry/tracing.js';
 import {
   authenticateRequests,
   type ChargeFailure,
-  type ClientOf,
   findClients,
   warnOfForwarding,
 } from './authenticate-requests.js';
@@ -52,15 +50,11 @@ interface AppOptions {
   readonly graphql: GraphqlOverHttp['handle'];
 }
 
-/** The HTTP side of the service. */
-export interface App {
-  readonly listener: RequestListener;
-  /** The key of a request's client, before the app handles the request. */
-  readonly clientOf: ClientOf;
-}
-
-/** Joins the stages of a request, in their order. The APIs are the last of them for their paths; all else is handled by Express. */
-export function createApp(options: AppOptions): App {
+/**
+ * The HTTP side of the service: joins the stages of a request, in their order. The APIs are the last of them for their
+ * paths; all else is handled by Express.
+ */
+export function createApp(options: AppOptions): RequestListener {
   const { basePath, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const graphqlPath = `${basePath}/graphql`;
   const onFailure = handleErrors(log, (path) => path === graphqlPath);
@@ -73,13 +67,13 @@ export function createApp(options: AppOptions): App {
     logRequests({ ...observers, schemeOf: (request) => head(request).protocol }),
     beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }),
     ...(corsOrigins.length > 0 ? [allowOrigins(corsOrigins)] : []),
-    limitBodies((request) => pathOf(request) === graphqlPath && isJsonPost(request)),
+    limitBodies,
     ...(trustProxy === 0 ? [warnOfForwarding(log)] : []),
     authenticateRequests(options.authenticate, clientOf, log, options.chargeFailure),
     answerApis(`${basePath}/api/v1`, options),
     app,
   ];
-  return { listener: joinStages(stages, onFailure), clientOf };
+  return joinStages(stages, onFailure);
 }
 
 /** The pages, and all other paths. */
@@ -112,9 +106,4 @@ function answerApis(prefix: string, { rest, graphql }: Pick<AppOptions, 'rest' |
     if (api === 'rest') return rest(request, response, pathOf(request).slice(prefix.length), request.viewer);
     return api === 'graphql' ? graphql(request, response) : next();
   };
-}
-
-/** Whether GraphQL reads the body. */
-function isJsonPost({ method, headers }: IncomingMessage): boolean {
-  return method === 'POST' && isJson(headers['content-type']);
 }

@@ -76,30 +76,21 @@ function acceptsCompression({ headers }: IncomingMessage): boolean {
  *
  * @throws PublicError INVALID_PARAMETER.
  */
-function requireSingleFields({ rawHeaders, httpVersion }: IncomingMessage): void {
-  // Node.js keeps the first of several fields only.
-  const hosts = countFields(rawHeaders, 'host');
+function requireSingleFields({ headersDistinct, httpVersion }: IncomingMessage): void {
+  // `headers` has the first of several fields only.
+  const hosts = headersDistinct['host']?.length ?? 0;
   if (hosts !== 1 && (hosts !== 0 || httpVersion !== '1.0')) {
     throw new PublicError(
       'INVALID_PARAMETER',
       'The request must have one header field Host (RFC 9112, section 3.2).',
     );
   }
-  if (countFields(rawHeaders, 'authorization') > 1) {
+  if ((headersDistinct['authorization']?.length ?? 0) > 1) {
     throw new PublicError(
       'INVALID_PARAMETER',
       'The request must not have more than one header field Authorization (RFC 9110, section 5.3).',
     );
   }
-}
-
-function countFields(rawHeaders: readonly string[], wanted: string): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length === wanted.length && name.toLowerCase() === wanted) count += 1;
-  }
-  return count;
 }
 
 /** What the server as a whole can do (RFC 9110, section 9.3.7). */

@@ -1,15 +1,9 @@
-import {
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { type IncomingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, methodNotAllowed, PublicError } from '../model/errors.js';
+import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { Connection, Connections } from './connections.js';
+import type { Connections } from './connections.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-fields.js';
 
 /** Observes what is rejected here. */
@@ -19,17 +13,13 @@ export interface RejectionObserver {
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-/** What is written to the socket itself, in place of a response. */
+/** A response to what is no valid request. */
 interface Rejection {
   readonly status: number;
   /** For the log: Node.js' code of what is wrong with the request. */
   readonly reason: string | undefined;
   readonly body: string;
-  readonly fields?: Readonly<Record<string, string>>;
 }
-
-/** The rejections that were sent in place of a response: the response itself never will be. */
-export const socketRejections: WeakMap<ServerResponse, Rejection> = new WeakMap();
 
 /** How many header fields a request may have. */
 export const MAX_HEADER_FIELDS = 2_000;
@@ -38,11 +28,9 @@ export const MAX_HEADER_FIELDS = 2_000;
 const LINGER_MS = 2_000;
 
 /**
- * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete
- * requests before it on the same connection get their responses first (RFC 9112, section 9.3.2), and none gets
- * two. An error within the body of a request has the id of that request. The usual short listener, which ends
- * the socket with a status line, could write that into a response or before it, and lose it where the client
- * still sends.
+ * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete requests before it on
+ * the same connection get their responses first (RFC 9112, section 9.3.2), and none gets two: what is wrong with the body
+ * of a request is the response to that request.
  */
 export function handleClientErrors(
   server: Server,
@@ -50,12 +38,17 @@ export function handleClientErrors(
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
-  const reject = (socket: Duplex, rejection: Rejection, headers?: IncomingHttpHeaders) => {
-    const connection = connections.get(socket);
-    const last = [...(connection?.pending ?? [])].findLast(({ req }) => req.complete);
-    // Responses go in their requests' order. A request that is not complete is what the error is about.
-    if (last === undefined) rejectOn(socket, connection, rejection, observer, headers);
-    else last.once('close', () => rejectOn(socket, connection, rejection, observer, headers));
+  const reject = (socket: Duplex, rejection: Rejection) => {
+    const exchanges = connections.get(socket);
+    const before = [...(exchanges ?? [])].findLast(({ req, closed }) => req.complete && !closed);
+    const answer = () => {
+      const current = [...(exchanges ?? [])].at(-1);
+      if (!socket.writable || current?.headersSent === true) socket.destroy();
+      else if (current !== undefined) rejectRequest(current, rejection, observer);
+      else endWith(socket, textOf(rejection, logRejection(observer, rejection)));
+    };
+    if (before === undefined) answer();
+    else before.once('close', answer);
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
@@ -64,49 +57,22 @@ export function handleClientErrors(
     if (code === 'ECONNRESET') socket.destroy();
     else reject(socket, rejectionOf(code));
   });
-  // Node.js would close the connection without a response.
-  server.on('connect', ({ headers }: IncomingMessage, socket) => {
-    // Node.js has removed its own listener: without one, a client that resets would end the process.
-    socket.on('error', () => socket.destroy());
-    reject(socket, NO_PROXY, headers);
-  });
-}
-
-/** @param headers Of a request that has no response; absent: there is no such request. */
-function rejectOn(
-  socket: Duplex,
-  connection: Connection | undefined,
-  rejection: Rejection,
-  observer: RejectionObserver,
-  headers?: IncomingHttpHeaders,
-): void {
-  const [response] = connection?.pending ?? [];
-  if (!socket.writable || response?.headersSent === true || isAnswered(connection?.latest)) {
-    socket.destroy();
-    return;
-  }
-  const loggedId = response?.getHeader(REQUEST_ID_FIELD);
-  if (response !== undefined && typeof loggedId === 'string') {
-    socketRejections.set(response, rejection);
-    endWith(socket, textOf(rejection, loggedId, response.req.method));
-  } else {
-    const requestId = logRejection(observer, rejection, headers ?? response?.req.headers);
-    endWith(socket, textOf(rejection, requestId, response?.req.method));
-  }
 }
 
 /**
  * Rejects a request with so many header fields that Node.js 20 has dropped some: they must not count as
  * absent. (Later versions take it for a header section that is too large.)
  */
-export function rejectTooManyFields(
-  { headers }: IncomingMessage,
-  response: ServerResponse,
-  observer: RejectionObserver,
-): void {
-  const rejection = rejectionOf('HPE_HEADER_OVERFLOW');
-  response.writeHead(rejection.status, fieldsOf(rejection, logRejection(observer, rejection, headers)));
-  response.end(rejection.body);
+export function rejectTooManyFields(response: ServerResponse, observer: RejectionObserver): void {
+  rejectRequest(response, rejectionOf('HPE_HEADER_OVERFLOW'), observer);
+}
+
+/** What handles the request finds that its response has ended. */
+function rejectRequest(response: ServerResponse, rejection: Rejection, observer: RejectionObserver): void {
+  // A request that has its id in the response has a line in the log, too.
+  const logged = response.getHeader(REQUEST_ID_FIELD);
+  const id = typeof logged === 'string' ? logged : logRejection(observer, rejection, response.req.headers);
+  response.writeHead(rejection.status, fieldsOf(rejection, id)).end(rejection.body);
 }
 
 /** Logs a rejection that has no other log line, and returns its request id. */
@@ -119,11 +85,6 @@ function logRejection(
   log.info({ requestId, status, reason }, 'request rejected');
   onRejected?.(status);
   return requestId;
-}
-
-/** Whether the error is in the rest of a request that has its response. */
-function isAnswered(latest: ServerResponse | undefined): boolean {
-  return latest?.writableFinished === true && !latest.req.complete;
 }
 
 function rejectionOf(code: string | undefined): Rejection {
@@ -143,34 +104,27 @@ function rejectionOf(code: string | undefined): Rejection {
   }
 }
 
-const NO_PROXY: Rejection = {
-  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', methodNotAllowed('GET, HEAD or POST')),
-  fields: { allow: 'GET, HEAD, POST' },
-};
-
 function problem(reason: string | undefined, code: ErrorCode, detail: string): Rejection {
   const { body } = problemOf(new PublicError(code, detail), () => {});
   return { status: body.status, reason, body: JSON.stringify(body) };
 }
 
-function fieldsOf({ body, fields = {} }: Rejection, requestId: string): Record<string, string> {
+function fieldsOf({ body }: Rejection, requestId: string): Record<string, string> {
   return {
     connection: 'close',
     [REQUEST_ID_FIELD]: requestId,
     ...DEFAULT_FIELDS,
     vary: VARY,
-    ...fields,
     ...(body === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
     'content-length': String(Buffer.byteLength(body)),
   };
 }
 
-/** @param method The request's, where it is known: a response to HEAD has no body (RFC 9110, section 9.3.2). */
-function textOf(rejection: Rejection, requestId: string, method?: string): string {
+function textOf(rejection: Rejection, requestId: string): string {
   const { status, body } = rejection;
   const fields = Object.entries(fieldsOf(rejection, requestId)).map(([name, value]) => `${name}: ${value}`);
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields];
-  return `${lines.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
 /** Reads on while the client sends, since a connection closed on unread data loses the response. */

@@ -4,116 +4,90 @@ import { type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientKey } from '../limits/client-key.js';
 
-/** An open connection. */
-export interface Connection {
-  /** The responses that are not closed, in their requests' order. */
-  readonly pending: ReadonlySet<ServerResponse>;
-  /** That to the latest request, closed or not, while the request is incomplete or the response is not closed. */
-  readonly latest: ServerResponse | undefined;
-}
-
-/** The open connections, by their sockets. */
-export type Connections = ReadonlyMap<Duplex, Connection>;
-
-interface TrackedConnection extends Connection {
-  readonly socket: Socket;
-  readonly pending: Set<ServerResponse>;
-  latest: ServerResponse | undefined;
-  /** How many octets had been received when the latest response was closed. */
-  received: number;
-}
+/** The open connections, each with its exchanges in order: those whose response is not closed or whose request is not complete. */
+export type Connections = ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
 
 /** What trackConnections() gives. */
-export interface ConnectionTracker {
+interface ConnectionTracker {
   readonly connections: Connections;
   /**
-   * Closes the server without cutting a request off: connections without a request are closed at once, each of
-   * the others after its last response, which says so (`Connection: close`, RFC 9112, section 9.6).
+   * Closes the server without cutting a response off: connections without one are closed at once, each of the others
+   * after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
    *
    * @param limit After how many milliseconds what is left is cut off.
    */
   close(limit: number): Promise<void>;
 }
 
-/** How often, in milliseconds, idle connections of a closing server are looked for. */
-const SWEEP_EVERY = 50;
-/** How long, in milliseconds, the rest of a header section may take to arrive at a closing server. */
-const LAST_HEADERS = 1_000;
-
 /**
- * Tracks the connections of a server and the responses on them, and closes every response with its connection.
- * To be called before anything else listens to its requests.
+ * Tracks the connections of a server and the exchanges on them. To be called before anything else listens to its requests.
  *
  * @param perClient How many connections one address, or one network of IPv6, may have. Infinity: clients may share an address.
  */
 export function trackConnections(server: Server, perClient: number): ConnectionTracker {
-  const connections = new Map<Duplex, TrackedConnection>();
-  const clients = new Map<string, number>();
+  const connections = new Map<Duplex, Set<ServerResponse>>();
+  let closing = false;
+  limitConnections(server, perClient);
   server.on('connection', (socket: Socket) => {
-    const key = clientKey(undefined, socket.remoteAddress);
-    const ofClient = clients.get(key) ?? 0;
-    if (ofClient >= perClient) {
-      socket.destroy();
-      return;
-    }
-    clients.set(key, ofClient + 1);
-    connections.set(socket, { socket, pending: new Set(), latest: undefined, received: 0 });
+    const exchanges = new Set<ServerResponse>();
+    connections.set(socket, exchanges);
     socket.once('close', () => {
       connections.delete(socket);
-      const left = (clients.get(key) ?? 0) - 1;
-      if (left > 0) clients.set(key, left);
-      else clients.delete(key);
+      // Node.js closes that which had the socket, and none that waited behind it.
+      for (const response of exchanges)
+        if (response.socket === null && !response.closed) response.emit('close');
     });
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const connection = connections.get(socket);
-    if (connection === undefined || socket.destroyed) return;
-    const { pending } = connection;
-    pending.add(response);
-    connection.latest = response;
-    const forget = () => {
-      if (connection.latest === response) connection.latest = undefined;
-    };
+    const exchanges = connections.get(socket);
+    if (exchanges === undefined) return;
+    exchanges.add(response);
+    if (closing) response.setHeader('connection', 'close');
     response.once('close', () => {
-      pending.delete(response);
-      connection.received = socket.bytesRead;
-      if (request.complete) forget();
-      else request.once('close', forget);
+      if (closing && lastOf(exchanges) === undefined) socket.destroySoon();
+      if (request.complete) exchanges.delete(response);
+      else request.once('close', () => exchanges.delete(response));
     });
   });
-  return { connections, close: (limit) => closeGracefully(server, connections, limit) };
-}
-
-async function closeGracefully(
-  server: Server,
-  connections: ReadonlyMap<Duplex, TrackedConnection>,
-  limit: number,
-): Promise<void> {
-  const closed = once(server, 'close');
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    announceClose(response, [...(connections.get(socket)?.pending ?? [])].at(-1));
-  });
-  for (const { pending } of connections.values()) announceClose([...pending].at(-1));
-  const closeUnless = (isBusy: (connection: TrackedConnection) => boolean) => {
-    for (const each of connections.values())
-      if (each.pending.size === 0 && !isBusy(each)) each.socket.destroy();
+  return {
+    connections,
+    async close(limit) {
+      closing = true;
+      const closed = once(server, 'close');
+      // The close() of http.Server would also cut responses off that were handed over and have not left yet.
+      TcpServer.prototype.close.call(server);
+      for (const [socket, exchanges] of connections) {
+        const last = lastOf(exchanges);
+        if (last === undefined) socket.destroy();
+        else if (!last.headersSent) last.setHeader('connection', 'close');
+      }
+      const timer = setTimeout(() => server.closeAllConnections(), limit);
+      await closed;
+      clearTimeout(timer);
+    },
   };
-  // The close() of http.Server would also cut responses off that were handed over and have not left yet.
-  TcpServer.prototype.close.call(server);
-  const closeIdle = () => closeUnless(({ socket, received }) => socket.bytesRead > received);
-  closeIdle();
-  const timers = [
-    setInterval(closeIdle, SWEEP_EVERY),
-    setTimeout(() => closeUnless(() => false), LAST_HEADERS),
-    setTimeout(() => server.closeAllConnections(), limit),
-  ];
-  await closed;
-  for (const timer of timers) clearTimeout(timer);
 }
 
-/** Of the responses to pipelined requests, only the last may close the connection. */
-function announceClose(response: ServerResponse | undefined, before?: ServerResponse): void {
-  if (before?.headersSent === false) before.removeHeader('connection');
-  if (response?.headersSent === false) response.setHeader('connection', 'close');
+/** The last response that has not left yet. */
+function lastOf(exchanges: ReadonlySet<ServerResponse>): ServerResponse | undefined {
+  return [...exchanges].findLast(({ writableFinished }) => !writableFinished);
+}
+
+function limitConnections(server: Server, perClient: number): void {
+  const counts = new Map<string, number>();
+  server.on('connection', (socket: Socket) => {
+    const key = clientKey(undefined, socket.remoteAddress);
+    const count = (counts.get(key) ?? 0) + 1;
+    if (count > perClient) {
+      socket.destroy();
+      return;
+    }
+    counts.set(key, count);
+    socket.once('close', () => {
+      const left = (counts.get(key) ?? 1) - 1;
+      if (left > 0) counts.set(key, left);
+      else counts.delete(key);
+    });
+  });
 }

@@ -27,6 +27,7 @@ export function pathOf({ url = '' }: IncomingMessage): string {
 
 /** Sends a response that is not cached, to GET and HEAD; other methods are rejected. */
 export function sendText(request: IncomingMessage, response: ServerResponse, answer: TextResponse): void {
+  if (response.headersSent) return;
   const { status, headers, contentType, text } = allowed(request) ? answer : METHOD_NOT_ALLOWED;
   response.writeHead(status, {
     ...DEFAULT_FIELDS,

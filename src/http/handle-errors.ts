@@ -23,6 +23,8 @@ export function notFound(basePath: string): Handler {
 export function handleErrors(log: Logger, isGraphql: (path: string) => boolean): OnFailure {
   return (error, request, response) => {
     const { requestId } = request;
+    // Rejected meanwhile: its body was not valid HTTP.
+    if (response.writableEnded) return;
     if (response.headersSent) {
       log.error({ requestId, err: error }, 'response aborted');
       response.destroy();

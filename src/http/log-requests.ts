@@ -3,7 +3,6 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
-import { socketRejections } from './client-errors.js';
 import { pathOf } from './endpoint.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
@@ -46,23 +45,14 @@ interface RequestObservers {
  * confidential, and no header fields, of which one has the token.
  */
 export function logRequests(observers: RequestObservers): Stage {
-  const { log, kinds, metrics, tracing, redact } = observers;
+  const { log, kinds, metrics } = observers;
   return (request, response, next) => {
     const began = performance.now();
     // Before a router removes its part of the path.
     const path = pathOf(request);
     const kind = kinds.of(path);
     request.kind = kind;
-    const span = tracing?.startRequest(
-      traceFieldsOf(request, redact),
-      spanNameOf(request, kind),
-      attributesOf(request, {
-        path: redact(path),
-        requestId: redact(request.requestId),
-        scheme: observers.schemeOf(request),
-        kind,
-      }),
-    );
+    const span = startSpan(request, path, observers);
     metrics.began();
     let sending: Sending = 'under way';
     // Before Node.js' own, which takes the socket from the response.
@@ -72,12 +62,24 @@ export function logRequests(observers: RequestObservers): Stage {
     response.once('close', () => {
       const duration = performance.now() - began;
       const served = isOfType(response, 'text/html') && kind.api === 'graphql' ? kinds.graphqlPage : kind;
-      const outcome = endOf(response, sending);
+      const status = statusOf(response, sending);
       // How long a client listens is no measure of the service.
       const measured = isOfType(response, 'text/event-stream') ? undefined : duration / 1000;
-      metrics.answered(served, outcome.status, measured);
-      if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, duration, span), 'request');
-      span?.end(outcome.status === 0 ? undefined : outcome.status);
+      metrics.answered(served, status, measured);
+      log.info(
+        {
+          requestId: request.requestId,
+          ...(span !== undefined && { traceId: span.traceId }),
+          method: request.method,
+          path,
+          status,
+          durationMs: Math.round(duration * 1000) / 1000,
+          // The client disconnected before the end of the response.
+          ...(sending !== 'complete' && { aborted: true }),
+        },
+        'request',
+      );
+      span?.end(status === 0 ? undefined : status);
     });
     if (span === undefined) next();
     else span.run(next);
@@ -89,24 +91,6 @@ export function logRequests(observers: RequestObservers): Stage {
  * the same of bytes that have left and of those that were dropped with their connection.
  */
 type Sending = 'under way' | 'complete' | 'cut off';
-
-/** The outcome of a request. */
-interface Outcome {
-  /** 0: the client disconnected before. */
-  readonly status: number;
-  /** All of the response, or of what replaced it, was sent. */
-  readonly complete: boolean;
-  /** Why the response was written to the socket itself. */
-  readonly reason?: string | undefined;
-}
-
-function endOf(response: ServerResponse, sending: Sending): Outcome {
-  if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
-  const rejection = socketRejections.get(response);
-  if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
-  const { status, reason } = rejection;
-  return { status, reason, complete: response.req.socket.writableFinished };
-}
 
 /**
  * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
@@ -122,60 +106,30 @@ function isOfType(response: ServerResponse, mediaType: string): boolean {
   return typeof type === 'string' && type.startsWith(mediaType);
 }
 
-/** The fields of W3C Trace Context. What a client has written into tracestate is passed on to the collector. */
-function traceFieldsOf(
-  { headers }: IncomingMessage,
-  redact: (text: string) => string,
-): Record<string, string> {
-  const { traceparent, tracestate } = headers;
-  return {
-    ...(typeof traceparent === 'string' ? { traceparent } : {}),
-    ...(typeof tracestate === 'string' ? { tracestate: redact(tracestate) } : {}),
-  };
-}
-
-/** OpenTelemetry's semantic conventions for HTTP, name of a server's span. */
-function spanNameOf({ method = '' }: IncomingMessage, { route }: RoutedKind): string {
-  return route === undefined ? method : `${method} ${route}`;
-}
-
 /** What is sent of a request with its trace. */
-interface Traced {
-  readonly path: string;
-  readonly requestId: string;
-  readonly scheme: string;
-  readonly kind: RoutedKind;
-}
-
-function attributesOf(
-  { method = '' }: IncomingMessage,
-  { path, requestId, scheme, kind: { route } }: Traced,
-): Record<string, string> {
-  return {
-    'http.request.method': method,
-    'url.path': path,
-    'url.scheme': scheme,
-    'dms.request.id': requestId,
-    ...(route === undefined ? {} : { 'http.route': route }),
-  };
-}
-
-function lineOf(
-  { requestId, method }: IncomingMessage,
+function startSpan(
+  request: IncomingMessage,
   path: string,
-  { status, complete, reason }: Outcome,
-  duration: number,
-  span: RequestSpan | undefined,
-): object {
-  return {
-    requestId,
-    ...(span === undefined ? {} : { traceId: span.traceId }),
-    method,
-    path,
-    status,
-    durationMs: Math.round(duration * 1000) / 1000,
-    ...(reason === undefined ? {} : { reason }),
-    // The client disconnected before the end of the response.
-    ...(complete ? {} : { aborted: true }),
-  };
+  observers: RequestObservers,
+): RequestSpan | undefined {
+  const { tracing, redact, schemeOf } = observers;
+  const { method = '', kind, requestId } = request;
+  const { traceparent, tracestate } = request.headers;
+  const { route } = kind;
+  return tracing?.startRequest(
+    {
+      ...(typeof traceparent === 'string' && { traceparent }),
+      // What a client has written there is passed on to the collector.
+      ...(typeof tracestate === 'string' && { tracestate: redact(tracestate) }),
+    },
+    // OpenTelemetry's semantic conventions for HTTP, name of a server's span.
+    route === undefined ? method : `${method} ${route}`,
+    {
+      'http.request.method': method,
+      'url.path': redact(path),
+      'url.scheme': schemeOf(request),
+      'dms.request.id': redact(requestId),
+      ...(route !== undefined && { 'http.route': route }),
+    },
+  );
 }

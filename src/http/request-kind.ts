@@ -16,25 +16,37 @@ export interface RequestKinds {
   readonly graphqlPage: RoutedKind;
 }
 
-const UNKNOWN = 'unknown';
-
 /** What is at no known path, or never had one. */
-export const NOWHERE: RoutedKind = { api: 'none', operation: UNKNOWN, route: undefined };
+export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown', route: undefined };
 
-const UNKNOWN_REST: RoutedKind = { api: 'rest', operation: UNKNOWN, route: undefined };
+const UNKNOWN_REST: RoutedKind = { ...NOWHERE, api: 'rest' };
 
 /** @param basePath '' or like `/dms`. */
 export function requestKinds(basePath: string): RequestKinds {
-  const api = `${basePath}/api/v1`;
+  const page = (operation: string, path: string): RoutedKind => ({
+    ...{ api: 'page', operation, route: basePath + path },
+  });
   const graphqlPath = `${basePath}/graphql`;
-  const assets = `${basePath}/assets/`;
-  const domains = `${basePath}/domains/`;
-  const domain: RoutedKind = { api: 'page', operation: 'domain', route: `${domains}{domain}` };
-  const documents = `${basePath}/docs/`;
-  const document: RoutedKind = { api: 'page', operation: 'document', route: `${documents}{document}` };
-  const asset: RoutedKind = { api: 'page', operation: 'asset', route: `${assets}{file}` };
-  const fixed = fixedKinds(basePath, api, graphqlPath);
+  const catalog: RoutedKind = { api: 'page', operation: 'api-catalog', route: API_CATALOG_PATH };
+  const start = page('start', '/');
+  const pages = [
+    page('openapi', '/api/v1/openapi.json'),
+    page('docs', '/api/v1/docs'),
+    page('graphiql', '/graphiql'),
+    page('api-catalog', API_CATALOG_PATH),
+    start,
+    catalog,
+    { api: 'page', operation: 'asset', route: ICON_PATH } as const,
+    { api: 'graphql', operation: 'query', route: graphqlPath } as const,
+  ];
+  const fixed = new Map(pages.map((kind) => [kind.route, kind])).set(basePath, start);
+  const below = [
+    [`${basePath}/domains/`, page('domain', '/domains/{domain}')],
+    [`${basePath}/docs/`, page('document', '/docs/{document}')],
+    [`${basePath}/assets/`, page('asset', '/assets/{file}')],
+  ] as const;
   // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
+  const api = `${basePath}/api/v1`;
   const matchRest = pathMatcher(
     ROUTES.map(({ name, path }) => ({
       path,
@@ -42,33 +54,12 @@ export function requestKinds(basePath: string): RequestKinds {
     })),
   );
   return {
-    graphqlPage: { api: 'page', operation: 'sandbox', route: graphqlPath },
+    graphqlPage: page('sandbox', '/graphql'),
     of(path) {
       const kind = fixed.get(path);
       if (kind !== undefined) return kind;
       if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? UNKNOWN_REST;
-      if (path.startsWith(domains)) return domain;
-      if (path.startsWith(documents)) return document;
-      return path.startsWith(assets) ? asset : NOWHERE;
+      return below.find(([prefix]) => path.startsWith(prefix))?.[1] ?? NOWHERE;
     },
   };
-}
-
-/** What is on one path each; the start page is on two. */
-function fixedKinds(basePath: string, api: string, graphqlPath: string): ReadonlyMap<string, RoutedKind> {
-  const start: RoutedKind = { api: 'page', operation: 'start', route: `${basePath}/` };
-  const pages: readonly (readonly [operation: string, path: string])[] = [
-    ['openapi', `${api}/openapi.json`],
-    ['docs', `${api}/docs`],
-    ['graphiql', `${basePath}/graphiql`],
-    ['asset', ICON_PATH],
-    ['api-catalog', API_CATALOG_PATH],
-    ['api-catalog', basePath + API_CATALOG_PATH],
-  ];
-  return new Map<string, RoutedKind>([
-    [graphqlPath, { api: 'graphql', operation: 'query', route: graphqlPath }],
-    ...pages.map(([operation, path]) => [path, { api: 'page', operation, route: path }] as const),
-    [basePath, start],
-    [`${basePath}/`, start],
-  ]);
 }

@@ -5,7 +5,6 @@ import {
   type RequestListener,
   type Server,
   type ServerOptions,
-  type ServerResponse,
 } from 'node:http';
 import { OperationError } from '../model/errors.js';
 import {
@@ -53,16 +52,8 @@ export interface ListenOptions extends RejectionObserver {
   /** How many connections one address may have; 250 if absent. */
   readonly connectionsPerClient?: number | undefined;
   /** The settings that host and port come from, for errors; HOST and PORT if absent. */
-  readonly settings?: ListenSettings | undefined;
+  readonly settings?: typeof SETTINGS | undefined;
 }
-
-/** The names of the settings that say where to listen. */
-interface ListenSettings {
-  readonly host: string;
-  readonly port: string;
-}
-
-const SETTINGS: ListenSettings = { host: 'HOST', port: 'PORT' };
 
 /** A running server. */
 export interface HttpServer {
@@ -71,6 +62,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+const SETTINGS = { host: 'HOST', port: 'PORT' };
 const LAST_REQUESTS = 10_000;
 const CONNECTIONS_PER_CLIENT = 250;
 
@@ -95,11 +87,7 @@ export async function startHttpServer(
     readTarget(request);
     // A name and a value each.
     if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
-    else rejectTooManyFields(request, response, options);
-  });
-  server.on('checkContinue', (request, response) => {
-    continueWhenRead(request, response);
-    server.emit('request', request, response);
+    else rejectTooManyFields(response, options);
   });
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -131,16 +119,6 @@ function readTarget(request: IncomingMessage): void {
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
 const BACKLOG = 4_096;
 
-/**
- * Sends 100 Continue when the body is first read, and not before (RFC 9110, section 10.1.1): the
- * client of a request that is rejected by its header section then keeps its body.
- */
-function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
-  request.once('resume', () => {
-    if (!response.headersSent) response.writeContinue();
-  });
-}
-
 function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOptions {
   return {
     headersTimeout: header,
@@ -152,7 +130,7 @@ function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOpt
   };
 }
 
-function explain(error: NodeJS.ErrnoException, host: string, port: number, names: ListenSettings): string {
+function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
   switch (error.code) {
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${port === 65_535 ? 4000 : port + 1}.`;

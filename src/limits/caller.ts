@@ -40,5 +40,15 @@ class ResponseSignal implements ClientSignal {
   }
 }
 
+/** That of a client which ends by an AbortSignal. */
+export function signalUntil(signal: AbortSignal): ClientSignal {
+  return {
+    get aborted() {
+      return signal.aborted;
+    },
+    onAbort: (listener) => signal.addEventListener('abort', listener, { once: true }),
+  };
+}
+
 /** Of a caller that waits until it gets what it asked for. */
 export const NEVER_ABORTED: ClientSignal = { aborted: false, onAbort() {} };

@@ -47,7 +47,6 @@ describe('what is rejected before its header section is complete', () => {
       `GET ${PATH} HTTP/1.1\r\nhost: a\r\nx-request-id: a\r\n`,
     ],
     ['a connection that says nothing', 408, ''],
-    ['CONNECT', 405, 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n'],
   ])(
     '%s is one line of the log under the id of the answer, and is counted: %i',
     async (_what, status, octets) => {
@@ -74,9 +73,8 @@ describe('what is rejected within its body', () => {
     ['a broken chunk', 400, `GET ${PATH}`, CHUNKED, BROKEN, 'rest', 'Get domain'],
     ['a broken chunk', 400, 'POST /graphql', CHUNKED + JSON_TYPE, BROKEN, 'graphql', 'query'],
     ['a broken chunk', 400, 'GET /nothing', CHUNKED, BROKEN, 'none', 'unknown'],
-    ['an end that does not come', 408, `GET ${PATH}`, CHUNKED, '\r\n5\r\nab', 'rest', 'Get domain'],
     [
-      'the same',
+      'an end that does not come',
       408,
       'POST /graphql',
       `host: a\r\n${JSON_TYPE}content-length: 9\r\n`,
@@ -103,9 +101,7 @@ describe('what is rejected within its body', () => {
       expect([response.status, response.fields.get('x-request-id')]).toEqual([status, id]);
       const [method, path] = start.split(' ');
       await vi.waitFor(() => expect(linesOf(id)).not.toEqual([]), { timeout: 60_000 });
-      expect(linesOf(id)).toEqual([
-        expect.objectContaining({ method, path, status, reason: expect.any(String), msg: 'request' }),
-      ]);
+      expect(linesOf(id)).toEqual([expect.objectContaining({ method, path, status, msg: 'request' })]);
       expect(linesOf(id)[0]).not.toHaveProperty('aborted');
       expect(await total(api, operation, status)).toBe(before + 1);
       expect(await total(api, operation, 0)).toBe(0);

@@ -2,7 +2,6 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HttpServer, startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
@@ -87,40 +86,6 @@ describe('a server that closes', () => {
     response.end(await text(request));
     await closed;
     expect(await received).toMatch(/\r\n\r\nhalfmore$/);
-  });
-
-  test('answers every request that one connection has sent', async () => {
-    const first = once(requests, 'request');
-    const socket = await send(GET);
-    const received = text(socket);
-    const [, response] = await first;
-    const closed = server.close();
-    const second = once(requests, 'request');
-    await new Promise((sent) => socket.write(GET, sent));
-    await pause(20);
-    response.end('answer 0');
-    const [, last] = await second;
-    last.end('answer 1');
-    await closed;
-    const answers = (await received).match(/connection: [\w-]+|answer \d/gi);
-    expect(answers).toEqual(['answer 0', 'connection: close', 'answer 1']);
-  });
-
-  test('answers a request whose head was half sent, where the rest comes at once', async () => {
-    const socket = await send('GET / HTTP/1.1\r\nhost: a\r\n');
-    const received = text(socket);
-    // The bytes are there once another connection's, sent later, have been read.
-    const later = await send(GET);
-    const [, first] = await once(requests, 'request');
-    const asked = once(requests, 'request');
-    const closed = server.close();
-    first.end();
-    socket.write('\r\n');
-    const [, response] = await asked;
-    response.end('done');
-    await closed;
-    later.destroy();
-    expect(await received).toMatch(/connection: close\r\n(?:.|\s)*done/i);
   });
 
   test('waits for no connection that has sent nothing, is idle, or stops in the middle of a head', async () => {

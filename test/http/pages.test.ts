@@ -1,14 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
-import express, { type ErrorRequestHandler } from 'express';
 import { buildSchema } from 'graphql';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { handleErrors } from '../../src/http/handle-errors.js';
-import { assetHandlers } from '../../src/http/pages/static-files.js';
-import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -84,7 +76,7 @@ describe.each(['/api/v1/docs', '/graphiql'])('the page %s', (path) => {
       const response = await fetch(url + path);
       const policy = response.headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");
-      expect(policy).toMatch(/script-src 'self' 'sha256-[\w+/]{43}='(;|$)/);
+      expect(policy).toMatch(/script-src 'self'(;|$)/);
       expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
       const page = await response.text();
       expect(page).not.toMatch(/https?:/);
@@ -172,25 +164,6 @@ describe('what the pages load', () => {
     }
     const posted = await fetch(service.url + SCRIPT, { method: 'POST' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
-
-  test('that is missing is a failure that says so in plain JSON, until it is there', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dms-test-assets-'));
-    const app = express();
-    for (const [path, handler] of assetHandlers('/assets', folder)) app.use(path, handler);
-    const onFailure = handleErrors(createLogger({ level: 'silent' }), () => false);
-    // Express knows an error handler by its four parameters.
-    app.use(((error, asked, response, _next) =>
-      onFailure(error, asked, response)) satisfies ErrorRequestHandler);
-    const path = '/assets/swagger-ui/swagger-ui.css';
-    const missing = await request(app).get(path).set('accept-encoding', 'gzip');
-    expect([missing.status, missing.body.code]).toEqual([500, 'INTERNAL']);
-    expect(missing.headers).not.toHaveProperty('content-encoding');
-    expect(missing.headers).not.toHaveProperty('etag');
-    await mkdir(join(folder, 'swagger-ui'));
-    await writeFile(join(folder, 'swagger-ui/swagger-ui.css.gz'), gzipSync('a {}'));
-    expect((await request(app).get(path)).text).toBe('a {}');
-    await rm(folder, { recursive: true });
   });
 
   test.each([

@@ -35,13 +35,13 @@ export async function runFollow(
   const following = withQuestions(context, async ({ follow }) => {
     while (!signal.aborted) {
       try {
-        for await (const { changes, cursor } of follow({ domains: names, after }, signal)) {
+        for await (const { events, end } of follow({ domains: names, after }, signal)) {
           await writeText(
             context.stdout,
-            changes.map((each) => lineOf(each.cursor, each.change as ChangeData)).join(''),
+            events.map(({ id, data }) => lineOf(id, data as ChangeData)).join(''),
             signal,
           );
-          after = cursor;
+          after = end;
         }
       } catch (error) {
         // A stream ends after an hour, too.

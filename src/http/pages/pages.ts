@@ -3,59 +3,68 @@ import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
-import { type DocumentedService, docsPage, graphiqlPage, startPage } from './html-pages.js';
-import { assetHandlers, type StaticResponse, staticHandler } from './static-files.js';
-import { documentHandlers, iconHandler, webAssetHandlers, webPage } from './web-page.js';
+import {
+  type DocumentedService,
+  documentPages,
+  icon,
+  libraryPage,
+  PAGES,
+  readPage,
+  startPage,
+  WEB,
+  webPage,
+} from './html-pages.js';
+import { folderHandlers, type StaticResponse, staticHandler } from './static-files.js';
 
 /** Serves the pages and documents that describe the APIs, for people and for programs. */
 export function answerPages(service: DocumentedService): Handler {
-  const handlers = pagesByPath(service);
   const { basePath } = service;
-  const web = service.webPage ? webPage(service, `${basePath}/assets`) : undefined;
+  const root = staticHandler(() => (service.webPage ? webPage(service) : startPage(service)));
+  const handlers = pagesByPath(service);
+  for (const path of [basePath, `${basePath}/`]) handlers.set(path, root);
   const domains = `${basePath}/domains/`;
-  // One page for all of them: it reads the name from its address.
-  const isWebPage = (path: string) =>
-    path === basePath ||
-    path === `${basePath}/` ||
-    (path.startsWith(domains) && path.length > domains.length);
   return (request, response, next) => {
-    const handler = web !== undefined && isWebPage(request.path) ? web : handlers.get(request.path);
+    const { path } = request;
+    // One page for all of them: it reads the name from its address.
+    const isOfDomain = service.webPage && path.startsWith(domains) && path.length > domains.length;
+    const handler = isOfDomain ? root : handlers.get(path);
     return handler === undefined ? next() : handler(request, response, next);
   };
 }
 
-function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
-  const { basePath, access, anyQuery } = service;
+const JSON_TYPE = 'application/json';
+/** There is no registered media type of schemas. */
+const SDL_TYPE = 'text/plain';
+
+function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
-  const assets = `${basePath}/assets`;
-  const openApi = JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
-  const start = staticHandler(startPage(service));
-  const catalog = staticHandler(apiCatalog(basePath, anyQuery));
+  const openApi = () => JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
+  const text = (type: string, body: () => string) =>
+    staticHandler(() => ({ mediaType: `${type}; charset=utf-8`, body: body() }));
+  const catalog = staticHandler(() => apiCatalog(basePath, anyQuery));
   const handlers = new Map<string, Handler>([
-    [`${basePath}/`, start],
-    [basePath, start],
-    [
-      `${basePath}/api/v1/openapi.json`,
-      staticHandler({ mediaType: 'application/json; charset=utf-8', body: openApi }),
-    ],
-    [`${basePath}/api/v1/docs`, staticHandler(docsPage(assets))],
-    [
-      `${basePath}/schema.graphql`,
-      staticHandler({ mediaType: `${SDL_TYPE}; charset=utf-8`, body: schemaText() }),
-    ],
-    [
-      `${basePath}/possibleTypes.json`,
-      staticHandler({ mediaType: 'application/json; charset=utf-8', body: JSON.stringify(possibleTypes()) }),
-    ],
+    [`${basePath}/api/v1/openapi.json`, text(JSON_TYPE, openApi)],
+    [`${basePath}/api/v1/docs`, staticHandler(() => libraryPage('swagger-ui', basePath))],
+    [`${basePath}/schema.graphql`, text(SDL_TYPE, schemaText)],
+    [`${basePath}/possibleTypes.json`, text(JSON_TYPE, () => JSON.stringify(possibleTypes()))],
     [API_CATALOG_PATH, catalog],
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
-    [ICON_PATH, iconHandler()],
-    ...assetHandlers(assets),
-    ...webAssetHandlers(assets),
-    ...documentHandlers(basePath, assets),
+    [ICON_PATH, staticHandler(icon)],
+    ...folderHandlers(`${basePath}/assets`, new URL('assets/', PAGES)),
+    // Their names have a digest of the content: what was loaded is never requested again.
+    ...folderHandlers(`${basePath}/assets/web`, WEB, {
+      'cache-control': 'public, max-age=31536000, immutable',
+    }),
+    ...documentPages(basePath).map(
+      ([name, read]) => [`${basePath}/docs/${name}`, staticHandler(read)] as const,
+    ),
   ]);
-  if (anyQuery) handlers.set(`${basePath}/graphiql`, staticHandler(graphiqlPage(assets)));
+  if (anyQuery)
+    handlers.set(
+      `${basePath}/graphiql`,
+      staticHandler(() => libraryPage('graphiql', basePath)),
+    );
   return handlers;
 }
 
@@ -66,10 +75,6 @@ export const ICON_PATH = '/favicon.ico';
 export const API_CATALOG_PATH = '/.well-known/api-catalog';
 
 const PROFILE = 'https://www.rfc-editor.org/info/rfc9727';
-const JSON_TYPE = 'application/json';
-const HTML_TYPE = 'text/html';
-/** There is no registered media type of schemas. */
-const SDL_TYPE = 'text/plain';
 
 /**
  * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
@@ -78,29 +83,12 @@ const SDL_TYPE = 'text/plain';
  * @param graphiql Whether there is GraphiQL.
  */
 function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
-  const rest = `${basePath}/api/v1`;
-  const status = [{ href: '/readyz', type: JSON_TYPE, title: 'Whether the service is ready' }];
-  const linkset = [
-    {
-      anchor: rest,
-      'service-desc': [{ href: `${rest}/openapi.json`, type: JSON_TYPE, title: 'REST API v1: OpenAPI 3.1' }],
-      'service-doc': [{ href: `${rest}/docs`, type: HTML_TYPE, title: 'REST API v1' }],
-      status,
-    },
-    {
-      anchor: `${basePath}/graphql`,
-      'service-desc': [{ href: `${basePath}/schema.graphql`, type: SDL_TYPE, title: 'GraphQL API: schema' }],
-      ...(graphiql ? { 'service-doc': [graphiqlOf(basePath)] } : {}),
-      status,
-    },
-  ];
+  const text = readPage('api-catalog.json', basePath);
+  const { linkset }: { readonly linkset: readonly Record<string, unknown>[] } = JSON.parse(text);
+  if (!graphiql) delete linkset[1]?.['service-doc'];
   return {
     mediaType: `application/linkset+json; profile="${PROFILE}"`,
     body: JSON.stringify({ linkset }),
     headers: { link: `<${API_CATALOG_PATH}>; rel="api-catalog"` },
   };
-}
-
-function graphiqlOf(basePath: string): object {
-  return { href: `${basePath}/graphiql`, type: HTML_TYPE, title: 'GraphQL API: GraphiQL' };
 }

@@ -1,10 +1,11 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
-import { type ClientSignal, NEVER_ABORTED } from '../../limits/caller.js';
-import { errorIn, foundIn as streamed } from './event-stream.js';
-import { findBody } from './find-body.js';
+import { NEVER_ABORTED, signalUntil } from '../../limits/caller.js';
+import { eventsIn, subscribe } from './event-stream.js';
+import { bodyFinder } from './find-body.js';
 import { now } from './handler.js';
 import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
+import type { EventPage } from './presenters/changes.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -27,6 +28,7 @@ export type Ask = <Body>(question: Question) => Promise<Body>;
 /** Makes what asks as a viewer, whose scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   const prepared = new Map<string, PreparedRoute>();
+  const findBody = bodyFinder(executor);
   return async <Body>({ operation, parameters, asTable = false }: Question): Promise<Body> => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
     if (row === undefined) throw new Error(`There is no operation ${operation}.`);
@@ -34,30 +36,16 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     prepared.set(operation, route);
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
-    const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
-    const asked = {
+    const requested = route.readParameters(path.split('/'), queryOf(others), now());
+    const caller = { viewer, signal: NEVER_ABORTED };
+    const { primary: loaders } = executor;
+    const { body } = await findBody({
       route: asTable ? { ...route, stored: route.table } : route,
       ...requested,
-      mediaType: 'application/json',
-      caller: { viewer, signal: NEVER_ABORTED },
-      loaders: executor.primary,
-    } as const;
-    const { body } = await findBody(executor, asked);
+      ...{ mediaType: 'application/json', caller, loaders },
+    });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
-}
-
-/** What happens anywhere, as it is recorded: each change with its cursor. */
-export interface Followed {
-  readonly cursor: string;
-  /** An item of the body of Changes. */
-  readonly change: object;
-}
-
-/** Some changes, and the cursor to continue with after them. */
-export interface FollowedPage {
-  readonly changes: readonly Followed[];
-  readonly cursor: string;
 }
 
 /**
@@ -65,7 +53,7 @@ export interface FollowedPage {
  *
  * @param parameters Those of the stream.
  * @param signal Ends it.
- * @returns pages of what was recorded, and the cursor where each ends; it ends as the streams of HTTP do.
+ * @returns what was recorded, each page with the cursor where it ends; it ends as the streams of HTTP do.
  * @throws PublicError as a stream does.
  */
 export async function* listenToChanges(
@@ -73,39 +61,18 @@ export async function* listenToChanges(
   viewer: Viewer,
   parameters: Question['parameters'],
   signal: AbortSignal,
-): AsyncGenerator<FollowedPage, void, void> {
+): AsyncGenerator<EventPage, void, void> {
   const row = ROUTES.find(({ live }) => live !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
   if (row === undefined || stream === undefined) throw new Error('There is no stream of changes.');
-  const { variables } = stream.readParameters(
-    row.path.split('/'),
-    `${row.path}?${queryOf(parameters)}`,
-    now(),
-  );
-  const results = await executor.subscribeStored(
-    stream.stored,
-    variables,
-    executor.contextFor({ viewer, signal: clientSignal(signal) }),
-  );
-  if (!(Symbol.asyncIterator in results)) throw errorIn(results);
+  const { variables } = stream.readParameters(row.path.split('/'), queryOf(parameters), now());
+  const context = executor.contextFor({ viewer, signal: signalUntil(signal) });
+  const results = await subscribe(executor, stream, variables, context);
   try {
-    for await (const result of results) {
-      const { events, end } = stream.present(streamed(result));
-      yield { changes: events.map(({ id, data }) => ({ cursor: id, change: data })), cursor: end };
-    }
+    for await (const result of results) yield stream.present(eventsIn(result));
   } finally {
     await results.return?.();
   }
-}
-
-/** The signal of a client that ends by an AbortSignal. */
-function clientSignal(signal: AbortSignal): ClientSignal {
-  return {
-    get aborted() {
-      return signal.aborted;
-    },
-    onAbort: (listener) => signal.addEventListener('abort', listener, { once: true }),
-  };
 }
 
 function queryOf(parameters: Question['parameters']): URLSearchParams {

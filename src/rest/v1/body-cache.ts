@@ -46,9 +46,9 @@ export class BodyCache {
     });
   }
 
-  /** @param key Of an operation with its variables. */
-  find(key: string): KeptBody | undefined {
-    return this.#bodies?.get(key);
+  /** @param key Of an operation with its variables; undefined: its bodies are not kept. */
+  find(key: string | undefined): KeptBody | undefined {
+    return key === undefined ? undefined : this.#bodies?.get(key);
   }
 
   /**

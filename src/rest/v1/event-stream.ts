@@ -1,19 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { sendEvents } from '../../graphql/event-stream.js';
-import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
+import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rate-policy.js';
-import type { ReadParameters, Variables } from './parameters.js';
+import type { Variables } from './parameters.js';
+import { type EventStream, foundIn } from './prepared-routes.js';
 import { problemOf } from './problem.js';
-import type { Live } from './routes.js';
-
-/** A route's stream, ready to run. */
-export interface EventStream extends Live {
-  readonly readParameters: ReadParameters;
-  readonly stored: StoredOperation;
-}
 
 interface Listening {
   readonly variables: Variables;
@@ -39,12 +33,11 @@ export async function streamEvents(
   const continued = isResumed ? { ...variables, after: lastEventId } : variables;
   try {
     await context.charge(STREAM_UNITS);
-    const subscribed = await executor.subscribeStored(stream.stored, continued, context);
-    if (!(Symbol.asyncIterator in subscribed)) throw errorIn(subscribed);
+    const subscribed = await subscribe(executor, stream, continued, context);
     try {
       const first = await subscribed.next();
       if (first.done === true) return;
-      const found = foundIn(first.value);
+      const found = eventsIn(first.value);
       setRateFields(response, caller.viewer.rates);
       await sendEvents(response, textsOf(found, subscribed, { stream, response, onInternalError }));
     } finally {
@@ -55,17 +48,24 @@ export async function streamEvents(
   }
 }
 
-/** What a subscription's one field gives. @throws its error. */
-export function foundIn(result: ExecutionResult): object {
-  const [found] = Object.values(result.data ?? {});
-  if (result.errors === undefined && typeof found === 'object' && found !== null) return found;
-  throw errorIn(result);
+/** The results of a stream. @throws the error of one that does not begin. */
+export async function subscribe(
+  executor: GraphqlExecutor,
+  { stored }: EventStream,
+  variables: Variables,
+  context: ReturnType<GraphqlExecutor['contextFor']>,
+): Promise<AsyncIterableIterator<ExecutionResult>> {
+  const results = await executor.subscribeStored(stored, variables, context);
+  if (Symbol.asyncIterator in results) return results;
+  eventsIn(results);
+  throw new Error('A subscription has no results.');
 }
 
-/** The error of a result that has nothing else. */
-export function errorIn({ errors }: ExecutionResult): Error {
-  const [error] = errors ?? [];
-  return error?.originalError ?? error ?? new Error('A subscription has given nothing.');
+/** What a result of a subscription has. @throws its error. */
+export function eventsIn(result: ExecutionResult): object {
+  const found = foundIn(result);
+  if (found === undefined) throw new Error('A subscription has given nothing.');
+  return found;
 }
 
 /** What opening a stream costs: @cost of Subscription.changes. */
@@ -90,7 +90,7 @@ async function* textsOf(
   }, COMMENT_EVERY);
   try {
     yield `retry: ${RECONNECT_AFTER}\n${textOf(stream, first)}`;
-    for await (const result of results) yield textOf(stream, foundIn(result));
+    for await (const result of results) yield textOf(stream, eventsIn(result));
   } catch (error) {
     const { body, headers } = problemOf(error, onInternalError);
     const retry = Number(headers['retry-after'] ?? 0) * 1_000;

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
@@ -9,11 +9,10 @@ import { nothingAtPath, PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
-import { findBody } from './find-body.js';
+import { bodyFinder, type FindBody } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
 import type { Requested, Variables } from './parameters.js';
-import { foundIn, type PreparedRoute, prepareRoute } from './prepared-routes.js';
-
+import { foundBy, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import {
@@ -60,7 +59,10 @@ interface Exchange extends Requested {
   readonly mediaType: MediaType;
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
+  /** Of keyOfBody(). */
+  readonly key: string | undefined;
   readonly bodies: BodyCache;
+  readonly findBody: FindBody;
   readonly gate: Gate;
 }
 
@@ -75,7 +77,7 @@ export function createRestV1(
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
-  const bodies = new BodyCache(cache);
+  const shared = { bodies: new BodyCache(cache), findBody: bodyFinder(executor), gate: executor.gate };
   return async (request, response, path, viewer) => {
     const matched = match(path);
     if (matched === undefined) throw nothingAtPath(basePath);
@@ -99,8 +101,9 @@ export function createRestV1(
       }
       const requested = await read(route, segments, request, caller);
       const asked = validatedAs(mediaType, route, requested);
-      const exchange = { route: asked, ...requested, mediaType, caller, request, response, caching };
-      return await answer(executor, { ...exchange, bodies, gate: executor.gate });
+      const exchange = { ...requested, route: asked, mediaType, caller, request, response, caching };
+      const key = keyOfBody(asked, requested.variables);
+      return await answer(executor, { ...exchange, ...shared, key });
     } catch (error) {
       setRateFields(response, viewer.rates);
       throw error;
@@ -115,7 +118,7 @@ export function createRestV1(
     caller: Caller,
   ): Promise<Requested> {
     try {
-      return readParameters(segments, request.url, now());
+      return readParameters(segments, new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]), now());
     } catch (error) {
       if (error instanceof PublicError) await executor.charge(caller, 1);
       throw error;
@@ -139,21 +142,20 @@ export function now(): Instant {
 
 /** Answers a request that is paid for here, in its place. */
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, variables, caller, request, response, bodies } = exchange;
+  const { route, variables, caller, request, response, bodies, gate } = exchange;
   const { cost } = route.stored;
   await executor.charge(caller, unitsOf(route.stored, variables));
   setRateFields(response, caller.viewer.rates);
-  const key = keyOfBody(route, variables);
-  const kept = key === undefined ? undefined : bodies.find(key);
+  const kept = bodies.find(exchange.key);
   if (kept !== undefined && bodies.isFresh(kept) && agrees(request, kept.validators)) {
     return sendKept(exchange, kept);
   }
   const loaders = executor.readFrom(
     (cost.hasCursor && variables['after'] != null) || isConditional(request.headers),
   );
-  const leave = await executor.gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
+  const leave = await gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
   try {
-    await answerFrom(executor, exchange, loaders, kept, key);
+    await answerFrom(executor, exchange, loaders, kept);
   } finally {
     leave();
   }
@@ -173,49 +175,44 @@ function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
   return isUnmodified(headers, { etag, lastModified: 0 }, secondsNow());
 }
 
-/** @param key Of the body; undefined: it is not kept. */
 async function answerFrom(
   executor: GraphqlExecutor,
   exchange: Exchange,
   loaders: Loaders,
   kept: KeptBody | undefined,
-  key: string | undefined,
 ): Promise<void> {
-  const { route, variables, countedFrom, mediaType, caller, request, bodies } = exchange;
+  const { route, variables, caller, request, bodies, key } = exchange;
   const { validation } = route;
-  const asked = { route, variables, countedFrom, mediaType, caller, loaders };
   const askedAt = performance.now();
   const asksForState = kept !== undefined || mayBeUnmodified(request.headers, validation?.tag ?? '');
-  if (validation !== null && isChecked(route) && asksForState) {
+  if (validation !== null && key !== undefined && asksForState) {
     const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
-    const validators = validatorsOf(foundIn(state, route, variables), validation.tag);
+    const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
     if (kept?.validators.etag === validators.etag) {
       kept.checkedAt = askedAt;
       return sendKept(exchange, kept);
     }
     if (sendIfUnmodified(exchange, validators)) return;
   }
-  const { state, body, next } = await findBody(executor, asked);
+  const { state, body, next } = await exchange.findBody({ ...exchange, loaders });
   const validators = validation && validatorsOf(state, validation.tag);
   if (sendIfUnmodified(exchange, validators)) return;
   setLink(exchange, next);
-  if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
-  if (key !== undefined && validators !== null) bodies.keep(key, { validators, body, checkedAt: askedAt });
+  if (key !== undefined && validators !== null && typeof body === 'string')
+    bodies.keep(key, { validators, body, checkedAt: askedAt });
 }
 
-/** Whether a request of the route that is read is valid: other parameters are checked by the operation, before a 304, too. */
-function isChecked({ parameters }: PreparedRoute): boolean {
-  return Object.keys(parameters).every((name) => name === 'domain' || name === 'at');
-}
-
-/** The key of a body that is kept; pages are not, of which each has another cursor. */
+/**
+ * The key of an answer whose state may be asked for alone, and whose body is kept: those of the specification's operations. Others
+ * have parameters that are checked by the operation, before a 304, too, or are pages.
+ */
 function keyOfBody(
-  { validation, inParts, parameters, path }: PreparedRoute,
+  { validation, parameters, path }: PreparedRoute,
   variables: Variables,
 ): string | undefined {
-  const isKept = validation !== null && inParts && !('first' in parameters);
-  return isKept ? `${path} ${JSON.stringify(variables)}` : undefined;
+  const isPlain = parameters.every(({ name }) => name === 'domain' || name === 'at');
+  return validation !== null && isPlain ? `${path} ${JSON.stringify(variables)}` : undefined;
 }
 
 /**
@@ -238,32 +235,26 @@ function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
   if (!sendIfUnmodified(exchange, validators)) send(exchange, validators, octets);
 }
 
-function send(exchange: Exchange, validators: Validators | null, body: string | Buffer): void {
-  const length = Buffer.byteLength(body);
-  begin(exchange, validators, length);
-  if (typeof body !== 'string') exchange.response.end(body);
-  // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
-  else exchange.response.end(body, length === body.length ? 'latin1' : 'utf8');
-}
-
-function sendParts(exchange: Exchange, validators: Validators | null, parts: readonly Buffer[]): void {
-  const { response } = exchange;
-  begin(
-    exchange,
-    validators,
-    parts.reduce((sum, { length }) => sum + length, 0),
-  );
-  for (const part of parts.slice(0, -1)) response.write(part);
-  response.end(parts.at(-1));
-}
-
-function begin(exchange: Exchange, validators: Validators | null, octets: number): void {
-  exchange.gate.written(exchange.caller, octets, exchange.response);
-  exchange.response.writeHead(200, {
-    'content-type': `${exchange.mediaType}; charset=utf-8`,
+function send(
+  { caller, response, mediaType, caching, gate }: Exchange,
+  validators: Validators | null,
+  body: string | Buffer | readonly Buffer[],
+): void {
+  const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
+  const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  gate.written(caller, octets, response);
+  response.writeHead(200, {
+    'content-type': `${mediaType}; charset=utf-8`,
     'content-length': octets,
-    ...(validators && validationFields(exchange, validators)),
+    ...(validators && {
+      etag: validators.etag,
+      'last-modified': lastModifiedField(validators, secondsNow()),
+      'cache-control': caching,
+    }),
   });
+  for (const part of parts.slice(0, -1)) response.write(part);
+  // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
+  response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
@@ -271,14 +262,6 @@ function sendIfUnmodified({ request, response, caching }: Exchange, validators: 
   if (validators === null || !isUnmodified(request.headers, validators, secondsNow())) return false;
   response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
   return true;
-}
-
-function validationFields({ caching }: Exchange, validators: Validators): OutgoingHttpHeaders {
-  return {
-    etag: validators.etag,
-    'last-modified': lastModifiedField(validators, secondsNow()),
-    'cache-control': caching,
-  };
 }
 
 function secondsNow(): number {

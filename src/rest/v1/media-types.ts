@@ -1,6 +1,6 @@
 import { csvHead, csvLine } from '../../model/csv.js';
 import type { Instant } from '../../model/instant.js';
-import type { Body } from './presenters/domain.js';
+import type { Body } from './presenters/body.js';
 
 /** What an operation may answer with. */
 export type MediaType = 'application/json' | 'text/csv' | 'application/x-ndjson' | 'text/event-stream';

@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { ExecutionResult } from 'graphql';
 import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
-import type { EventStream } from './event-stream.js';
 import { type MediaType, mediaTypesOf } from './media-types.js';
 import { parameterReader, type ReadParameters, type Requested, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
-import type { Route } from './routes.js';
+import type { Live, Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
 /** A route, ready to run. */
@@ -19,6 +18,12 @@ export interface PreparedRoute extends Route {
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
   readonly stream?: EventStream | undefined;
+}
+
+/** A route's stream, ready to run. */
+export interface EventStream extends Live {
+  readonly readParameters: ReadParameters;
+  readonly stored: StoredOperation;
 }
 
 /** Compiles the operations of a route. */
@@ -39,7 +44,10 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
     validation: state && { stored: state, tag: tagOfOperation(text) },
     stream: live && {
       ...live,
-      readParameters: parameterReader(route.path, live.parameters),
+      readParameters: parameterReader(
+        route.path,
+        route.parameters.filter(({ name }) => live.parameters.includes(name)),
+      ),
       stored: executor.prepare(readStoredOperation(live.operation)),
     },
   };
@@ -92,14 +100,18 @@ export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly loaders: Loaders;
 }
 
-/** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
-export function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
-  if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
+/** What the operation's one field is; undefined: null. @throws the first error. */
+export function foundIn({ data, errors = [] }: ExecutionResult): object | undefined {
+  const [error] = errors;
+  if (error !== undefined) throw error.originalError ?? error;
   const [found] = Object.values(data ?? {});
-  if (typeof found === 'object' && found !== null) return found;
-  throw nothingFound(route, variables);
+  return typeof found === 'object' && found !== null ? found : undefined;
 }
 
-function nothingFound({ missing, operationId }: Route, variables: Variables): Error {
-  return missing?.error(variables) ?? new Error(`${operationId} has found nothing.`);
+/** The same of a route's operation. @throws what the route says where nothing is found. */
+export function foundBy(result: ExecutionResult, route: Route, variables: Variables): object {
+  const found = foundIn(result) ?? route.missing?.(variables);
+  if (found === undefined) throw new Error(`${route.operationId} has found nothing.`);
+  if (found instanceof Error) throw found;
+  return found;
 }

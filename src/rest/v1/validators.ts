@@ -8,11 +8,6 @@ export const PACKAGE = readFileSync(new URL('../../../package.json', import.meta
 
 const MICROSECONDS = 1_000_000n;
 
-/** What a recorded state is known by: as stored operations select it. */
-export interface RecordedState {
-  readonly version: string;
-}
-
 /** What an answer is revalidated by (RFC 9110, section 8.8). */
 export interface Validators {
   readonly etag: string;
@@ -42,17 +37,13 @@ export function tagOfOperation(text: string): string {
  * taken for the present state.
  *
  * @param found What the operation has found.
- * @throws Error if that is no RecordedState: the operation does not select it.
+ * @throws Error if the operation does not select `version`.
  */
-export function validatorsOf(found: object, operationTag: string): Validators {
-  if (!isRecordedState(found)) throw new Error('The stored operation must select version.');
+export function validatorsOf(found: { readonly version?: string }, operationTag: string): Validators {
   const { version } = found;
+  if (version === undefined) throw new Error('The stored operation must select version.');
   const lastModified = Number((BigInt(version) + MICROSECONDS - 1n) / MICROSECONDS);
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
-}
-
-function isRecordedState(found: object): found is RecordedState {
-  return 'version' in found;
 }
 
 /**

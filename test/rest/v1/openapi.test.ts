@@ -6,7 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SCOPES } from '../../../src/auth/viewer.js';
+import {
+  CHANGE_KINDS,
+  DOMAIN_CHANGE_KINDS,
+  HEADER_CHANGES,
+  RECORD_CHANGES,
+} from '../../../src/model/change-kinds.js';
+import { MOST_OF_PAGE } from '../../../src/model/cursor.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
+import { STATUS_OF_CODE } from '../../../src/rest/v1/problem.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase } from '../../support/database.js';
 import { violationsOf } from '../../support/documented.js';
@@ -81,6 +89,14 @@ describe('the OpenAPI document', () => {
       ]),
     );
     expect(document.servers.map(({ url }) => url)).toEqual(['/api/v1']);
+  });
+
+  test('names the kinds of changes, the codes of errors and the length of a page that there are', () => {
+    const text = JSON.stringify(document);
+    for (const values of [CHANGE_KINDS, DOMAIN_CHANGE_KINDS, RECORD_CHANGES, HEADER_CHANGES])
+      expect(text).toContain(JSON.stringify(values));
+    expect(text).toContain(JSON.stringify(Object.keys(STATUS_OF_CODE)));
+    expect(text).toContain(`"maximum":${MOST_OF_PAGE},`);
   });
 
   test('names the base path in the address of its server', () => {

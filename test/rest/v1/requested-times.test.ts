@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { formatInstant, type Instant, parseInstant } from '../../../src/model/instant.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
+import { isTime } from '../../../src/rest/v1/parameters.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
 
@@ -104,11 +105,11 @@ test('a time that is not one is rejected with what to write instead, and so is o
 
 test.each(
   ROUTES.flatMap(({ path, parameters }) =>
-    Object.entries(parameters).flatMap(([name, { isTime }]) => (isTime ? [[path, name] as const] : [])),
+    parameters.filter(isTime).map(({ name }) => [path, name] as const),
   ),
 )('a date and a duration are accepted by %s as %s', async (path, name) => {
   const others = ['ip=192.0.2.7', 'name=via&value=1', 'from=2024-01-01', 'to=1h'];
-  const known = Object.keys(ROUTES.find((route) => route.path === path)?.parameters ?? {});
+  const known = ROUTES.find((route) => route.path === path)?.parameters.map((each) => each.name) ?? [];
   const query = others.filter((text) => {
     const [parameter = ''] = text.split('=');
     return known.includes(parameter) && parameter !== name;

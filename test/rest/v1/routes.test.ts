@@ -5,38 +5,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PublicError } from '../../../src/model/errors.js';
 import { createRestV1 } from '../../../src/rest/v1/handler.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
-import { DOMAIN, type Parameter } from '../../../src/rest/v1/parameters.js';
+import type { Parameter } from '../../../src/rest/v1/parameters.js';
 import { problemOf, sendProblem } from '../../../src/rest/v1/problem.js';
 import { ROUTES, type Route } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase, type TestDatabase } from '../../support/database.js';
 import { anonymous, openExecutor } from '../../support/graphql-executor.js';
 import { insertDomain } from '../../support/rows.js';
 
-const TEXT: Omit<Parameter, 'schema'> = {
-  description: 'A text.',
-  example: 'a',
-  read: (text) => {
-    if (text === 'wrong') throw new PublicError('INVALID_PARAMETER', '"wrong" is not a text.');
-    return text;
-  },
-  errorCode: 'INVALID_PARAMETER',
-};
+const TEXT: Omit<Parameter, 'name' | 'schema'> = { description: 'A text.', example: 'a' };
 
 /** A row with a query and without validators, whose body shows what its operation is given. */
 const WITH_QUERY: readonly Route[] = ROUTES.slice(0, 1).map((route) => ({
   ...route,
   path: '/{domain}/shown',
-  parameters: {
-    domain: DOMAIN,
-    from: { ...TEXT, schema: { type: 'string' }, required: true },
-    order: { ...TEXT, schema: { type: 'string', default: 'OLDEST_FIRST' } },
-    kinds: { ...TEXT, schema: { type: 'array', items: { type: 'string' } } },
-  },
-  missing: {
-    code: 'DOMAIN_NOT_FOUND',
-    meaning: 'Nothing.',
-    error: (variables) => new PublicError('DOMAIN_NOT_FOUND', JSON.stringify(variables)),
-  },
+  parameters: [
+    { ...TEXT, name: 'domain', in: 'path', schema: { type: 'string' } },
+    { ...TEXT, name: 'from', schema: { type: 'string', enum: ['a', '+1 2'] }, required: true },
+    { ...TEXT, name: 'order', schema: { type: 'string', default: 'OLDEST_FIRST' } },
+    { ...TEXT, name: 'kinds', schema: { type: 'array', items: { type: 'string' } } },
+  ],
+  missing: (variables) => new PublicError('DOMAIN_NOT_FOUND', JSON.stringify(variables)),
   state: null,
 }));
 
@@ -106,7 +94,7 @@ describe('a route whose row has query parameters', () => {
     ],
     ['/a.example/shown', 'The query must have the parameter from.'],
     ['/a.example/shown?from=a&from=a', 'The query parameter from is given more than once.'],
-    ['/a.example/shown?from=wrong', '"wrong" is not a text.'],
+    ['/a.example/shown?from=wrong', 'from: "wrong" is not one of a, +1 2.'],
   ])('rejects %s with 400, and says why', async (path, detail) => {
     expect(await ask(path)).toEqual([400, detail]);
   });

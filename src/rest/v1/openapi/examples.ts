@@ -1,4 +1,4 @@
-import type { Schema } from '../json-schema.js';
+import type { Schema } from '../described.js';
 
 /**
  * An example of what a schema describes, made of the examples of its parts: of several shapes the first, of a list one

@@ -6,27 +6,14 @@ import {
   OTHER_RDATA_FIELDS,
   RDATA_FIELDS,
   type RdataField,
-  type RdataFieldKind,
 } from '../../../model/rdata-fields.js';
-import {
-  closedObject,
-  type Schema,
-  schemaReference,
-  text,
-  timestamp,
-  timestampOrNull,
-} from '../json-schema.js';
+import { DESCRIBED, type Schema, schemaReference } from '../described.js';
 
-/** The schemas of DNS record entries and of their data, by name (specification, 2.2 and 2.3). */
+/** The schemas of the data of DNS records, by name (specification, 2.3). */
 export function recordSchemas(): Readonly<Record<string, Schema>> {
   const types = [...RDATA_FIELDS.keys()];
   const dataOf = dataSchemas();
   return {
-    DnsRecordEntry: closedObject('A stay of a DNS record: from its first sight to its removal.', {
-      data: schemaReference('DnsRecordData'),
-      firstSeen: timestamp('When the record was first observed.'),
-      removed: timestampOrNull('When it was observed that the record is gone; null while it is present.'),
-    }),
     DnsRecordData: {
       description:
         'What the record says: the field `type` decides which fields follow the common ones. All types that ' +
@@ -63,23 +50,7 @@ function schemaName(type: string): string {
   return `${graphqlTypeOf(type)}Data`;
 }
 
-/** What a field of each kind holds, and an example of it. */
-const SCHEMA_OF_KIND: Readonly<Record<RdataFieldKind, Schema>> = {
-  ipv4: { type: 'string', format: 'ipv4', examples: ['192.0.2.7'] },
-  ipv6: { type: 'string', format: 'ipv6', examples: ['2001:db8::7'] },
-  hostName: { type: 'string', minLength: 1, examples: ['host.example.net'] },
-  integer: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
-  text: { type: 'string' },
-  characterString: { type: 'string', examples: ['v=spf1 -all'] },
-  characterStrings: { type: 'array', items: { type: 'string' }, examples: [['v=spf1 -all']] },
-  presentation: { type: 'string', examples: ['\\# 4 C0000207'] },
-};
-
-/** What holds for every field of a kind, after the field's own description. */
-const NOTE_OF_KIND: Partial<Record<RdataFieldKind, string>> = {
-  hostName: ' In lower case without a final dot; `.` is the root.',
-  characterString: ' `\\DDD` is a byte that is not UTF-8, as in a zone file.',
-};
+const { common, kinds, notes } = DESCRIBED['x-rdata'];
 
 /** Describes types and fields in the words of schema.graphql. */
 function dataSchemas() {
@@ -87,19 +58,22 @@ function dataSchemas() {
   return (type: string, values: Schema, fields: readonly RdataField[]): Schema => {
     const described = graphql.getType(graphqlTypeOf(type));
     const texts = isObjectType(described) ? described.getFields() : {};
-    const own = fields.map(({ name, graphqlName, kind }) => [
-      name,
-      {
-        ...SCHEMA_OF_KIND[kind],
-        description: forRest(texts[graphqlName]?.description) + (NOTE_OF_KIND[kind] ?? ''),
-      },
-    ]);
-    return closedObject(forRest(described?.description), {
-      host: text('The name that the record belongs to, in lower case without a final dot.', 'example.com'),
-      class: text('The class of the record: `IN`, the Internet, in all but rare cases.', 'IN'),
+    const own = fields.map(({ name, graphqlName, kind }) => {
+      const words = [forRest(texts[graphqlName]?.description), notes[kind] ?? []].flat();
+      return [name, { ...kinds[kind], description: words.join(' ') }];
+    });
+    const properties: Readonly<Record<string, Schema>> = {
+      ...common,
       type: { type: 'string', ...values, description: 'The type of the record.' },
       ...Object.fromEntries(own),
-    });
+    };
+    return {
+      type: 'object',
+      description: forRest(described?.description),
+      required: Object.keys(properties),
+      properties,
+      additionalProperties: false,
+    };
   };
 }
 

@@ -1,5 +1,4 @@
 import { graphqlTypeOf, OTHER_RDATA_FIELDS, RDATA_FIELDS, rdataFields } from '../../../model/rdata-fields.js';
-import { type Schema, text } from '../json-schema.js';
 
 /** An entry of a DNS record as the stored operations give it: its type decides which further fields it has. */
 export interface DnsRecordResult {
@@ -17,12 +16,6 @@ export interface RecordWithText extends DnsRecordResult {
   /** For tables, and the command line. */
   readonly lastSeen?: string;
 }
-
-/** The schema of that text. */
-export const RDATA: Schema = text(
-  'The rdata as a master file has it, with absolute names in lower case (RFC 1035, section 5.1; RFC 3597 for unknown types).',
-  '192.0.2.7',
-);
 
 /** The fragment that stored operations select an entry by: every field of every type. */
 export function dnsRecordFragment(): string {

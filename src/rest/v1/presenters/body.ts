@@ -1,7 +1,23 @@
 import type { CsvRow } from '../../../model/csv.js';
 import type { Instant } from '../../../model/instant.js';
-import type { Schema } from '../json-schema.js';
 import { cursorOf } from '../parameters.js';
+
+/** The body of an answer. */
+export interface Body {
+  /** The name of its schema in openapi.yaml. */
+  readonly name: string;
+  /**
+   * Makes the body, with its keys in the order of the schema.
+   *
+   * @param found What the route's stored operation has found: of the type that the body is made from.
+   * @param countedFrom What the durations of the question are counted back from; null: it has none.
+   */
+  present(found: object, countedFrom: Instant | null): object;
+  /** Absent: it is no page of a list. */
+  readonly page?: PageBody;
+  /** The lists that it has whole, however long they are; absent: none. */
+  readonly lists?: readonly ('dnsRecords' | 'httpHeaders')[];
+}
 
 /** A page of a list as a stored operation selects it. */
 export interface PageResult<Node> {
@@ -18,16 +34,7 @@ export interface PageBody {
   /** As a table, of the operation with the fragments of tables/. */
   readonly columns: readonly string[];
   rowsIn(found: object): readonly CsvRow[];
-  /** A row for documentation. */
-  readonly exampleRow: CsvRow;
 }
-
-/** The schema of where a page ends. */
-export const NEXT: Schema = {
-  type: ['string', 'null'],
-  description: 'The cursor of the next page, for the parameter `after`; null on the last one.',
-  examples: [null],
-};
 
 /**
  * The cursor of the page that follows; null if there is none.

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import type { RdataFieldKind } from '../../model/rdata-fields.js';
+import type { Parameter } from './parameters.js';
+
+/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** An operation as openapi.yaml describes it. */
+export interface DescribedOperation {
+  readonly operationId: string;
+  /** Its name in the specification (section 4). */
+  readonly summary: string;
+  readonly description: string;
+  /** How settled the body is (specification, 9). */
+  readonly 'x-maturity': 'Testing' | 'Developing';
+  readonly parameters: readonly Parameter[];
+  /** Of a page of a list: an example of a line of CSV. */
+  readonly 'x-csv-row'?: string;
+  /** What its stream sends. */
+  readonly 'x-stream'?: string;
+}
+
+/** What openapi.yaml says: all of OpenAPI's document that does not follow from routes, types and settings. */
+interface Described {
+  readonly info: Readonly<Record<string, unknown>> & { readonly description: string };
+  readonly tags: readonly object[];
+  /** What a time may be, as every parameter that is one says. */
+  readonly 'x-time-forms': string;
+  readonly paths: Readonly<Record<string, { readonly get: DescribedOperation }>>;
+  readonly 'x-rdata': {
+    readonly common: Readonly<Record<string, Schema>>;
+    readonly kinds: Readonly<Record<RdataFieldKind, Schema>>;
+    readonly notes: Partial<Record<RdataFieldKind, string>>;
+  };
+  readonly components: {
+    /** The conditions of requests, and the header field with which a stream is resumed. */
+    readonly parameters: Readonly<Record<string, object>>;
+    readonly headers: Readonly<Record<string, object>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+    /** What each status means. */
+    readonly responses: Readonly<Record<string, string>>;
+  };
+}
+
+/** Written by the build from openapi.yaml; the same from src/ and from dist/. */
+const FILE = new URL('../../../dist/openapi.json', import.meta.url);
+
+export const DESCRIBED: Described = JSON.parse(readFileSync(FILE, 'utf8'));
+
+/** Where the document keeps its schemas. */
+export function schemaReference(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
