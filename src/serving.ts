@@ -134,8 +134,11 @@ function appOf(
     rest: createRestV1(executor, {
       ...settings.http,
       basePath: settings.basePath,
-      onInternalError: (error, response) =>
-        log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed'),
+      onInternalError(error, response) {
+        // A disconnected client needs no database.
+        if (response.destroyed && isDatabaseFailure(error)) return;
+        log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed');
+      },
     }),
     graphql: graphql.handle,
   });
@@ -177,7 +180,7 @@ function logFailures(log: Logger, rejections: RejectionMetrics): GraphqlOverHttp
     rejections.graphqlFailed(unavailable ? 'UNAVAILABLE' : 'INTERNAL');
     if (unavailable) {
       // All domains of a request fail in the same way, and the log should not grow when the database is slow.
-      if (withoutDatabase.has(request)) return;
+      if (withoutDatabase.has(request) || request.socket.destroyed) return;
       withoutDatabase.add(request);
     }
     log.error({ requestId: request.requestId, err: error }, 'request failed');

@@ -43,7 +43,7 @@ export function nameProgram(text: string, name: string, commands: readonly { nam
   if (name === 'dms') return text;
   const words = [...commands.map((command) => command.name()), 'help'].join('|');
   return text.replace(
-    new RegExp(`(?<![\\w./-])dms (?=(?:${words})\\b|\\[options\\])`, 'g'),
+    new RegExp(`(?<![\\w./-])dms (?=(?:${words})\\b|\\[options\\]|--help)`, 'g'),
     () => `${name} `,
   );
 }

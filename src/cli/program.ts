@@ -254,6 +254,8 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option(...time(context, '--at', 'the state at that time'))
     .option('--diff <times...>', 'the difference between two times, FROM and TO')
     .option('--changes', 'every change, the newest first', false)
+    .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectWords)
+    .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
     .addOption(color())
     .action(async (domain: string | undefined, options: ShowOptions) =>
@@ -276,7 +278,7 @@ function addQuestions(program: Command, context: CommandContext): void {
       'records that name that host: NS, CNAME, MX, CAA and so on; *.NAME for all below it',
     )
     .option('--text <part>', 'TXT records with that part, at least three characters')
-    .option('--host <name>', 'records of that owner name; * for any characters')
+    .option('--host <name>', 'records of that owner name; * for any characters, \\* for that of a wildcard')
     .option('--header <name=value>', 'headers with that value')
     .option('--contains <part>', 'with --header NAME: a part of the value, at least three characters')
     .option('--match <name>', 'domains with such a name; * for any characters')

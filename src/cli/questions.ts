@@ -40,18 +40,20 @@ type Page<Name extends string, Item> = Readonly<Record<Name, readonly Item[]>> &
   readonly next: string | null;
 };
 
-/** All pages of a list, as large as they can be. @param list The member of the body that has the items. */
+/** All pages of a list, as large as they can be. @param list The member of the body that has the items. @param asTable See Question. */
 export async function* pagesOf<Item>(
   ask: Ask,
   operation: string,
   list: 'changes' | 'matches',
   parameters: Question['parameters'],
+  asTable = false,
 ): AsyncGenerator<readonly Item[]> {
   let after: string | undefined;
   do {
     const page: Page<'changes' | 'matches', Item> = await ask({
       operation,
       parameters: { first: '500', ...parameters, after },
+      asTable,
     });
     yield page[list];
     after = page.next ?? undefined;

@@ -19,7 +19,14 @@ export function throwUsageErrors(command: Command, write: (text: string) => void
 function rejectUnknown(command: Command): string {
   const [word = '-'] = command.args;
   if (command.commands.length === 0 || word.startsWith('-') || word === 'help') return '';
-  throw new UsageError(`Unknown command '${word}'. There are ${subcommandsOf(command)}.`);
+  throw new UsageError(unknownCommand(command, word));
+}
+
+/** @param similar The commands that the word may mean. */
+function unknownCommand(command: Command, word: string, similar: readonly string[] = []): string {
+  const meant = similar.map((name) => `${nameOf(command)} ${name}`).join(' or ');
+  const guess = meant === '' ? '.' : `: did you mean ${meant}?`;
+  return `Unknown command '${word}'${guess} All commands: ${nameOf(command)} --help`;
 }
 
 /** Whether an error only says that a requested text, such as help, was written. */
@@ -29,6 +36,10 @@ export function isAnswered(error: unknown): boolean {
 
 function explain(command: Command, error: CommanderError): string {
   if (error.code === 'commander.help') return explainHelp(command);
+  if (error.code === 'commander.unknownCommand') {
+    const [, meant = ''] = /Did you mean (?:one of )?(.+)\?/.exec(error.message) ?? [];
+    return unknownCommand(command, command.args[0] ?? '', meant.match(/[^, ]+/g) ?? []);
+  }
   const complaint = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
   const sentence = /[.?)]$/.test(complaint) ? complaint : `${complaint}.`;
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} ${insteadOf(command, error)}`;
@@ -38,11 +49,10 @@ function explain(command: Command, error: CommanderError): string {
 function explainHelp(command: Command): string {
   const [word, name] = command.args;
   if (word !== 'help' || name === undefined) return `Name what to do: ${subcommandsOf(command)}.`;
-  return `Unknown command '${name}'. There are ${subcommandsOf(command)}.`;
+  return unknownCommand(command, name);
 }
 
 function insteadOf(command: Command, error: CommanderError): string {
-  if (error.code === 'commander.unknownCommand') return `There are ${subcommandsOf(command)}.`;
   const setting = error.code === 'commander.unknownOption' ? settingMeant(command.args) : null;
   if (setting !== null) return `Settings come from the environment: ${setting} ${nameOf(command)}`;
   const [, name] = /unknown option '(-[\w-]*\.[\w.-]+)'/.exec(error.message) ?? [];

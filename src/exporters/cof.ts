@@ -1,5 +1,6 @@
 import type { StoredHistory } from '../history/stored-history.js';
 import { typeNumber } from '../model/dns-types.js';
+import { domainOfOwner } from '../model/domain-name.js';
 import type { Instant } from '../model/instant.js';
 import {
   countHeaders,
@@ -16,13 +17,13 @@ export const COF: ExportFormat = { head: '', linesOf: exportCof };
 /** A domain's records in COF, an object for each stay. */
 function* exportCof(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
   for (const stay of presentStays(history, selection, omit)) {
-    if (stay.record.class === 'IN') yield `${JSON.stringify(objectOf(stay))}\n`;
+    if (stay.record.class === 'IN') yield `${JSON.stringify(objectOf(stay, history.name))}\n`;
     else omit('class');
   }
   omit('header', countHeaders(history, selection));
 }
 
-function objectOf({ record, rdata, firstSeen, lastSeen, source }: PresentedStay): object {
+function objectOf({ record, rdata, firstSeen, lastSeen, source }: PresentedStay, domain: string): object {
   return {
     // Without a final dot, as in the draft's examples.
     rrname: record.host,
@@ -34,6 +35,8 @@ function objectOf({ record, rdata, firstSeen, lastSeen, source }: PresentedStay)
     time_first_ms: unixTime(firstSeen, MILLISECOND),
     time_last_ms: unixTime(lastSeen, MILLISECOND),
     ...(source === null ? {} : { sensor_id: source }),
+    // For who imports it: the name does not tell.
+    ...(domainOfOwner(record.host) === null && { dms_domain: domain }),
   };
 }
 

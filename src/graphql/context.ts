@@ -7,6 +7,8 @@ export interface GraphqlContext extends RequestContext {
   /** Takes errors that the client is not shown, for the log. */
   readonly onInternalError: OnInternalError;
   readonly outcome: Outcome;
+  /** Whether the client accepts server-sent events. */
+  readonly takesEvents: boolean;
 }
 
 /** What a request comes to. An object of its own, since Apollo Server copies the context. */

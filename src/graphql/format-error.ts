@@ -10,6 +10,7 @@ import {
   UnavailableError,
 } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
+import { adviceOnTime } from '../model/what-is-new.js';
 
 /** What a client is shown of an error. */
 interface MaskedError {
@@ -100,7 +101,8 @@ function formattedError(formatted: GraphQLFormattedError, error: unknown): Graph
     return { message: TOO_DEEP, extensions: { code: 'QUERY_TOO_COMPLEX' } };
   }
   if (requestCode !== null) {
-    return { ...formatted, extensions: { ...formatted.extensions, code: requestCode } };
+    const message = advised(formatted.message);
+    return { ...formatted, message, extensions: { ...formatted.extensions, code: requestCode } };
   }
   const { message, ...extensions } = maskError(error, () => {});
   return { ...formatted, message, extensions };
@@ -110,6 +112,16 @@ function formattedError(formatted: GraphQLFormattedError, error: unknown): Graph
 export function isOfRequest(error: GraphQLError): boolean {
   const hasCode = thrownError(error) instanceof GraphQLError && error.extensions['code'] !== undefined;
   return hasCode || isTooDeep(error.toJSON(), error) || codeOfRequestError(error.toJSON(), error) !== null;
+}
+
+/** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
+const UNKNOWN_CONDITION =
+  /Unknown argument "(\w+)" on field "(?:Query|Subscription)\.|Field "(\w+)" is not defined by type "\w+Filter"/;
+
+/** The message of graphql-js, with what finds what is new where that was asked for. */
+export function advised(message: string): string {
+  const [, argument, field] = UNKNOWN_CONDITION.exec(message) ?? [];
+  return message + adviceOnTime(argument ?? field ?? '');
 }
 
 /** What a resolver threw is at the end of the chain that GraphQL and Apollo Server wrap around it. */

@@ -1,9 +1,9 @@
-import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql';
+import { GraphQLError, Kind, parse, validate } from 'graphql';
 import { requireWithinLimits } from '../limits/costs.js';
 import { OperationError, PublicError } from '../model/errors.js';
+import { isJsonObject } from '../model/json-values.js';
 import type { GraphqlExecutor } from './execute.js';
-import { type GraphqlParameters, rejection } from './request.js';
-import { VALIDATION_RULES } from './validation-rules.js';
+import { rejection } from './request.js';
 
 /** The only operations that clients may execute: each is named by its id, or sent as its exact text. */
 export class ListedOperations {
@@ -19,7 +19,7 @@ export class ListedOperations {
     for (const [id, text] of listed) {
       const reason = reasonAgainst(executor, text, maxEstimate);
       if (reason !== undefined)
-        throw new OperationError(`PERSISTED_ONLY: the operation ${id} is not allowed: ${reason}`);
+        throw new OperationError(`PERSISTED_ONLY: the operation ${id} of the file is not allowed: ${reason}`);
     }
     this.#byId = listed;
     this.#texts = new Set(listed.values());
@@ -28,14 +28,21 @@ export class ListedOperations {
   /**
    * The body of a request with the operation that it names.
    *
-   * @throws RejectedRequest where it is not in the list.
+   * @throws GraphQLError, a rejection(), where it is not in the list.
    */
-  bodyOf({ query, id, operationName, variables }: GraphqlParameters): object {
-    const text = query === undefined ? this.#byId.get(id ?? '') : this.#texts.has(query) ? query : undefined;
-    if (text !== undefined) return { query: text, operationName, variables };
+  bodyOf(body: unknown): object {
+    const { query, extensions, ...others } = isJsonObject(body) ? body : {};
+    const text = query == null ? this.#byId.get(idIn(extensions)) : query;
+    if (typeof text === 'string' && this.#texts.has(text)) return { ...others, query: text };
     const message = 'Only listed operations are allowed. Send the id or the exact text of one.';
     throw rejection(400, 'PERSISTED_QUERY_NOT_IN_LIST', message);
   }
+}
+
+/** The id by which automatic persisted queries name a document. */
+function idIn(extensions: unknown): string {
+  const persisted = isJsonObject(extensions) ? extensions['persistedQuery'] : undefined;
+  return String(isJsonObject(persisted) ? persisted['sha256Hash'] : undefined);
 }
 
 function reasonAgainst(
@@ -45,7 +52,7 @@ function reasonAgainst(
 ): string | undefined {
   try {
     const document = parse(text);
-    const [error] = validate(schema, document, [...specifiedRules, ...VALIDATION_RULES]);
+    const [error] = validate(schema, document);
     if (error !== undefined) return error.message;
     const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
     if (operations.length === 0) return 'It has no operation.';

@@ -1,26 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
+import { GraphQLError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
-import { signalOf } from '../limits/caller.js';
+import { type Caller, signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import type { GraphqlContext, Outcome } from './context.js';
 import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
-import { TOO_DEEP } from './format-error.js';
+import { shownError, TOO_DEEP } from './format-error.js';
 import { ListedOperations } from './listed-operations.js';
 import {
   acceptsEvents,
+  bodyOfSearch,
   checkHead,
   EVENT_STREAM,
-  type GraphqlParameters,
   JSON_RESPONSE,
   METHODS,
   mediaTypeFor,
   prefersPage,
-  RejectedRequest,
   readBody,
-  readParameters,
   rejection,
 } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
@@ -55,29 +54,40 @@ export async function createGraphqlOverHttp(
   const listed = options.listed && new ListedOperations(executor, options.listed, options.maxEstimate);
   const apollo = await startGraphqlServer(executor, options);
 
-  /** The request as Apollo Server takes it. */
+  /** The request as Apollo Server takes it, or what is wrong with it, which Apollo Server formats. */
   const execute = (
     request: IncomingMessage,
-    parameters: GraphqlParameters | undefined,
-    context: GraphqlContext,
+    accept: string,
+    context: () => Promise<GraphqlContext>,
+    body: unknown = request.body,
   ) =>
     apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: {
-        // Apollo Server takes no subscription by GET, of which EventSource is made.
-        method: request.body === undefined ? 'GET' : 'POST',
+        method: body === undefined ? 'GET' : 'POST',
         headers: new HeaderMap([
           ['content-type', 'application/json'],
-          ['accept', parameters === undefined ? 'text/html' : (mediaTypeFor(request) ?? JSON_RESPONSE)],
+          ['accept', accept],
         ]),
         search: searchOf(request),
-        body: request.body,
+        body,
       },
-      context: async () => context,
+      context,
     });
 
-  const prepareBody = (request: IncomingMessage, parameters: GraphqlParameters) => {
-    if (listed !== undefined) request.body = listed.bodyOf(parameters);
-    else if (isReading(request) && isForEvents(request)) request.body = bodyOf(parameters);
+  /** The body that the request has, or stands for; undefined where Apollo Server reads the URL. */
+  const readRequest = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
+    checkHead(request, response);
+    requireToken(viewerOf(request));
+    if (request.method === 'POST') await readBody(request, response);
+    // Apollo Server takes no subscription by GET, of which EventSource is made.
+    else if (listed !== undefined || isForEvents(request)) request.body = bodyOfSearch(searchOf(request));
+    return listed === undefined ? request.body : listed.bodyOf(request.body);
+  };
+
+  /** It costs as much as any request of which nothing is executed. */
+  const rejectTooDeep = async (caller: Caller): Promise<never> => {
+    await executor.charge(caller, 1).catch((error: unknown) => Promise.reject(shownError(error)));
+    throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
   };
 
   const run = async (request: IncomingMessage, response: ServerResponse) => {
@@ -85,44 +95,38 @@ export async function createGraphqlOverHttp(
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
-    const context: GraphqlContext = { ...executor.contextFor(caller), onInternalError, outcome };
+    const context = async () => ({
+      ...executor.contextFor(caller),
+      ...{ onInternalError, outcome, takesEvents: acceptsEvents(request) },
+    });
     if (sandbox && isReading(request) && prefersPage(request)) {
-      return sendPage(response, await execute(request, undefined, context));
+      return sendPage(response, await execute(request, 'text/html', context));
     }
-    checkHead(request);
+    const accept = mediaTypeFor(request) ?? JSON_RESPONSE;
+    let asEvents = isForEvents(request);
     try {
-      requireToken(caller.viewer);
-      if (request.method === 'POST') await readBody(request, response);
-      const parameters = readParameters(request, response, sandbox);
-      prepareBody(request, parameters);
-      const result = await execute(request, parameters, context);
-      if (outcome.isTooDeep) await rejectTooDeep(context);
+      const result = await readRequest(request, response)
+        .then((body) => execute(request, accept, context, body))
+        .then((executed) => (outcome.isTooDeep ? rejectTooDeep(caller) : executed))
+        .catch((error: unknown) => {
+          if (!(error instanceof GraphQLError)) throw error;
+          // What is wrong with the request itself has its status, what became of the operation is an event.
+          asEvents = false;
+          return execute(request, accept, () => Promise.reject(error));
+        });
       setRateFields(response, caller.viewer.rates);
       if (outcome.results !== undefined && outcome.context !== undefined) {
-        requireEvents(request);
         const results = sentResults(outcome.results, outcome.context, response, onInternalError);
         return await sendResults(request, response, results);
       }
-      const octets = send(request, response, result);
+      const octets = send(response, result, asEvents);
       executor.gate.written(caller, octets, response);
-    } catch (error) {
-      setRateFields(response, caller.viewer.rates);
-      throw error;
     } finally {
+      if (!response.headersSent) setRateFields(response, caller.viewer.rates);
       outcome.leave?.();
     }
   };
-  return {
-    handle: (request, response) =>
-      run(request, response).catch((error: unknown) => {
-        if (!(error instanceof RejectedRequest)) throw error;
-        for (const [name, value] of Object.entries(error.fields)) response.setHeader(name, value);
-        const { status, errors, extensions } = error;
-        response.statusCode = status;
-        end(response, mediaTypeFor(request) ?? JSON_RESPONSE, `${JSON.stringify({ errors, extensions })}\n`);
-      }),
-    stop: () => apollo.stop(),
-  };
+  return { handle: run, stop: () => apollo.stop() };
 }
 
 function searchOf({ url = '' }: IncomingMessage): string {
@@ -135,33 +139,13 @@ function isForEvents(request: IncomingMessage): boolean {
   return mediaTypeFor(request) === undefined && acceptsEvents(request);
 }
 
-/** The parameters of GET as POST has them. */
-function bodyOf({ query, id, operationName, variables }: GraphqlParameters): object {
-  const extensions = id === undefined ? {} : { persistedQuery: { version: 1, sha256Hash: id } };
-  return { query, operationName, variables, extensions };
-}
-
-/** It costs as much as any request of which nothing is executed. */
-async function rejectTooDeep({ charge }: GraphqlContext): Promise<never> {
-  await charge(1);
-  throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
-}
-
-/** @throws RejectedRequest where the client of a subscription does not accept server-sent events. */
-function requireEvents(request: IncomingMessage): void {
-  if (acceptsEvents(request)) return;
-  const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
-  throw rejection(406, 'NOT_ACCEPTABLE', message);
-}
-
 /** @returns how many octets. */
-function send(request: IncomingMessage, response: ServerResponse, result: HTTPGraphQLResponse): number {
+function send(response: ServerResponse, result: HTTPGraphQLResponse, asEvents: boolean): number {
   const { status = 200, headers, body } = result;
   if (body.kind !== 'complete') throw new Error('Apollo Server has executed a document incrementally.');
   response.statusCode = status;
   for (const [name, value] of headers) response.setHeader(name, value);
-  // What is wrong with the request itself has its status, what became of the operation is an event.
-  if (!isForEvents(request)) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
+  if (!asEvents) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
   response.statusCode = 200;
   const text = `event: next\ndata: ${body.string.trimEnd()}\n\nevent: complete\ndata:\n\n`;
   return end(response, EVENT_STREAM, text);

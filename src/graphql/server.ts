@@ -16,7 +16,6 @@ import { errorsPlugin } from './plugins/errors.js';
 import { responsePlugin } from './plugins/response.js';
 import { subscriptionPlugin } from './plugins/subscription.js';
 import { sandboxPlugin } from './sandbox.js';
-import { VALIDATION_RULES } from './validation-rules.js';
 
 export interface GraphqlServerOptions {
   /** Whether clients may query the schema. */
@@ -97,7 +96,6 @@ export async function startGraphqlServer(
     // over-http.ts knows what comes from pages of other sites.
     csrfPrevention: false,
     parseOptions: { noLocation: true, maxTokens: MAX_TOKENS },
-    validationRules: VALIDATION_RULES,
     validationOptions: { maxErrors: MAX_VALIDATION_ERRORS },
     documentStore: documentStore(),
     persistedQueries: { cache: textStore() },

@@ -1,6 +1,6 @@
 import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
-import { API_CATALOG_PATH } from './pages/pages.js';
+import { API_CATALOG_PATH, ICON_PATH } from './pages/pages.js';
 
 /** A kind of request, with the path of its route where there is one. */
 export interface RoutedKind extends RequestKind {
@@ -61,6 +61,7 @@ function fixedKinds(basePath: string, api: string, graphqlPath: string): Readonl
     ['openapi', `${api}/openapi.json`],
     ['docs', `${api}/docs`],
     ['graphiql', `${basePath}/graphiql`],
+    ['asset', ICON_PATH],
     ['api-catalog', API_CATALOG_PATH],
     ['api-catalog', basePath + API_CATALOG_PATH],
   ];

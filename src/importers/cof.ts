@@ -1,8 +1,7 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
-import { parseDomainName } from '../model/domain-name.js';
-import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
-import { ancestorsOf } from '../model/host-name.js';
+import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
+import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
@@ -108,7 +107,7 @@ function recordsOf(line: Json, shown: Shown): CofRecords {
     try {
       const text = readAt('rdata', () => requireText(item));
       const { record, remark } = recordOf(type, name, text, shown);
-      records.push({ domain: domainOf(record.host), record });
+      records.push({ domain: domainOf(record.host, line['dms_domain']), record });
       if (remark !== undefined) remarks.set(remark, { text: remark });
     } catch (error) {
       const { message } = requireInvalid(error);
@@ -183,15 +182,11 @@ function typeOf(value: unknown): string {
   throw new InvalidObservationError(`${shownValue(value)} is not a type of DNS records.`);
 }
 
-/** The owner name, or the closest above it that is the name of a domain: of `*.example.com`, `example.com`. */
-function domainOf(host: string): string {
-  for (const name of [host, ...ancestorsOf(host)]) {
-    try {
-      return parseDomainName(name);
-    } catch (error) {
-      if (!(error instanceof InvalidDomainError)) throw error;
-    }
-  }
+/** @param stated Of a name without one: its domain, as `dms export` writes it. */
+function domainOf(host: string, stated: unknown): string {
+  const domain = domainOfOwner(host);
+  if (domain !== null) return domain;
+  if (typeof stated === 'string') return readAt('dms_domain', () => parseDomainName(stated));
   throw new InvalidObservationError(`rrname: ${quoted(host)} belongs to no domain.`);
 }
 
@@ -227,13 +222,14 @@ function isUnset(value: unknown): boolean {
 
 const SECOND = 1_000_000n;
 
-/** Seconds since the epoch, which some services write as text, or the time as RFC 3339 has it, or with a blank and in UTC. */
+/** Seconds since the epoch, which some services write as text, or the time as RFC 3339 has it, or in UTC without saying so. */
 function instantOf(value: unknown): Instant {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text === 'string') {
     const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(text) ?? [];
     if (seconds !== undefined) return BigInt(seconds) * SECOND + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
-    if (/^\d{4}-/.test(text)) return parseInstant(text.replace(/^(\S+) (\d\d:\d\d:\d\d)$/, '$1T$2Z'));
+    if (/^\d{4}-/.test(text))
+      return parseInstant(text.replace(/^(\S+)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)$/, '$1T$2Z'));
   }
   const shown =
     value === undefined ? 'it is missing' : `${shownValue(value)} is not a number of seconds since 1970`;

@@ -137,8 +137,10 @@ function startOfAuthority(item: unknown): AnswerRecord {
   };
 }
 
+/** One value that stands without a list counts as a list of it. */
 function itemsOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
 }
 
 function textsOf(value: unknown): readonly string[] {

@@ -29,6 +29,8 @@ export class ImportSummary {
   stale = 0;
   /** Those that are older than all that is recorded of a part, of domains that were recorded before. */
   older = 0;
+  /** Those of them that are stale. */
+  olderStale = 0;
   /**
    * Of the stale ones, those of domains that this import has recorded first and that are older than all that is recorded of a part:
    * they came in the wrong order.
@@ -84,7 +86,10 @@ export class ImportSummary {
     if (kind === 'stale' && between !== null) {
       if (precedes) this.lostOlder += 1;
       else this.#setBetween(domain, between, between + 1);
-    } else if (precedes) this.older += 1;
+    } else if (precedes) {
+      this.older += 1;
+      this.olderStale += kind === 'stale' ? 1 : 0;
+    }
     // Lines that end with the latest that is recorded come a second time: they are recorded.
     else if (kind === 'repeated' && !contradicts && between !== null) this.#setBetween(domain, between, 0);
   }
@@ -107,6 +112,11 @@ export class ImportSummary {
   /** Lines that came in the wrong order. */
   get lost(): number {
     return this.lostOlder + this.lostBetween;
+  }
+
+  /** Stale lines that came a second time, or lie between what was recorded before. */
+  get staleAgain(): number {
+    return this.stale - this.lost - this.olderStale;
   }
 
   /** Lines that were recorded, with a change or without. */

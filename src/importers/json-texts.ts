@@ -1,3 +1,4 @@
+import { trimmed } from '../model/header-fields.js';
 import { endOfString } from '../model/json-values.js';
 import { type Line, readLines } from './lines.js';
 
@@ -39,7 +40,7 @@ export async function* readJsonTexts(
     const { bytes } = line;
     if (open.length > 0 && bytes[0] === CLOSE[0]) {
       add({ ...line, bytes: CLOSE });
-      const rest = trimmed(bytes.subarray(1));
+      const rest = withoutBlanks(bytes.subarray(1));
       return [...finish(), ...(rest.length === 0 ? [] : take({ ...line, bytes: rest }))];
     }
     const before = bytes[0] === OPEN[0] ? finish() : [];
@@ -56,11 +57,11 @@ export async function* readJsonTexts(
 
 /** Whether a line is `{`, with blanks behind it. */
 function isAlone(bytes: Buffer): boolean {
-  return bytes.length < 80 && trimmed(bytes).equals(OPEN);
+  return bytes.length < 80 && withoutBlanks(bytes).equals(OPEN);
 }
 
-function trimmed(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.toString('latin1').replace(/^[ \t]+|[ \t]+$/g, ''), 'latin1');
+function withoutBlanks(bytes: Buffer): Buffer {
+  return Buffer.from(trimmed(bytes.toString('latin1')), 'latin1');
 }
 
 /** The objects of a line, if there are several, and then what follows them. */
@@ -76,10 +77,10 @@ function objectsOf(line: Line): Line[] {
     if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
     else depth += found[0] === '{' ? 1 : -1;
     if (depth !== 0 || found[0] === '"') continue;
-    pieces.push(trimmed(bytes.subarray(start, structure.lastIndex)));
+    pieces.push(withoutBlanks(bytes.subarray(start, structure.lastIndex)));
     start = structure.lastIndex;
   }
-  const rest = trimmed(bytes.subarray(start));
+  const rest = withoutBlanks(bytes.subarray(start));
   const all = rest.length === 0 ? pieces : [...pieces, rest];
   return all.map((piece) => ({ ...line, bytes: piece }));
 }

@@ -2,6 +2,7 @@ import { type BigIntStats, constants, fstatSync } from 'node:fs';
 import { access, type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode, OperationError, UsageError } from '../model/errors.js';
+import { unwritable } from '../model/file-failure.js';
 import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
@@ -62,10 +63,7 @@ export class RejectsFile {
 }
 
 function unwritableRejects(path: string, error: unknown): OperationError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new OperationError(`The file for rejected lines, ${path}, cannot be written: ${reason}`, {
-    cause: error,
-  });
+  return new OperationError(`--rejects ${unwritable(path, error).message}`, { cause: error });
 }
 
 /**

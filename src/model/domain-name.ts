@@ -1,5 +1,6 @@
 import { needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
 import { InvalidDomainError } from './errors.js';
+import { ancestorsOf } from './host-name.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
 import { memoized } from './memoized.js';
 import { quoted } from './text.js';
@@ -46,6 +47,18 @@ function canonicalLabel(label: string, text: string): string {
 
 function invalid(text: string, reason: string): InvalidDomainError {
   return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
+}
+
+/** The domain of an owner name, or the closest above it: of `*.example.com`, `example.com`. Null: there is none, as for the root. */
+export function domainOfOwner(host: string): string | null {
+  for (const name of [host, ...ancestorsOf(host)]) {
+    try {
+      return parseDomainName(name);
+    } catch (error) {
+      if (!(error instanceof InvalidDomainError)) throw error;
+    }
+  }
+  return null;
 }
 
 /** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */

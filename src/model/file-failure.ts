@@ -18,7 +18,6 @@ const READING: Readonly<Record<string, string>> = {
 };
 
 const WRITING: Readonly<Record<string, string>> = {
-  ENOENT: 'cannot be written, since its folder does not exist: create the folder, or name another file',
   ENOTDIR: 'cannot be written, since a part of its path is not a folder: name another file',
   EACCES: `cannot be written, permission denied: ${NOT_PERMITTED}`,
   EPERM: `cannot be written, permission denied: ${NOT_PERMITTED}`,
@@ -36,7 +35,9 @@ export function unreadable(file: string, error: unknown): OperationError {
 
 /** The error for a file given by the user that cannot be written. */
 export function unwritable(file: string, error: unknown): OperationError {
-  return failureOf(file, error, WRITING, 'written');
+  const folder = file.replace(/\/?[^/]*$/, '');
+  const missing = `cannot be written, since the folder ${folder} does not exist: create it, or name another file`;
+  return failureOf(file, error, { ...WRITING, ENOENT: missing }, 'written');
 }
 
 function failureOf(

@@ -75,7 +75,10 @@ function requireIpv6(text: string): ipaddr.IPv6 {
   return address;
 }
 
-/** An IPv4 address at the end, or what is written in its place. */
+/** Six groups and an IPv4 address (RFC 4291, section 2.2). */
+const MAX_IPV6_LENGTH = 45;
+
+/** An IPv4 address at the end, or what is written in its place. It looks for it from each character. */
 const EMBEDDED = /[^:]*\.[^:]*$/;
 
 /**
@@ -83,6 +86,7 @@ const EMBEDDED = /[^:]*\.[^:]*$/;
  * `::ffff:192.0.2.7`, so that it gets hexadecimal groups only.
  */
 function parseIpv6(text: string): ipaddr.IPv6 | undefined {
+  if (text.length > MAX_IPV6_LENGTH) return undefined;
   const native = text.replace(EMBEDDED, (ipv4) =>
     isIpv4(ipv4) ? ipv4Octets(ipv4).toString('hex').replace(/.{4}$/, ':$&') : 'not IPv4',
   );

@@ -11,18 +11,23 @@ export interface NamePattern {
   readonly parts: readonly string[];
 }
 
+/** Stands for an escaped `*`, which canonical names have as it is: none has U+0000. */
+const ASTERISK = '\0';
+
 /**
- * A name, or a pattern of names, in which `*` stands for any characters. Labels without `*` are brought into canonical form.
+ * A name, or a pattern of names, in which `*` stands for any characters, and `\*` or `\042` for itself, as in a master file (RFC 1035,
+ * section 5.1): the label of a wildcard (RFC 4592). Labels without `*` are brought into canonical form.
  *
  * @param argument For the message.
  * @throws PublicError INVALID_PARAMETER for a text that is neither, and for a pattern with fewer than three other characters.
  */
 export function parseNamePattern(argument: string, text: string): NamePattern {
   if (text === '') throw invalid(`${argument} must not be empty.`);
-  if (!text.includes('*')) return { parts: [nameOf(argument, text)] };
-  const labels = (text.endsWith('.') ? text.slice(0, -1) : text).split('.');
+  const escaped = text.replace(/\\(.)/gs, (pair, character) => (character === '*' ? '\\042' : pair));
+  if (!escaped.includes('*')) return { parts: [nameOf(argument, escaped)] };
+  const labels = (escaped.endsWith('.') ? escaped.slice(0, -1) : escaped).split('.');
   const canonical = labels.map((label) => {
-    if (!label.includes('*')) return label === '' ? '' : nameOf(argument, label);
+    if (!label.includes('*')) return label === '' ? '' : nameOf(argument, label).replaceAll('*', ASTERISK);
     if (/^[\w*-]+$/.test(label)) return label.toLowerCase();
     const rule = 'a label with "*" may have letters, digits, "-" and "_" besides';
     throw invalid(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
@@ -31,7 +36,7 @@ export function parseNamePattern(argument: string, text: string): NamePattern {
   if (pattern.replaceAll('*', '').length < LEAST_CHARACTERS) {
     throw invalid(`${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`);
   }
-  return { parts: pattern.split(/\*+/) };
+  return { parts: pattern.split(/\*+/).map((part) => part.replaceAll(ASTERISK, '*')) };
 }
 
 /** Whether names meet it by a part that may be anywhere in them, as `*shop*`. */

@@ -52,7 +52,7 @@ export function createRequestMetrics(registry: Registry) {
 }
 
 /** The rate limits, as in `RateLimit-Policy`. */
-const POLICIES = ['anonymous', 'token', 'failures', 'documents'] as const;
+const POLICIES = ['anonymous', 'token'] as const;
 
 type RateLimitPolicy = (typeof POLICIES)[number];
 

@@ -205,7 +205,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     [['backup', '.', '--force'], '. is a folder: name a file in it.'],
     [
       ['backup', 'none/x.tar.gz'],
-      'none/x.tar.gz cannot be written, since its folder does not exist: create the folder, or name another file.',
+      'none/x.tar.gz cannot be written, since the folder none does not exist: create it, or name another file.',
     ],
     [['restore', '.'], '. is a folder: name the backup.'],
     [['restore', 'none.tar.gz'], 'none.tar.gz does not exist: check the path.'],

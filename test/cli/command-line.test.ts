@@ -95,9 +95,9 @@ test('--version gives the version of package.json', async () => {
 describe('a wrong use exits 2 with one line that says what to write instead', () => {
   test.each([
     [['token'], 'Name what to do: dms token create, dms token list, dms token revoke.'],
-    [['servr'], "Unknown command 'servr' (Did you mean serve?) There are dms serve, dms worker, "],
-    [['help', 'nosuch'], "Unknown command 'nosuch'. There are dms serve, dms worker, "],
-    [['token', 'help', 'nosuch'], "Unknown command 'nosuch'. There are dms token create, dms token list, "],
+    [['servr'], "Unknown command 'servr': did you mean dms serve? All commands: dms --help"],
+    [['help', 'nosuch'], "Unknown command 'nosuch'. All commands: dms --help"],
+    [['token', 'help', 'nosuch'], "Unknown command 'nosuch'. All commands: dms token --help"],
     [
       ['serve', '--port', '4001'],
       "Unknown option '--port'. Settings come from the environment: PORT=4001 dms serve",
@@ -110,7 +110,8 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
       ['serve', '--database-url', 'postgresql://a:hunter2@b/c'],
       "Unknown option '--database-url'. Settings come from the environment: DATABASE_URL=… dms serve",
     ],
-    [['token', 'delete'], "Unknown command 'delete'. There are dms token create, dms token list, "],
+    [['token', 'delete'], "Unknown command 'delete'. All commands: dms token --help"],
+    [['ixport'], "Unknown command 'ixport': did you mean dms export or dms import? All commands: dms --help"],
     [['serve', '--prot', '1'], "Unknown option '--prot'. Write: dms serve [options]"],
     [['serve', 'now'], 'Too many arguments for'],
     [['import'], "Missing required argument 'file'. Write: dms import [options] <file...>"],

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
-import { type DmsCommand, dmsInShell, runDms, startDms } from '../journeys/dms-command.js';
+import { type DmsCommand, dmsInShell, runDms, startDms, startLocalDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 
@@ -127,18 +127,33 @@ describe('dms import', () => {
     expect((await startDms(['import', '-', '--strict'], database.environment, input).result).code).toBe(1);
   });
 
+  test('an empty input ends with one line that says what is expected, and with --json still has its summary', async () => {
+    const path = await file('empty.ndjson', '');
+    for (const [args, input] of [
+      [['-'], ''],
+      [[path], undefined],
+      [['--backfill', path], undefined],
+    ] as const) {
+      expect(await dms(['import', ...args], input)).toMatchObject({
+        code: 0,
+        stdout: '',
+        stderr:
+          'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n',
+      });
+    }
+    expect(JSON.parse((await dms(['import', '--json', '-'], '')).stdout)).toMatchObject({ linesRead: 0 });
+  });
+
   test('lines out of order are stale, the summary says that they are lost and what to do, which records them all', async () => {
     const unordered = await file('unordered.ndjson', `${SECOND}\n${FIRST}\n`);
     const result = await dms(['import', unordered]);
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/^stale +1$/m);
+    // Not that it is expected: of a line there is one remark.
     expect(result.stderr).toMatch(
-      /^1 stale line was older than what is recorded of the same part of a domain/m,
+      /^1 line was lost: .* Import all the files again with one command, and --backfill\.\n$/,
     );
-    expect(result.stderr).toMatch(
-      /^1 line was lost: .* Import all the files again with one command, and --backfill\.$/m,
-    );
-    expect(result.stderr).not.toMatch(/forget|older than all/);
+    expect(result.stderr).not.toMatch(/forget/);
     expect(await dms(['import', unordered, '--backfill'])).toMatchObject({ code: 0 });
     const [found] = await stored();
     await dms(['forget', 'example.com', '--yes']);
@@ -211,7 +226,7 @@ describe('dms import', () => {
     await dms(['import', '-'], SECOND);
     const before = await dms(['import', '-'], FIRST);
     expect(before.stderr).toMatch(
-      /^1 line is older than all that is recorded of a part .* dms import --backfill /m,
+      /^1 line is older than all that is recorded of a part .* dms import --backfill .*\n$/,
     );
     expect(before.stderr).not.toContain('lost');
     const backfilled = await dms(['import', '--backfill', '-'], FIRST);
@@ -440,6 +455,15 @@ describe('dms import --rejects', () => {
     expect(await stored()).toEqual([]);
   });
 
+  test('names the folder that is missing, before anything is read', async () => {
+    const rejects = join(folder, 'no-folder', 'rejects.ndjson');
+    expect(await dms(['import', join(folder, 'missing'), '--rejects', rejects])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `dms: --rejects ${rejects} cannot be written, since the folder ${join(folder, 'no-folder')} does not exist: create it, or name another file.\n`,
+    });
+  });
+
   test('makes no file where no line is rejected', async () => {
     const rejects = join(folder, 'none-rejected.ndjson');
     expect((await dms(['import', '-', '--rejects', rejects], FIRST)).code).toBe(0);
@@ -468,14 +492,16 @@ describe('dms import that is stopped', () => {
     return observationLine({ at, headers: Object.fromEntries(headers) });
   };
 
-  async function expectStopped({ result }: DmsCommand, exitCode: number): Promise<string> {
-    const { code, signal, stdout, stderr } = await result;
-    expect([code, signal]).toEqual([exitCode, null]);
-    expect(stderr).toBe(
-      'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
-    );
-    return stdout;
-  }
+  test('before anything is recorded, says so in one line', async () => {
+    const input = new PassThrough();
+    const command = startLocalDms(['import', '-'], database.environment, input);
+    command.stop();
+    expect(await command.result).toMatchObject({
+      code: 130,
+      stdout: '',
+      stderr: 'Stopped by a signal before anything was recorded.\n',
+    });
+  });
 
   test.each([
     ['SIGINT', 130],
@@ -488,7 +514,11 @@ describe('dms import that is stopped', () => {
       const command = startDms(['import', '-'], database.environment, input);
       await expect.poll(async () => (await stored())[0]?.stays.length, { timeout: 60_000 }).toBe(2);
       command.child.kill(signal);
-      const summary = await expectStopped(command, exitCode);
+      const { code, stdout: summary, stderr } = await command.result;
+      expect([code, stderr]).toEqual([
+        exitCode,
+        'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
+      ]);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);
       expect(summary).toMatch(/^rejected +0$/m);
@@ -506,8 +536,7 @@ describe('dms import that is stopped', () => {
       for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
       await expect.poll(() => hasUnnamedIn(command, temporary), { timeout: 60_000 }).toBe(true);
       command.child.kill(signal);
-      if (signal === 'SIGINT') expect(await expectStopped(command, 130)).toMatch(/^lines read +0 in /);
-      await command.result;
+      expect((await command.result).code).toBe(signal === 'SIGINT' ? 130 : null);
       expect(await readdir(temporary)).toEqual([]);
       expect(await stored()).toEqual([]);
     },

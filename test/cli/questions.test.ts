@@ -85,7 +85,7 @@ HTTP server
     const isPresent = ({ removed }: { removed: string | null }) => removed === null;
     expect(lines.slice(0, 2)).toEqual([
       'example.com at 2023-06-01T00:00:00Z',
-      'first observed 2023-01-10T08:00:00Z',
+      'observed 2023-01-10T08:00:00Z to 2023-05-20T14:30:12Z',
     ]);
     const values = lines.filter((line) => / since \d{4}-\d\d-\d\d$/.test(line));
     // A header that is gone at that time is in REST's answer.
@@ -108,6 +108,31 @@ HTTP server
     }
     const same = await said('show', 'example.com', '--diff', '2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z');
     expect(same).toMatch(/\nNothing is different\.\n$/);
+  });
+
+  test('--types and --headers narrow a difference and the changes, also their JSON, to these records and headers', async () => {
+    const times = ['2023-02-01T00:00:00Z', '2023-06-01T00:00:00Z'] as const;
+    const narrowed = ['--types', 'A,AAAA', '--headers', 'server'];
+    const difference = await said('show', 'example.com', '--diff', ...times, ...narrowed);
+    const subjects = difference
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.slice(2, 8).trim());
+    expect([...new Set(subjects)]).toEqual(['A', 'AAAA', 'server']);
+    expect(await said('show', 'example.com', '--json', '--diff', ...times, ...narrowed)).toBe(
+      `${await rest(`/domain/example.com/diff?from=${times[0]}&to=${times[1]}&types=A&types=AAAA&headers=server`)}\n`,
+    );
+    const { changes } = JSON.parse(await rest('/domain/example.com/changes?types=A&names=server'));
+    const lines = (await said('show', 'example.com', '--changes', '--types', 'A', '--headers', 'server'))
+      .trimEnd()
+      .split('\n');
+    expect([lines.length, changes.length > 0]).toEqual([changes.length, true]);
+    const { code, stderr } = await runDms(['show', 'example.com', '--types', 'A'], database.environment);
+    expect([code, stderr]).toEqual([
+      2,
+      'dms: --types and --headers select what --diff or --changes shows: write one of these, too.\n',
+    ]);
   });
 
   test('--changes shows all changes, the newest first, with --json those of REST', async () => {
@@ -240,7 +265,7 @@ describe('dms search', () => {
 
   test('shows a record with its owner name, its data, and when it was there', async () => {
     expect((await said('search', '--target', 'sip.example.net')).replace(/ +/g, ' ')).toBe(
-      'domain owner type data seen\nexample.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z\n',
+      'domain owner type data seen\nexample.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z (last seen 2023-02-01T00:00:00Z)\n',
     );
   });
 
@@ -270,6 +295,33 @@ describe('dms search', () => {
     );
     const { code, stderr } = await runDms(['search', 'zz'], database.environment);
     expect([code, stderr]).toEqual([0, 'Nothing was found.\n']);
+  });
+
+  test('says when what is present was last seen, and of what is gone that it went after that', async () => {
+    await record({ domain: 'seen.example', at: 1, records: ['198.18.0.4', '198.18.0.5'] });
+    await record({ domain: 'seen.example', at: 2, records: ['198.18.0.4', '198.18.0.5'] });
+    await record({ domain: 'seen.example', at: 4, records: ['198.18.0.4'], headers: { server: 'seen' } });
+    await record({ domain: 'seen.example', at: 5, headers: { server: 'seen' } });
+    const times = async (...args: string[]) => {
+      const [, ...lines] = (await said('search', ...args)).trimEnd().split('\n');
+      return lines.map((line) => line.replaceAll('2024-01-01T00:00:0', '').replace(/.* {2}/, ''));
+    };
+    expect(await times('--network', '198.18.0.4/31')).toEqual([
+      'since 1Z (last seen 4Z)',
+      '1Z - 4Z (last seen 2Z)',
+    ]);
+    expect(await times('--header', 'server=seen')).toEqual(['since 4Z (last seen 5Z)']);
+  });
+
+  test("finds the records of a wildcard by its owner name in a master file's form, and those of no other name", async () => {
+    const records = ['*.wild.example', 'a.wild.example'].map((host) => ({
+      ...{ host, class: 'IN', type: 'A', ip: '198.18.0.3' },
+    }));
+    await record({ domain: 'wild.example', at: 1, records });
+    for (const host of ['\\*.wild.example', '\\042.Wild.example.']) {
+      const found = (await said('search', '--host', host, '--json')).trimEnd().split('\n');
+      expect(found.map((line) => JSON.parse(line).data.host)).toEqual(['*.wild.example']);
+    }
   });
 
   test('shows all matches, or as many as --limit says', async () => {

@@ -203,8 +203,8 @@ test('Ctrl-C ends dms follow at once, also while the reader of its output waits'
 });
 
 test.each([
-  [['nonsense', '--help'], "dms: Unknown command 'nonsense'. There are dms serve, "],
-  [['watch', 'nonsense', '--help'], "dms: Unknown command 'nonsense'. There are dms watch add, "],
+  [['nonsense', '--help'], "dms: Unknown command 'nonsense'. All commands: dms --help"],
+  [['watch', 'nonsense', '--help'], "dms: Unknown command 'nonsense'. All commands: dms watch --help"],
   [
     ['search', '--match', '*.example', '--types', 'A'],
     'dms: --types selects records, not domains, which have --match, ',

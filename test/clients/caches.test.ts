@@ -103,6 +103,14 @@ describe('Apollo Client, as documented,', () => {
     expect([changes.length, new Set(changes.map(({ id }) => id)).size]).toEqual([CHANGES, CHANGES]);
   });
 
+  test('tells a domain that is unknown from a name that is not valid', async () => {
+    const { allChanges } = await folder.load('Apollo Client', service.url);
+    expect(await allChanges('unknown.example')).toBeNull();
+    for (const _again of [1, 2]) {
+      await expect(allChanges('a b')).rejects.toThrow('is not a domain name');
+    }
+  });
+
   test('waits for as long as a limit says, and gets all', async () => {
     const limited = await startServiceWithSamples({ rateLimits: { anonymous: 5, token: 5 } });
     onTestFinished(() => limited.stop());
@@ -183,5 +191,12 @@ describe('urql with graphcache, as documented,', () => {
     const ids = new Set<string>();
     for await (const { id } of allChanges(createClient(), 'example.com')) ids.add(id);
     expect(ids.size).toBe(CHANGES);
+  });
+
+  test('has no changes of a domain that is unknown, and fails for a name that is not valid', async () => {
+    const { allChanges, createClient } = await folder.load('urql', service.url);
+    const read = (name: string) => allChanges(createClient(), name).next();
+    expect(await read('unknown.example')).toEqual({ done: true, value: undefined });
+    await expect(read('a b')).rejects.toThrow('is not a domain name');
   });
 });

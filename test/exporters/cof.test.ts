@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COF } from '../../src/exporters/cof.js';
+import { createCofParser } from '../../src/importers/cof.js';
 import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { typeName } from '../../src/model/dns-types.js';
+import { parseInstant } from '../../src/model/instant.js';
 import { parseCofLine } from '../support/cof.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { exportHistory } from '../support/exports.js';
 import { historyOf } from '../support/histories.js';
 import { observation } from '../support/observations.js';
+
+const NOW = parseInstant('2026-01-01T00:00:00Z');
 
 function objectsOf(...parts: readonly Parameters<typeof observation>[0][]) {
   return exportHistory(COF, historyOf(parts.map(observation))).lines.map(parseCofLine);
@@ -24,9 +28,19 @@ test('any record is a line that the draft allows, and the record itself, or is c
         const type = typeof rrtype === 'number' ? typeName(rrtype) : rrtype;
         const [data] = rdata as readonly string[];
         expect(parseDnsRecord({ host, class: 'IN', type, data })).toEqual(record);
+        const [sighted] = createCofParser()(line, NOW).observations;
+        expect([...(sighted?.dns?.records.values() ?? [])].flat()).toEqual([record]);
       }
     }),
   );
+});
+
+test('a record of the root is imported again, for the domain at which it was observed', () => {
+  const input = { host: '.', class: 'IN', type: 'NS', target: 'ns.example' };
+  const { lines } = exportHistory(COF, historyOf([observation({ at: 0, records: [input] })]));
+  expect(lines.map((line) => parseCofLine(line)['rrname'])).toEqual(['.']);
+  const [sighted] = createCofParser()(lines.join(''), NOW).observations;
+  expect(sighted).toMatchObject({ domain: 'example.com' });
 });
 
 test('a stay is a line with its own times: to the last observation before the removal, or the latest of the type', () => {

@@ -177,20 +177,20 @@ describe('a list that is not in order stops the start, with one line that names 
     [
       'an operation that the schema does not allow',
       { good: NAME, bad: '{ nonsense }' },
-      /^PERSISTED_ONLY: the operation bad is not allowed: Cannot query field "nonsense".*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: Cannot query field "nonsense".*$/,
     ],
-    ['no GraphQL', { bad: '{ domain(' }, /^PERSISTED_ONLY: the operation bad is not allowed: .*$/],
+    ['no GraphQL', { bad: '{ domain(' }, /^PERSISTED_ONLY: the operation bad of the file is not allowed: .*$/],
     [
       'an operation beyond a limit',
       { bad: `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}` },
-      /^PERSISTED_ONLY: the operation bad is not allowed: The query has fields more than 20 levels deep.*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: The query has fields more than 20 levels deep.*$/,
     ],
     [
       'an operation without variables that costs too much',
       {
         bad: `{ ${Array.from({ length: 501 }, (_, at) => `a${at}: domain(name: "a.example") { name }`).join(' ')} }`,
       },
-      /^PERSISTED_ONLY: the operation bad is not allowed: The query asks for about 1002 fields; 1000 are allowed\. .*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: The query asks for about 1002 fields; 1000 are allowed\. .*$/,
     ],
   ])('%s', async (_case, content, message) => {
     await expect(start(content)).rejects.toThrow(message);

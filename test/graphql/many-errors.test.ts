@@ -117,3 +117,20 @@ test('a text that is no GraphQL is rejected with the place of the first error', 
   expect(status).toBe(400);
   expect(errors).toMatchObject([{ locations: [{ line: 2, column: 10 }] }]);
 });
+const LONG = 500_000;
+
+test.each([
+  ['an address', 'DnsRecord', { ip: 'a'.repeat(LONG) }, 'is not an IP'],
+  ['a network', 'DnsRecord', { network: `${'1'.repeat(LONG)}/8` }, 'is not a network'],
+  ['the value of a header', 'HttpHeader', { name: 'a', value: `a${' '.repeat(LONG)}a` }, undefined],
+])('a search is answered at once however long a text is given as %s', async (_what, kind, where, message) => {
+  const field = kind === 'DnsRecord' ? 'dnsRecords' : 'httpHeaders';
+  const query = `query ($where: ${kind}Filter!) { ${field}(where: $where) { nodes { __typename } } }`;
+  const { status, errors } = await ask(query, { where });
+  expect([status, errors]).toEqual([
+    200,
+    message === undefined
+      ? undefined
+      : [expect.objectContaining({ message: expect.stringContaining(message) })],
+  ]);
+});

@@ -71,18 +71,15 @@ test('REST has the same text in searches, changes and streams, and not in the op
   }
 });
 
-test('it is counted in the size of the response as it is written', async () => {
+test('it is written with three digits for each octet that is not printable', async () => {
   const txt = 'ü'.repeat(8_000);
   await insertDomain(service.database.pool, { name: 'long.example', lastUpdate: FIRST_SEEN });
   await insertDnsRecords(service.database.pool, 'long.example', [
     { type: 'TXT', rdata: { txt, entries: [txt] } },
   ]);
-  const { data, extensions } = await ask(
-    '{ domain(name: "long.example") { dnsRecords { ... on TxtRecord { data } } } }',
-  );
+  const { data } = await ask('{ domain(name: "long.example") { dnsRecords { ... on TxtRecord { data } } } }');
   const [{ data: text }] = data.domain.dnsRecords;
   expect(text.replaceAll(/^"|" "|"$/g, '')).toBe('\\195\\188'.repeat(8_000));
-  expect(extensions.cost).toBe(Math.ceil(JSON.stringify(text).length / 32_768));
 });
 
 test('the text of any record gives that text again when it is read, if a message can hold it', () => {

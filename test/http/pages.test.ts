@@ -40,6 +40,14 @@ const DOCUMENTS = [
   ['/.well-known/api-catalog', LINKSET_TYPE],
 ] as const;
 
+test('browsers find the icon of the page where they look for one beside JSON, whatever the base path', async () => {
+  for (const { port } of [service, based]) {
+    const response = await fetch(`http://127.0.0.1:${port}/favicon.ico`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect(await response.text()).toMatch(/^<svg /);
+  }
+});
+
 describe.each(DOCUMENTS)('%s', (path, mediaType) => {
   test('is there, with a validator that is checked, under a base path too', async () => {
     for (const { url } of [service, based]) {

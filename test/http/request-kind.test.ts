@@ -10,6 +10,7 @@ test.each(['', '/dms'])('what pages are made of is counted as pages, below the b
   const asset = ['page', 'asset', `${basePath}/assets/{file}`];
   expect(counted(`${basePath}/assets/swagger-ui/swagger-ui.css`)).toEqual(asset);
   expect(counted(`${basePath}/assets/there-is-none`)).toEqual(asset);
+  expect(counted('/favicon.ico')).toEqual(['page', 'asset', '/favicon.ico']);
   for (const path of ['/.well-known/api-catalog', `${basePath}/.well-known/api-catalog`]) {
     expect(counted(path)).toEqual(['page', 'api-catalog', path]);
   }

@@ -134,6 +134,10 @@ describe('a line of passive DNS', () => {
       { time_first: '2013-09-25T15:37:03Z', time_last: '2015-06-01 10:00:00' },
       ['2013-09-25T15:37:03.000000Z', '2015-06-01T10:00:00.000000Z'],
     ],
+    [
+      { time_first: '2013-09-25T15:37:03', time_last: '2015-06-01 10:00:00.5' },
+      ['2013-09-25T15:37:03.000000Z', '2015-06-01T10:00:00.500000Z'],
+    ],
   ])('has its times as services write them: %j', (times, expected) => {
     expect(read({ ...LINE, ...times }).sightings.map(({ at }) => at)).toEqual(expected);
   });
@@ -185,6 +189,7 @@ describe('a line of passive DNS', () => {
   test.each([
     [{ rrname: undefined }, /^rrname: /],
     [{ rrname: '.' }, /^rrname: .* belongs to no domain/],
+    [{ rrname: '.', dms_domain: 'a b' }, /^dms_domain: /],
     [{ rrtype: 'NONSENSE' }, /^rrtype: /],
     [{ rrtype: 41 }, /^rrtype: |^rdata: /],
     [{ rdata: undefined }, /^rdata: /],

@@ -159,6 +159,7 @@ describe('a line of dnsx', () => {
     [{ a: ['192.0.2.1'], soa: ['ns1.example.com', 'x.example.com'] }, ['A'], ['SOA']],
     [{ a: ['192.0.2.1', 7], aaaa: ['2001:db8::1'] }, ['AAAA'], ['A']],
     [{ a: ['192.0.2.1'], ns: ['ns1.example'], soa: [{ name: 'example.com' }] }, ['A'], ['NS']],
+    [{ a: '192.0.2.1', aaaa: null, txt: {} }, ['A'], ['TXT']],
     [{ all: [record('A\t192.0.2.1'), record('MX\tmail')] }, ['A'], ['MX']],
     [{ all: [record('A\t192.0.2.1'), record('A\t192.0.2'), record('NS\ta.example.')] }, ['NS'], ['A']],
     [{ all: [record('A\t192.0.2.1'), `www.example.com.\t1\tCH\tTXT\t"x"`] }, ['A'], ['TXT']],
@@ -183,6 +184,8 @@ describe('a line of dnsx', () => {
     const { observations, remarks } = read('dnsx', { ...line, a: ['192.0.2.9'], cname: ['cdn.example.net'] });
     expect(observations).toMatchObject([{ types: ['CNAME'], records: [{ target: 'cdn.example.net' }] }]);
     expect(remarks).toHaveLength(1);
+    const withoutList = { ...line, a: ['192.0.2.9'], cname: 'cdn.example.net' };
+    expect(read('dnsx', withoutList).observations).toEqual(observations);
   });
 
   test.each([

@@ -361,7 +361,7 @@ describe('a question that cannot be answered is INVALID_PARAMETER, and the messa
   it.each([
     [
       records('types: ["A"], present: true'),
-      /At least one of ip, network, target, text and host is required; .* search domains by changedFrom or createdFrom, or read changes\./,
+      /At least one of ip, network, target, text and host is required; .* search domains by changedFrom or createdFrom, or read changes after your last cursor\./,
     ],
     [records('ip: "192.0.2.256"'), /ip: "192\.0\.2\.256" is not an IPv4 or IPv6 address/],
     [records('ip: "192.0.2.0/24"'), /ip: .* is not an IPv4 or IPv6 address/],

@@ -93,14 +93,14 @@ export function summaryJson(
 
 /** What the lines could not tell, and what can be done about stale ones, as lines of text. @param formats Those of the inputs. */
 export function remarksText(summary: ImportSummary, formats: ReadonlySet<ImportFormat>): string {
-  const { stale, older, lost, lostBetween, partial, remarks: untold } = summary;
+  const { staleAgain, older, lost, lostBetween, partial, remarks: untold } = summary;
   const remarks = Array.from(untold, ([remark, { lines, example }]) => {
     const told = example === undefined ? '' : ` For example, ${example}`;
     return `${counted(lines, 'line', 'lines')}: ${remark}${told}`;
   });
-  if (stale > 0) {
+  if (staleAgain > 0) {
     remarks.push(
-      `${counted(stale, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
+      `${counted(staleAgain, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
         'of a domain, and changed nothing. This is expected when a file is imported again.',
     );
   }

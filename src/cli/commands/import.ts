@@ -126,9 +126,10 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     hideProgress();
     context.warn(ending + warningText(summary));
     context.notes.write(rejectedText(summary, rejects) + remarksText(summary, run.detected));
+    if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
     if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, run.detected));
-    else await context.sumUp(summaryText(summary, seconds, run.detected));
+    else if (summary.linesRead > 0) await context.sumUp(summaryText(summary, seconds, run.detected));
   };
   const options = {
     ...run,
@@ -158,13 +159,21 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
 const FAILED =
   'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
-function endingOf(end: ImportEnd, { sort, backfill }: Pick<ImportOptions, 'sort' | 'backfill'>): string {
+const NOTHING =
+  'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n';
+
+function endingOf(
+  end: ImportEnd,
+  { sort, backfill, summary }: Pick<ImportRun, 'sort' | 'backfill' | 'summary'>,
+): string {
   const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
   return {
     complete: '',
     rejected: `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`,
     stopped:
-      'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
+      summary.linesRead === 0
+        ? 'Stopped by a signal before anything was recorded.\n'
+        : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
   }[end];
 }
 

@@ -56,6 +56,7 @@ interface RecordMatch {
   readonly domain: string;
   readonly data: RecordData;
   readonly firstSeen: string;
+  readonly lastSeen: string;
   readonly removed: string | null;
 }
 
@@ -65,6 +66,8 @@ interface HeaderMatch {
   readonly value: string;
   readonly from: string;
   readonly to: string | null;
+  /** Null: an earlier version recorded it, which did not keep it. */
+  readonly lastSeen: string | null;
 }
 
 interface DomainMatch {
@@ -82,9 +85,9 @@ const RECORDS: Search = {
   selects: ['types', ...PRESENCE, 'firstSeenFrom', 'firstSeenTo'],
   operation: 'searchDnsRecords',
   headings: ['domain', 'owner', 'type', 'data', 'seen'],
-  row: ({ domain, data, firstSeen, removed }: RecordMatch) => [
+  row: ({ domain, data, firstSeen, lastSeen, removed }: RecordMatch) => [
     ...[domain, data.host === domain ? '' : data.host, data.type, rdataText(data)],
-    timesText(firstSeen, removed),
+    timesText(firstSeen, removed, lastSeen),
   ],
 };
 const HEADERS: Search = {
@@ -93,7 +96,9 @@ const HEADERS: Search = {
   selects: ['contains', ...PRESENCE],
   operation: 'searchHttpHeaders',
   headings: ['domain', 'header', 'seen'],
-  row: ({ domain, name, value, from, to }: HeaderMatch) => [domain, `${name}: ${value}`, timesText(from, to)],
+  row: ({ domain, name, value, from, to, lastSeen }: HeaderMatch) => [
+    ...[domain, `${name}: ${value}`, timesText(from, to, lastSeen)],
+  ],
 };
 const DOMAINS: Search = {
   noun: 'domains',
@@ -106,8 +111,10 @@ const DOMAINS: Search = {
   ],
 };
 
-function timesText(from: string, to: string | null): string {
-  return to === null ? `since ${shortTime(from)}` : `${shortTime(from)} - ${shortTime(to)}`;
+/** Nobody knows of what is present whether it still is, nor when what is gone went, but when it was seen last. */
+function timesText(from: string, to: string | null, lastSeen: string | null): string {
+  const times = to === null ? `since ${shortTime(from)}` : `${shortTime(from)} - ${shortTime(to)}`;
+  return lastSeen === null ? times : `${times} (last seen ${shortTime(lastSeen)})`;
 }
 
 const BY_KIND = { domains: DOMAINS, records: RECORDS, headers: HEADERS };
@@ -148,7 +155,7 @@ async function writeMatches(
   const table = createTable(stdout.columns);
   let headings = [search.headings];
   let found = 0;
-  for await (const matches of matchesOf(ask, search, parameters, limit)) {
+  for await (const matches of matchesOf(ask, search, parameters, { json, limit })) {
     const wanted = matches.slice(0, limit - found);
     if (wanted.length === 0) continue;
     const heading = hasTitle && found === 0 ? `${printable(title)}\n` : '';
@@ -169,14 +176,12 @@ async function* matchesOf(
   ask: Ask,
   { operation }: Search,
   parameters: Parameters,
-  limit: number,
+  { json, limit }: Required<Pick<SearchOptions, 'json' | 'limit'>>,
 ): AsyncGenerator<readonly never[]> {
   const { domain } = parameters;
   if (domain === undefined) {
-    yield* pagesOf<never>(ask, operation, 'matches', {
-      ...parameters,
-      ...(limit < 500 && { first: String(limit) }),
-    });
+    const first = limit < 500 && { first: String(limit) };
+    yield* pagesOf<never>(ask, operation, 'matches', { ...parameters, ...first }, !json);
     return;
   }
   try {

@@ -24,6 +24,9 @@ export interface ShowOptions {
   /** From one time to another. */
   readonly diff?: readonly string[];
   readonly changes: boolean;
+  /** Of a difference and of changes: these records, and these headers. */
+  readonly types?: readonly string[];
+  readonly headers?: readonly string[];
   readonly json: boolean;
   readonly color: ColourOption;
 }
@@ -47,7 +50,7 @@ export async function runShow(
   name: string | undefined,
   options: ShowOptions,
 ): Promise<void> {
-  const { at, diff, changes, json } = options;
+  const { at, diff, changes, types, headers, json } = options;
   const last = diff?.[2];
   const given = name ?? last;
   if (given === undefined) throw new UsageError('Name the domain: dms show DOMAIN.');
@@ -59,15 +62,21 @@ export async function runShow(
   if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
     throw new UsageError('Write one of --at, --diff and --changes.');
   }
+  if ((types ?? headers) !== undefined && diff === undefined && !changes) {
+    throw new UsageError(
+      '--types and --headers select what --diff or --changes shows: write one of these, too.',
+    );
+  }
   await withQuestions(context, async ({ ask }) => {
     const showing: Showing = {
       ...{ domain, ask, paint: painter(options.color, context.stdout) },
       columns: context.stdout.columns ?? USUAL_COLUMNS,
       write: (text) => writeText(context.stdout, text),
     };
-    if (changes) return showChanges(showing, json);
-    if (json) return showJson(showing, { at, from, to });
-    if (from !== undefined && to !== undefined) return showDifference(showing, from, to);
+    if (changes) return showChanges(showing, { types, names: headers }, json);
+    const between = from === undefined || to === undefined ? null : { from, to, types, headers };
+    if (json) return showJson(showing, between, at);
+    if (between !== null) return showDifference(showing, between);
     return at === undefined ? showHistory(showing) : showState(showing, at);
   });
 }
@@ -80,21 +89,34 @@ function timesInOrder(texts: readonly string[], now: Instant): readonly string[]
   return [from, to].filter((time) => time !== undefined).map(formatInstant);
 }
 
-/** The bodies of REST. */
+/** Of a difference, as REST's parameters have it. */
+interface Between {
+  readonly from: string;
+  readonly to: string;
+  readonly types: readonly string[] | undefined;
+  readonly headers: readonly string[] | undefined;
+}
+
+/** The bodies of REST. @param between Null: that of Get domain. */
 async function showJson(
   { domain, ask, write }: Showing,
-  { at, from, to }: Readonly<Record<'at' | 'from' | 'to', string | undefined>>,
+  between: Between | null,
+  at: string | undefined,
 ): Promise<void> {
   const body =
-    from === undefined
+    between === null
       ? await ask<object>({ operation: 'getDomain', parameters: { domain, at } })
-      : await ask<object>({ operation: 'getDomainDiff', parameters: { domain, from, to } });
+      : await ask<object>({ operation: 'getDomainDiff', parameters: { domain, ...between } });
   await write(`${JSON.stringify(body)}\n`);
 }
 
 /** The newest first. */
-async function showChanges({ domain, ask, paint, write }: Showing, json: boolean): Promise<void> {
-  const parameters = { domain, order: 'NEWEST_FIRST' };
+async function showChanges(
+  { domain, ask, paint, write }: Showing,
+  selected: Readonly<Record<'types' | 'names', readonly string[] | undefined>>,
+  json: boolean,
+): Promise<void> {
+  const parameters = { domain, order: 'NEWEST_FIRST', ...selected };
   for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', parameters)) {
     const lines = changes.map((change) =>
       json
@@ -117,19 +139,14 @@ interface Difference {
   }[];
 }
 
-function differenceOf({ ask, domain }: Showing, from: string, to: string): Promise<Difference> {
-  return ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, from, to } });
-}
-
 const HEADER_KINDS = { ADDED: 'HEADER_CREATED', CHANGED: 'HEADER_UPDATED', REMOVED: 'HEADER_GONE' } as const;
 
-async function showDifference(showing: Showing, from: string, to: string): Promise<void> {
-  const { domain, paint, write } = showing;
+async function showDifference({ domain, ask, paint, write }: Showing, between: Between): Promise<void> {
   const {
     dnsRecordsAdded: added,
     dnsRecordsRemoved: removed,
     httpHeaders,
-  } = await differenceOf(showing, from, to);
+  } = await ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, ...between } });
   const changes = [
     ...removed.map(({ data }) => ({ kind: 'DNS_RECORD_REMOVED', data })),
     ...added.map(({ data }) => ({ kind: 'DNS_RECORD_ADDED', data })),
@@ -140,13 +157,13 @@ async function showDifference(showing: Showing, from: string, to: string): Promi
     })),
   ];
   const lines = changes.map((change) => changeText({ ...change, date: '' }, domain, paint));
-  const title = paint('bold', `${domain} from ${shortTime(from)} to ${shortTime(to)}`);
+  const title = paint('bold', `${domain} from ${shortTime(between.from)} to ${shortTime(between.to)}`);
   await write([title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n'));
 }
 
 async function showState(showing: Showing, at: string): Promise<void> {
   const { domain, paint, ask, columns, write } = showing;
-  const { created } = await ask<{ created: string }>({
+  const { created, lastUpdate } = await ask<Details>({
     operation: 'getDomainDetails',
     parameters: { domain, at },
   });
@@ -154,7 +171,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
   const present = rows.filter(({ stays }) => stays.at(-1)?.to === null);
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
-      `${paint('dim', `first observed ${shortTime(created)}`)}\n` +
+      `${paint('dim', `observed ${shortTime(created)} to ${shortTime(lastUpdate)}`)}\n` +
       aliasText(present) +
       (present.length === 0
         ? 'Nothing was there.\n'

@@ -1,11 +1,16 @@
 import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
-import { HeaderMap } from '@apollo/server';
-import { GraphQLError, OperationTypeNode } from 'graphql';
-import { requireWithinLimits } from '../../limits/costs.js';
+import {
+  type DocumentNode,
+  type GraphQLError,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
+import { requireWithinLimits, type Variables } from '../../limits/costs.js';
 import { PublicError } from '../../model/errors.js';
 import type { GraphqlContext } from '../context.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError, TOO_DEEP } from '../format-error.js';
+import { rejection } from '../request.js';
 
 /**
  * What a request costs is known from its document and variables, before anything is executed. The document is paid for here, each field
@@ -15,31 +20,43 @@ export function costPlugin(
   executor: GraphqlExecutor,
   maxEstimate: number,
 ): ApolloServerPlugin<GraphqlContext> {
+  const charge = async ({ context, document, operation, variables }: Asked) => {
+    const ofDocument = executor.costs.of(document, operation);
+    context.cost = ofDocument.costWith(variables);
+    context.loaders = executor.readFrom(ofDocument.hasCursor);
+    const besides = Math.max(ofDocument.units, context.cost.units.size === 0 ? 1 : 0);
+    if (besides > 0) await context.charge(besides);
+    requireWithinLimits(ofDocument, context.cost, maxEstimate);
+  };
   const listener: GraphQLRequestListener<GraphqlContext> = {
-    async didResolveOperation({ document, operation, request, contextValue }) {
+    async didResolveOperation({ document, operation, request, contextValue: context }) {
+      if (operation?.operation === OperationTypeNode.MUTATION) throw invalid(READ_ONLY);
       if (operation === undefined) return;
-      if (operation.operation === OperationTypeNode.MUTATION) throw readOnly();
-      try {
-        const ofDocument = executor.costs.of(document, operation);
-        contextValue.cost = ofDocument.costWith(request.variables ?? {});
-        contextValue.loaders = executor.readFrom(ofDocument.hasCursor);
-        const besides = Math.max(ofDocument.units, contextValue.cost.units.size === 0 ? 1 : 0);
-        if (besides > 0) await contextValue.charge(besides);
-        requireWithinLimits(ofDocument, contextValue.cost, maxEstimate);
-      } catch (error) {
+      await charge({ context, document, operation, variables: request.variables ?? {} }).catch((error) => {
         // To measure it needs the stack, too.
-        throw shownError(
-          error instanceof RangeError ? new PublicError('QUERY_TOO_COMPLEX', TOO_DEEP) : error,
-        );
-      }
+        const isTooDeep = error instanceof RangeError;
+        throw shownError(isTooDeep ? new PublicError('QUERY_TOO_COMPLEX', TOO_DEEP) : error);
+      });
+      // GraphQL, section 5.2.4: graphql-js 16 throws an error of its own.
+      const isLeftOut =
+        operation.operation === OperationTypeNode.SUBSCRIPTION && context.cost.units.size === 0;
+      if (isLeftOut) throw invalid(LEFT_OUT);
     },
   };
   return { requestDidStart: async () => listener };
 }
 
+interface Asked {
+  readonly context: GraphqlContext;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly variables: Variables;
+}
+
 /** The schema has no mutations, which validation does not report. By GET, Apollo Server rejects them before. */
-function readOnly(): GraphQLError {
-  const message = 'This service is read-only: it has queries and subscriptions, and no mutations.';
-  const http = { status: 400, headers: new HeaderMap() };
-  return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http } });
+const READ_ONLY = 'This service is read-only: it has queries and subscriptions, and no mutations.';
+const LEFT_OUT = 'The field of a subscription cannot be left out: remove @skip and @include.';
+
+function invalid(message: string): GraphQLError {
+  return rejection(400, 'GRAPHQL_VALIDATION_FAILED', message);
 }

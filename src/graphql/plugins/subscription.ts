@@ -4,10 +4,16 @@ import { OperationTypeNode } from 'graphql';
 import type { GraphqlContext } from '../context.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError } from '../format-error.js';
+import { rejection } from '../request.js';
 
 /** A subscription has results in place of a body: over-http.ts sends them. */
 export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugin<GraphqlContext> {
   const listener: GraphQLRequestListener<GraphqlContext> = {
+    async didResolveOperation({ operation, contextValue }) {
+      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || contextValue.takesEvents) return;
+      const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
+      throw rejection(406, 'NOT_ACCEPTABLE', message);
+    },
     async responseForOperation({ document, operation, request, contextValue: context }) {
       if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return null;
       const http = { headers: new HeaderMap() };

@@ -5,7 +5,7 @@ import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
 import { type DocumentedService, docsPage, graphiqlPage, startPage } from './html-pages.js';
 import { assetHandlers, type StaticResponse, staticHandler } from './static-files.js';
-import { documentHandlers, webAssetHandlers, webPage } from './web-page.js';
+import { documentHandlers, iconHandler, webAssetHandlers, webPage } from './web-page.js';
 
 /** Serves the pages and documents that describe the APIs, for people and for programs. */
 export function answerPages(service: DocumentedService): Handler {
@@ -50,6 +50,7 @@ function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
     [API_CATALOG_PATH, catalog],
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
+    [ICON_PATH, iconHandler()],
     ...assetHandlers(assets),
     ...webAssetHandlers(assets),
     ...documentHandlers(basePath, assets),
@@ -57,6 +58,9 @@ function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
   if (anyQuery) handlers.set(`${basePath}/graphiql`, staticHandler(graphiqlPage(assets)));
   return handlers;
 }
+
+/** Where browsers look for an icon, whatever the base path. */
+export const ICON_PATH = '/favicon.ico';
 
 /** Where it is (RFC 9727, section 2): at the root of the host, whatever the base path. */
 export const API_CATALOG_PATH = '/.well-known/api-catalog';

@@ -49,6 +49,12 @@ export function webAssetHandlers(assets: string): readonly (readonly [path: stri
   });
 }
 
+/** The page's icon, for what has none of its own, as JSON has. */
+export function iconHandler(): Handler {
+  const name = readdirSync(FOLDER).find((file) => file.endsWith('.svg')) ?? '';
+  return staticHandler({ mediaType: 'image/svg+xml', body: readFileSync(new URL(name, FOLDER)) });
+}
+
 /** The documents as HTML, of the same build. */
 const DOCUMENTS = new URL('../../../dist/pages/documents/', import.meta.url);
 

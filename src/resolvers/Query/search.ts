@@ -6,6 +6,7 @@ import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
+import { trimmed } from '../../model/header-fields.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
 import {
   parseNameOrSubdomains,
@@ -15,6 +16,7 @@ import {
 } from '../../model/name-pattern.js';
 import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
+import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
 import { connection, type Paging, paging, RECORD_PLACE } from '../connection.js';
 import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
@@ -51,9 +53,7 @@ function questionOf(field: string, filter: object): string {
 }
 
 /** Nothing is found by them alone: what is new at any domain has other questions. */
-const OTHER_CONDITIONS =
-  '; other conditions select among what is found. For what is new at any domain, search domains by changedFrom or createdFrom, ' +
-  'or read changes.';
+const OTHER_CONDITIONS = `; other conditions select among what is found. ${WHAT_IS_NEW}`;
 
 function recordFilter(where: DnsRecordFilter) {
   const { ip, network, target, text, host, types, present } = where;
@@ -133,7 +133,7 @@ function headerFilter(where: HttpHeaderFilter) {
   return {
     name: requireText('name', name).toLowerCase(),
     // Recorded values are trimmed (RFC 9110, section 5.5).
-    value: value == null ? undefined : requireText('value', value).replace(/^[ \t]+|[ \t]+$/g, ''),
+    value: value == null ? undefined : trimmed(requireText('value', value)),
     contains: contains == null ? undefined : requirePart('contains', contains),
     present: present ?? undefined,
     at: instantOf(where.at),

@@ -12,6 +12,8 @@ export interface Question {
   /** Its `operationId`. */
   readonly operation: string;
   readonly parameters: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Whether what is found has all that a table of it has, such as `lastSeen`. */
+  readonly asTable?: boolean;
 }
 
 /**
@@ -25,7 +27,7 @@ export type Ask = <Body>(question: Question) => Promise<Body>;
 /** Makes what asks as a viewer, whose scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   const prepared = new Map<string, PreparedRoute>();
-  return async <Body>({ operation, parameters }: Question): Promise<Body> => {
+  return async <Body>({ operation, parameters, asTable = false }: Question): Promise<Body> => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
     if (row === undefined) throw new Error(`There is no operation ${operation}.`);
     const route = prepared.get(operation) ?? prepareRoute(executor, row);
@@ -33,12 +35,11 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
-    const caller = { viewer, signal: NEVER_ABORTED };
     const asked = {
-      route,
+      route: asTable ? { ...route, stored: route.table } : route,
       ...requested,
       mediaType: 'application/json',
-      caller,
+      caller: { viewer, signal: NEVER_ABORTED },
       loaders: executor.primary,
     } as const;
     const { body } = await findBody(executor, asked);

@@ -3,6 +3,7 @@ import { InvalidDomainError, InvalidObservationError, PublicError } from '../../
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { parseRequestedTime, timeBack } from '../../model/requested-time.js';
 import { quoted } from '../../model/text.js';
+import { adviceOnTime } from '../../model/what-is-new.js';
 import type { Schema } from './json-schema.js';
 
 /** A parameter of a route's path or query, and the variable of its name that the stored operation gets. */
@@ -74,13 +75,14 @@ export function parameterReader(path: string, table: ParameterTable): ReadParame
   return (segments, url = '', now) => {
     const variables: Record<string, unknown> = {};
     for (const { name, read, at } of inPath) variables[name] = read(segments[at] ?? '', now);
-    const { variables: ofQuery, ...requested } = readQuery(inQuery, url, now);
+    const { variables: ofQuery, ...requested } = readQuery(inQuery, isInPath(path, 'domain'), url, now);
     return { variables: { ...variables, ...ofQuery }, ...requested };
   };
 }
 
 function readQuery(
   parameters: readonly (readonly [string, Parameter])[],
+  isOfDomain: boolean,
   url: string,
   arrived: Instant,
 ): Requested {
@@ -89,7 +91,8 @@ function readQuery(
   const unknown = [...query.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const all = known.length === 0 ? 'none' : known.join(', ');
-    throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.`);
+    const advice = isOfDomain ? '' : adviceOnTime(unknown);
+    throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.${advice}`);
   }
   const missing = parameters.filter(([name, { required }]) => required === true && !query.has(name));
   if (missing.length > 0) {

@@ -252,7 +252,7 @@ export const ROUTES: readonly Route[] = [
       ),
       text: plainText('A part of the text of a TXT record, at least three characters.', 'spf'),
       host: plainText(
-        'The owner name, or a pattern of it as `match` of Search domains.',
+        'The owner name, or a pattern of it as `match` of Search domains. The `*` of a DNS wildcard is `\\*`, as in a master file.',
         '*.example.com',
         RESERVED,
       ),

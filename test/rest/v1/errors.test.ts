@@ -14,6 +14,9 @@ afterAll(() => service.stop());
 const REALM = 'Bearer realm="Domain Metadata Service"';
 const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
 
+const WHAT_IS_NEW =
+  / For what is new at any domain, search domains by changedFrom or createdFrom, or read changes after your last cursor\."/;
+
 function get(path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(`${service.url}/api/v1${path}`, init);
 }
@@ -54,6 +57,42 @@ describe('an error has the members of RFC 9457 and a code', () => {
         'There is nothing at this path: /api/v1/openapi.json lists the paths of REST, and /graphql is GraphQL.',
       ),
     );
+  });
+
+  test.each([
+    '/changes?from=30d',
+    '/changes?since=30d',
+    '/search/http-headers?name=server&firstSeenFrom=30d',
+    '/search/domains?firstSeenFrom=30d',
+    '/search/dns-records?firstSeenFrom=30d',
+  ])(
+    'names what finds what is new where that is asked for by a time that there is none of: %s',
+    async (path) => {
+      const response = await get(path);
+      expect([response.status, await response.text()]).toEqual([400, expect.stringMatching(WHAT_IS_NEW)]);
+    },
+  );
+
+  test.each([
+    '{ changes(from: "2024-01-01T00:00:00Z") { nodes { id } } }',
+    'subscription { changes(since: "2024-01-01T00:00:00Z") { id } }',
+    '{ searchDomains(where: { firstSeenFrom: "2024-01-01T00:00:00Z" }) { nodes { id } } }',
+    '{ httpHeaders(where: { name: "a", firstSeenFrom: "2024-01-01T00:00:00Z" }) { nodes { name } } }',
+    '{ dnsRecords(where: { firstSeenFrom: "2024-01-01T00:00:00Z" }) { nodes { source } } }',
+    '{ dnsRecords(firstSeenFrom: "2024-01-01T00:00:00Z") { nodes { source } } }',
+    'query ($where: DomainFilter) { searchDomains(where: $where) { nodes { id } } }',
+  ])('the same in GraphQL: %s', async (query) => {
+    const variables = { where: { firstSeenFrom: '2024-01-01T00:00:00Z' } };
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+    expect(await response.text()).toMatch(WHAT_IS_NEW);
+  });
+
+  test('a time of one domain is another question, for which no searches are named', async () => {
+    expect(await (await get('/domain/example.com?from=30d')).text()).toContain('This operation has: at."');
   });
 
   test.each([

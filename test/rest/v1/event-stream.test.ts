@@ -128,28 +128,33 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
   test('ends with a problem where the rate limit is used up, and continues after its last id without loss', async () => {
     const limited = await startTestService({
       database: service.database,
-      rateLimits: { anonymous: 4, token: 1_000_000 },
+      rateLimits: { anonymous: 3, token: 1_000_000 },
     });
     onTestFinished(() => limited.stop());
     const url = `${limited.url}/api/v1/changes?domains=limited.example`;
     const stream = await openEvents(url);
-    expect(stream.response.headers.get('ratelimit')).toMatch(/"anonymous";r=2;/);
-    // Each has 128 kB, which are four units.
-    const values = ['a', 'b', 'c'].map((letter) => letter.repeat(131_072));
-    for (const value of values) await change(value, 'limited.example');
+    expect(stream.response.headers.get('ratelimit')).toMatch(/"anonymous";r=1;/);
+    // 100 changes are a unit.
+    const names = Array.from({ length: 300 }, (_, at) => `h${100 + at}`);
+    for (let at = 0; at < 3; at += 1) {
+      const headers = Object.fromEntries(names.slice(100 * at, 100 * (at + 1)).map((name) => [name, 'x']));
+      const parts = { domain: 'limited.example', at: 1_000 + at, headers };
+      await createRecorder(service.database.pool).record([observation(parts)]);
+    }
     const events = await stream.until(({ event }) => event === 'end');
     const end = events.pop();
     expect(JSON.parse(end?.data ?? '')).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
     expect(end?.retry).toBeGreaterThan(3_000);
     expect(await stream.next()).toBeUndefined();
-    const heard = events.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data).new);
-    expect(heard.length).toBeLessThan(3);
+    const namesOf = (found: typeof events) =>
+      found.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data).name);
+    const heard = namesOf(events);
+    expect(heard.length).toBeLessThan(300);
     const { response } = await openEvents(url, { headers: { 'last-event-id': end?.id ?? '' } });
     expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([429, true]);
     const again = await listen('?domains=limited.example', { 'last-event-id': end?.id ?? '' });
-    const rest = await again.until(({ data }) => data.includes('ccc'));
-    const missed = rest.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data).new);
-    expect([...heard, ...missed].map((value) => value.slice(0, 1))).toEqual(['a', 'b', 'c']);
+    const missed = namesOf(await again.until(({ data }) => data.includes('"h399"')));
+    expect([...heard, ...missed].filter((name) => name.startsWith('h'))).toEqual(names);
   });
 
   test('ends with a problem where the service stops, which it does not delay', async () => {

@@ -34,10 +34,19 @@ interface Parameter {
 
 type Content = Readonly<Record<string, { readonly example?: unknown }>>;
 
+interface Schema {
+  readonly properties?: { readonly type?: { readonly const?: string } };
+  readonly oneOf?: readonly { readonly $ref: string }[];
+  readonly discriminator?: { readonly mapping: Readonly<Record<string, string>> };
+}
+
 interface Document {
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
-  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+  readonly components: {
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+  };
 }
 
 let service: TestService;
@@ -154,6 +163,21 @@ describe('what tools read of the OpenAPI document', () => {
     });
     expect(untyped).toEqual([]);
   });
+
+  test.each(['DnsRecordData', 'TypedRecordData'])(
+    'the type of a record tells which fields it has, to generators of types: %s',
+    (name) => {
+      const { schemas } = document.components;
+      const { oneOf = [], discriminator } = schemas[name] ?? {};
+      const mapped = Object.entries(discriminator?.mapping ?? {});
+      expect(oneOf.length).toBeGreaterThan(10);
+      for (const { $ref } of oneOf) {
+        const type = schemas[$ref.replace('#/components/schemas/', '')]?.properties?.type?.const;
+        const types = mapped.filter(([, schema]) => schema === $ref).map(([key]) => key);
+        expect(types).toEqual(type === undefined ? expect.arrayContaining(['DS', 'HTTPS']) : [type]);
+      }
+    },
+  );
 });
 
 async function lintedClean(documents: readonly object[]): Promise<void> {

@@ -141,7 +141,7 @@ describe('a route whose row has query parameters', () => {
 });
 
 test.each(ROUTES.flatMap(({ operation, state }) => [operation, ...(state === null ? [] : [state])]))(
-  '%s selects one field that the rate limit counts: a request counts as one unit',
+  '%s selects one field, whose cost the rate limit counts',
   (file) => {
     const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);
     const operation = getOperationAST(parse(readFileSync(new URL(file, operations), 'utf8')));
@@ -150,6 +150,6 @@ test.each(ROUTES.flatMap(({ operation, state }) => [operation, ...(state === nul
     );
     expect(fields).toHaveLength(1);
     const limited = openExecutor(database).schema.getQueryType()?.getFields()[fields?.[0] ?? ''];
-    expect(limited?.astNode?.directives?.map(({ name }) => name.value)).toEqual(['rateLimit']);
+    expect(limited?.astNode?.directives?.map(({ name }) => name.value)).toEqual(['cost', 'rateLimit']);
   },
 );

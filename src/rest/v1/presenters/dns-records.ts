@@ -14,7 +14,7 @@ export interface DnsRecordResult {
 /** An entry with its rdata as text, in searches and changes. */
 export interface RecordWithText extends DnsRecordResult {
   readonly rdata: string;
-  /** For tables. */
+  /** For tables, and the command line. */
   readonly lastSeen?: string;
 }
 

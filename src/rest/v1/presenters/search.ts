@@ -16,7 +16,15 @@ const RECORD_PAGE: PageBody = {
   itemsIn: ({ nodes }: PageResult<RecordMatchResult>) =>
     nodes.map(({ domain, record }) => {
       const { data, firstSeen, removed } = presentDnsRecord(record);
-      return { domain: domain.name, data, rdata: record.rdata, firstSeen, removed };
+      const { rdata, lastSeen } = record;
+      return {
+        domain: domain.name,
+        data,
+        rdata,
+        firstSeen,
+        removed,
+        ...(lastSeen !== undefined && { lastSeen }),
+      };
     }),
   columns: STAY_COLUMNS,
   rowsIn: ({ nodes }: PageResult<RecordMatchResult>) =>
@@ -42,7 +50,9 @@ export const DNS_RECORD_MATCHES: Body = {
           data: schemaReference('DnsRecordData'),
           rdata: RDATA,
           firstSeen: timestamp('When this record was first observed.'),
-          removed: timestampOrNull('When it was observed to be gone; null while it is present.'),
+          removed: timestampOrNull(
+            'When it was observed to be gone; null: it was not. When it was last seen is in CSV, as `last_seen`.',
+          ),
         }),
       },
       'The records: by domain, then as Get domain orders them.',
@@ -94,7 +104,7 @@ export const HTTP_HEADER_MATCHES: Body = {
         value: text('The value.', 'nginx'),
         from: timestamp('When the header was first observed with the value.'),
         to: timestampOrNull(
-          'When it was observed with another value or not any more; null while it has the value.',
+          'When it was observed with another value or not any more; null: it was not. When it was last seen with it is in CSV, as `last_seen`.',
         ),
       }),
       'The headers: by domain, then by time.',
