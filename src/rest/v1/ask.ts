@@ -2,6 +2,7 @@ import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Recipient } from '../../graphql/execute.js';
 import { errorIn, foundIn as streamed } from './event-stream.js';
 import { findBody, now, type PreparedRoute, prepareRoute } from './handler.js';
+import { type DnsRecordResult, dnsRecordFragment, presentDnsRecord } from './presenters/dns-records.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -43,6 +44,45 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
 }
 
 const WITHOUT_HTTP = { mediaType: 'application/json', recipient: undefined } as const;
+
+/**
+ * When what is present of a domain was last seen: records by the JSON of their `data`, headers by their names.
+ *
+ * @param at RFC 3339; undefined: now.
+ */
+export type LastSeen = (domain: string, at?: string) => Promise<ReadonlyMap<string, string>>;
+
+const PRESENT = `query ($domain: String!, $at: Timestamp) { domain(name: $domain, at: $at) {
+  dnsRecords(present: true) { ...DnsRecordFields ... on DnsRecordEntry { lastSeen } }
+  httpHeaders { name present lastSeen } } } ${dnsRecordFragment()}`;
+
+interface Present {
+  readonly domain: {
+    readonly dnsRecords: readonly (DnsRecordResult & { readonly lastSeen: string })[];
+    readonly httpHeaders: readonly {
+      readonly name: string;
+      readonly present: boolean;
+      readonly lastSeen: string;
+    }[];
+  } | null;
+}
+
+/** Makes what tells when it was last seen, as a viewer whose scopes are not checked. */
+export function createLastSeen(executor: GraphqlExecutor, viewer: Viewer): LastSeen {
+  const operation = executor.prepare(PRESENT);
+  return async (domain, at) => {
+    const result = await executor.executeStored(operation, { domain, at }, viewer);
+    if (result.errors !== undefined) throw errorIn(result);
+    const { domain: found }: Present = JSON.parse(JSON.stringify(result.data));
+    const headers = found?.httpHeaders.filter(({ present }) => present) ?? [];
+    return new Map([
+      ...headers.map(({ name, lastSeen }) => [name, lastSeen] as const),
+      ...(found?.dnsRecords ?? []).map(
+        (record) => [JSON.stringify(presentDnsRecord(record).data), record.lastSeen] as const,
+      ),
+    ]);
+  };
+}
 
 /** What happens anywhere, as it is recorded: each change with its cursor. */
 export interface Followed {
