@@ -4,14 +4,22 @@ import { feedSource } from './feed/change-feed.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createLoaders } from './loaders/create-loaders.js';
-import { type Ask, createAsk, listenToChanges, type Question } from './rest/v1/ask.js';
+import {
+  type Ask,
+  createAsk,
+  createLastSeen,
+  type LastSeen,
+  listenToChanges,
+  type Question,
+} from './rest/v1/ask.js';
 import type { EventPage } from './rest/v1/presenters/changes.js';
 
-export type { Ask, Question };
+export type { Ask, LastSeen, Question };
 
 /** What the command line asks with. */
 export interface Asking {
   readonly ask: Ask;
+  readonly lastSeen: LastSeen;
   /** The changes of all domains, as they are recorded, until the signal is aborted: see listenToChanges(). */
   follow(parameters: Question['parameters'], signal: AbortSignal): AsyncGenerator<EventPage, void, void>;
 }
@@ -28,6 +36,7 @@ export function createAsking(database: Pick<Database, 'prisma' | 'searchPrisma' 
   const executor = new GraphqlExecutor({ loaders, feed, rateLimits: UNLIMITED });
   return {
     ask: createAsk(executor, VIEWER),
+    lastSeen: createLastSeen(executor, VIEWER),
     follow: (parameters, signal) => listenToChanges(executor, VIEWER, parameters, signal),
   };
 }

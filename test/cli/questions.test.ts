@@ -64,7 +64,20 @@ HTTP server
 
   test('shows a header that was gone and came back as one value that was there twice', async () => {
     expect(await said('show', 'example.com')).toMatch(
-      /^HTTP x-powered-by\n {2}PHP\/8\.1\.2 +█{4}░{6}·{7}█░{8} {2}2023-01-10 - 2023-11-15 \(2 times\)$/m,
+      /^HTTP x-powered-by\n {2}PHP\/8\.1\.2 +█{3}░{4}·{5}█░{6} {2}2023-01-10 - 2023-11-15 \(2 times\)$/m,
+    );
+  });
+
+  test('shows what is present as seen up to when it was last seen, and says when that was', async () => {
+    const domain = 'stale.example';
+    const headers = { server: 'nginx' };
+    await record({ domain, at: 0, records: ['192.0.2.1', '192.0.2.2'], headers });
+    await record({ domain, at: 864_000, headers });
+    const shown = await said('show', domain);
+    expect(shown).toMatch(/^ {2}192\.0\.2\.1 +█░+ {2}since (\S+), last seen \1$/m);
+    expect(shown).toMatch(/^ {2}nginx +█+ {2}since \S+$/m);
+    expect(await said('show', domain, '--at', 'now')).toMatch(
+      /^ {2}192\.0\.2\.2 +since (\S+), last seen \1$/m,
     );
   });
 

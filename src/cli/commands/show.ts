@@ -1,4 +1,4 @@
-import type { Ask } from '../../asking.js';
+import type { Ask, LastSeen } from '../../asking.js';
 import { UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
@@ -35,6 +35,7 @@ export interface ShowOptions {
 interface Showing {
   readonly domain: string;
   readonly ask: Ask;
+  readonly lastSeen: LastSeen;
   readonly paint: Paint;
   /** Of a line. */
   readonly columns: number;
@@ -67,9 +68,9 @@ export async function runShow(
       '--types and --headers select what --diff or --changes shows: write one of these, too.',
     );
   }
-  await withQuestions(context, async ({ ask }) => {
+  await withQuestions(context, async ({ ask, lastSeen }) => {
     const showing: Showing = {
-      ...{ domain, ask, paint: painter(options.color, context.stdout) },
+      ...{ domain, ask, lastSeen, paint: painter(options.color, context.stdout) },
       columns: context.stdout.columns ?? USUAL_COLUMNS,
       write: (text) => writeText(context.stdout, text),
     };
@@ -175,7 +176,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
       aliasText(present) +
       (present.length === 0
         ? 'Nothing was there.\n'
-        : groupedText(present, paint, (row) => stateLine(row, columns, paint))),
+        : groupedText(present, paint, (row) => stateLine(row, columns, Date.parse(lastUpdate), paint))),
   );
 }
 
@@ -192,8 +193,8 @@ interface Stay {
   readonly from: string;
   /** Null: it has not ended. */
   readonly to: string | null;
-  /** Between then and its end it went; null: it has not ended. */
-  readonly lastSeen: string | null;
+  /** What has ended went between then and its end; what has not was there then. */
+  readonly lastSeen: string;
 }
 
 /** A line: a value, and when it was there. */
@@ -221,7 +222,7 @@ async function showHistory(showing: Showing): Promise<void> {
       `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
   );
   await write(aliasText(rows.filter(({ stays }) => stays.at(-1)?.to === null)));
-  const scale = scaleOf(created, lastUpdate, columns);
+  const scale = scaleOf(rows, details, columns);
   await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
 }
 
@@ -255,7 +256,7 @@ interface Rows {
 }
 
 /** @param to Only the changes up to that time; absent: all. */
-async function readRows({ domain, ask }: Showing, to?: string): Promise<Rows> {
+async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promise<Rows> {
   const rows = new Map<string, Row>();
   /** The rows with a stay that has not ended, by record or field name. */
   const open = new Map<string, Row>();
@@ -263,26 +264,31 @@ async function readRows({ domain, ask }: Showing, to?: string): Promise<Rows> {
   let lastChange: string | null = null;
   for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, to })) {
     for (const change of changes) {
-      const { date, routine, lastSeen = date } = change;
+      const { date, routine, lastSeen: seen = date } = change;
       if (routine === 'INITIAL') initial += 1;
       else lastChange = date;
       const { key, group, rank, value } = subjectOf(change, domain);
-      const last = open.get(key)?.stays;
-      const stay = last?.pop();
-      if (last !== undefined && stay !== undefined) last.push({ ...stay, to: date, lastSeen });
+      replaceLast(open.get(key), { to: date, lastSeen: seen });
       open.delete(key);
       if (value === null) continue;
       const id = JSON.stringify([group, value]);
       const row = rows.get(id) ?? { group, rank, value, stays: [] };
-      row.stays.push({ from: date, to: null, lastSeen: null });
+      row.stays.push({ from: date, to: null, lastSeen: date });
       rows.set(id, row);
       open.set(key, row);
     }
   }
+  for (const [key, seen] of await lastSeen(domain, to)) replaceLast(open.get(key), { lastSeen: seen });
   const sorted = [...rows.values()].sort(
     (one, other) => one.rank - other.rank || (one.group < other.group ? -1 : Number(one.group > other.group)),
   );
   return { rows: sorted, initial, lastChange };
+}
+
+/** Says more of the last stay of a row. */
+function replaceLast(row: Row | undefined, more: Partial<Stay>): void {
+  const stay = row?.stays.pop();
+  if (stay !== undefined) row?.stays.push({ ...stay, ...more });
 }
 
 /** What a change is of, and its value from then on; null: it is gone. */
@@ -306,21 +312,24 @@ interface Scale {
   readonly barWidth: number;
 }
 
-/** `2023-01-10 - 2023-05-20`, with what is between the columns. */
-const DATES_WIDTH = 27;
+/** Of `2023-01-10 - 2023-05-20`, at least; longer dates are beside shorter bars. */
+const DATES_WIDTH = 23;
+/** Between the columns, and at the end. */
+const GAPS = 4;
 const LEAST_BAR = 12;
 
-function scaleOf(created: string, lastUpdate: string, columns: number): Scale {
-  const room = Math.max(columns - DATES_WIDTH, LEAST_BAR * 2);
+function scaleOf(rows: readonly Row[], { created, lastUpdate }: Details, columns: number): Scale {
+  const [start, end] = [Date.parse(created), Date.parse(lastUpdate)];
+  const widths = rows.map(({ stays }) => datesOf(stays, { end }).length);
+  const datesWidth = widths.reduce((one, other) => Math.max(one, other), DATES_WIDTH);
+  const room = Math.max(columns - datesWidth - GAPS, LEAST_BAR * 2);
   const barWidth = Math.max(LEAST_BAR, Math.floor(room / 2));
-  return { start: Date.parse(created), end: Date.parse(lastUpdate), valueWidth: room - barWidth, barWidth };
+  return { start, end, valueWidth: room - barWidth, barWidth };
 }
 
 function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
   const { start, end, valueWidth, barWidth } = scale;
-  const [first] = stays;
-  const last = stays.at(-1);
-  const isPresent = last?.to === null;
+  const isPresent = stays.at(-1)?.to === null;
   const column = (time: string | null) =>
     time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
   // A stay has at least one column.
@@ -334,15 +343,23 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
     if (within.some(({ certain }) => at < certain)) return '█';
     return within.length > 0 ? '░' : '·';
   }).join('');
-  const times = stays.length > 1 ? ` (${stays.length} times)` : '';
+  const dates = paint('dim', datesOf(stays, scale));
+  return `${labelOf(value, valueWidth)}${paint(isPresent ? 'green' : 'dim', bar)}  ${dates}\n`;
+}
+
+/** When a value was there; what is present, and was not seen when the domain was observed last, has when it was. */
+function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
   const day = (time = '') => time.slice(0, 10);
-  const dates = last?.to == null ? `since ${day(last?.from)}` : `${day(first?.from)} - ${day(last.to)}`;
-  return `${labelOf(value, valueWidth)}${paint(isPresent ? 'green' : 'dim', bar)}  ${paint('dim', dates + times)}\n`;
+  const [first, last] = [stays[0], stays.at(-1)];
+  const times = stays.length > 1 ? ` (${stays.length} times)` : '';
+  if (last?.to != null) return `${day(first?.from)} - ${day(last.to)}${times}`;
+  const isOld = last !== undefined && day(last.lastSeen) !== day(new Date(end).toISOString());
+  return `since ${day(last?.from)}${times}${isOld ? `, last seen ${day(last.lastSeen)}` : ''}`;
 }
 
 /** A value that is there, and since when. */
-function stateLine({ value, stays }: Row, columns: number, paint: Paint): string {
-  const since = `since ${stays.at(-1)?.from.slice(0, 10)}`;
+function stateLine({ value, stays }: Row, columns: number, end: number, paint: Paint): string {
+  const since = datesOf(stays.slice(-1), { end });
   return `${labelOf(value, Math.max(columns - since.length, LEAST_BAR))}${paint('dim', since)}\n`;
 }
 

@@ -6,6 +6,7 @@ import { bodyFinder } from './find-body.js';
 import { now } from './handler.js';
 import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { EventPage } from './presenters/changes.js';
+import { type DnsRecordResult, dnsRecordFragment, presentDnsRecord } from './presenters/dns-records.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -45,6 +46,44 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
       ...{ mediaType: 'application/json', caller, loaders },
     });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
+  };
+}
+
+/**
+ * When what is present of a domain was last seen: records by the JSON of their `data`, headers by their names.
+ *
+ * @param at RFC 3339; undefined: now.
+ */
+export type LastSeen = (domain: string, at?: string) => Promise<ReadonlyMap<string, string>>;
+
+const PRESENT = `query ($domain: String!, $at: Timestamp) { domain(name: $domain, at: $at) {
+  dnsRecords(present: true) { ...DnsRecordFields ... on DnsRecordEntry { lastSeen } }
+  httpHeaders { name present lastSeen } } } ${dnsRecordFragment()}`;
+
+interface Present {
+  readonly domain: {
+    /** Null: it is too long. */
+    readonly dnsRecords: readonly (DnsRecordResult & { readonly lastSeen: string })[] | null;
+    readonly httpHeaders:
+      | readonly { readonly name: string; readonly present: boolean; readonly lastSeen: string }[]
+      | null;
+  } | null;
+}
+
+/** Makes what tells when it was last seen, as a viewer whose scopes are not checked. */
+export function createLastSeen(executor: GraphqlExecutor, viewer: Viewer): LastSeen {
+  const operation = executor.prepare(PRESENT);
+  return async (domain, at) => {
+    const caller = { viewer, signal: NEVER_ABORTED };
+    const { data } = await executor.executeStored(operation, { domain, at }, caller, executor.primary, false);
+    const { domain: found }: Present = JSON.parse(JSON.stringify(data ?? { domain: null }));
+    const headers = found?.httpHeaders?.filter(({ present }) => present) ?? [];
+    return new Map([
+      ...headers.map(({ name, lastSeen }) => [name, lastSeen] as const),
+      ...(found?.dnsRecords ?? []).map(
+        (record) => [JSON.stringify(presentDnsRecord(record).data), record.lastSeen] as const,
+      ),
+    ]);
   };
 }
 

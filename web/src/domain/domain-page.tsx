@@ -15,7 +15,7 @@ import { Text } from '../values.js';
 import { ChangeList } from './change-list.js';
 import { Difference } from './difference.js';
 import { type Filter, FilterChoice, filterOf, matchesChange, matchesLane } from './filter.js';
-import { type Change, lanesOf } from './history.js';
+import { type Change, type LoadedHistory, lanesOf } from './history.js';
 import { Instants, isInvalid, type Moments, momentsOf } from './instants.js';
 import { LatestState, type Observed, StateAt } from './state.js';
 import { type Span, Timeline } from './timeline.js';
@@ -65,7 +65,7 @@ export function DomainPage({ name }: { readonly name: string }) {
       {domain !== null && (
         <History
           domain={withRecordedTimes(domain, recorded)}
-          counts={withRecordedCounts(counts, recorded.slice(asked.recorded))}
+          counts={withRecordedCounts(counts, recorded.slice(asked.recorded), used.whole)}
           used={used}
           filter={filter}
         />
@@ -80,13 +80,21 @@ function withRecordedTimes(domain: Domain, recorded: readonly Change[]): Domain 
   return { ...domain, lastUpdate: newest, lastChange: newest };
 }
 
-function withRecordedCounts(counts: Counts | null, recorded: readonly Change[]): Counts {
+function withRecordedCounts(
+  counts: Counts | null,
+  recorded: readonly Change[],
+  whole: LoadedHistory,
+): Counts {
   if (counts === undefined || counts === null) return undefined;
-  const ofKind = (kind: Change['kind']) => recorded.filter((change) => change.kind === kind).length;
+  // What is all loaded tells by itself: the stream may bring what was counted already.
+  const isAllLoaded = whole.since === null;
+  const added = isAllLoaded ? whole.changes : recorded;
+  const known = isAllLoaded ? { dnsRecordCount: 0, httpHeaderCount: 0, changeCount: 0 } : counts;
+  const ofKind = (kind: Change['kind']) => added.filter((change) => change.kind === kind).length;
   return {
-    dnsRecordCount: counts.dnsRecordCount + ofKind('DNS_RECORD_ADDED'),
-    httpHeaderCount: counts.httpHeaderCount + ofKind('HEADER_CREATED'),
-    changeCount: counts.changeCount + recorded.length,
+    dnsRecordCount: known.dnsRecordCount + ofKind('DNS_RECORD_ADDED'),
+    httpHeaderCount: known.httpHeaderCount + ofKind('HEADER_CREATED'),
+    changeCount: known.changeCount + added.length,
   };
 }
 
