@@ -24,6 +24,7 @@ import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
+import { GATE, Gate } from './limits/gate.js';
 import { createLimiters } from './limits/limiters.js';
 import { openRedisStore } from './limits/redis-store.js';
 import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
@@ -72,7 +73,11 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { loaders, readFrom, feed } = reading(parts);
   const { rateLimits } = settings;
   const onRateLimited = rejections.rateLimited;
-  const executor = new GraphqlExecutor({ loaders, readFrom, feed, rateLimits, limiters, onRateLimited });
+  const gate = new Gate({ ...GATE, ...settings.gate });
+  const executor = new GraphqlExecutor({
+    ...{ loaders, readFrom, feed, gate },
+    ...{ rateLimits, limiters, onRateLimited },
+  });
   const graphql = await graphqlOf(parts, executor, rejections).catch((error: unknown) => {
     redis?.close();
     throw error;

@@ -138,6 +138,11 @@ export function settingsFrom(read: Read) {
       /** For how long a worker has a domain to itself. An observation ends at half of that. */
       lease: read('OBSERVE_LEASE', '2m', duration({ least: '5s', most: '1h', example: '2m' })),
     },
+    /** How many requests a process executes at once, and how many searches of these. */
+    gate: {
+      places: read('REQUESTS_AT_ONCE', '64', integer(1, 10_000)),
+      searchPlaces: read('SEARCHES_AT_ONCE', '16', integer(1, 10_000)),
+    },
     /** What one observation may hold, and how many bytes a line of an import may have. */
     limits: {
       recordsPerType: read('LIMIT_RECORDS_PER_TYPE', '1000', integer(1, 1_000_000)),

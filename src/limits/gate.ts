@@ -55,7 +55,12 @@ export interface Unread {
   /** Whether it is closed: what was written afterwards is read by nobody. */
   readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
+  /** Closes the connection after so many milliseconds in which the client has read nothing. */
+  setTimeout(milliseconds: number): unknown;
 }
+
+/** In milliseconds. */
+const LONGEST_UNREAD = 20_000;
 
 /**
  * The one gate between what a request costs and its execution. Each request takes a place until its body is ready; clients that wait take
@@ -102,6 +107,7 @@ export class Gate {
     const client = this.#clientOf(viewer.rateLimitKey);
     client.unread += octets;
     this.#unread += octets;
+    response.setTimeout(LONGEST_UNREAD);
     response.once('close', () => {
       client.unread -= octets;
       this.#unread -= octets;

@@ -11,7 +11,7 @@ import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.j
 import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';
 import { unicodeName } from '../model/domain-name.js';
-import { PublicError } from '../model/errors.js';
+import { BusyError, PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, requireReached } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
 import { registrableDomain } from '../model/registrable-domain.js';
@@ -148,10 +148,12 @@ async function recordsOfLarge(
   requireSmall(history, 'dnsRecords', context);
   const { recordPage } = loadersOf(history, context);
   const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: history.times !== null };
-  return readAll(BY_RECORDS, context, info, async (after: RecordPlace | undefined) => {
+  const entries = await readAll(BY_RECORDS, context, info, async (after: RecordPlace | undefined) => {
     const { matches, next } = await recordPage.load({ ...page, after }, context.caller.signal);
     return [matches.map(({ record }) => record), next];
   });
+  await requireVersion(history, context);
+  return entries;
 }
 
 /** The same for headers. */
@@ -170,7 +172,16 @@ async function headersOfLarge(
     const { headers, next } = await headerPage.load({ ...page, after }, context.caller.signal);
     return [headers, next];
   });
+  await requireVersion(history, context);
   return withHistory(entries, history, info);
+}
+
+/** A list that was read after its domain has to be of the same version. @throws BusyError where the domain has changed since. */
+async function requireVersion(history: DomainHistory, context: RequestContext): Promise<void> {
+  const { name, at, version } = history;
+  const key = { name, at, dnsRecords: false, httpHeaders: false, counts: false, times: false };
+  const found = await loadersOf(history, context).domainHistory.load(key, context.caller.signal);
+  if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
 }
 
 /** What a page has that is longer than a list may be. */

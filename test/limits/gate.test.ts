@@ -56,6 +56,8 @@ class Connection extends EventEmitter {
   writableFinished = false;
   destroyed = false;
 
+  setTimeout(): void {}
+
   close(): void {
     this.destroyed = true;
     this.emit('close');
