@@ -20,6 +20,7 @@ test('without any setting, the defaults hold', () => {
     logLevel: 'info',
     role: 'all',
     rateLimits: { anonymous: 600, token: 6000 },
+    gate: { places: 64, searchPlaces: 16 },
     redisUrl: undefined,
     auth: { provider: undefined, required: 'scopes' },
     anonymousScopes: new Set(['search:read']),
@@ -68,6 +69,8 @@ test('each setting is read', () => {
     ROLE: 'api',
     RATE_LIMIT_ANONYMOUS: '1',
     RATE_LIMIT_TOKEN: '1000000',
+    REQUESTS_AT_ONCE: '128',
+    SEARCHES_AT_ONCE: '32',
     REDIS_URL: 'rediss://u:p@redis.example:6380/1',
     AUTH_JWKS_URL: 'https://id.example.com/jwks.json',
     AUTH_ISSUER: 'https://id.example.com/',
@@ -126,6 +129,7 @@ test('each setting is read', () => {
     logLevel: 'debug',
     role: 'api',
     rateLimits: { anonymous: 1, token: 1_000_000 },
+    gate: { places: 128, searchPlaces: 32 },
     redisUrl: 'rediss://u:p@redis.example:6380/1',
     auth: {
       provider: {
