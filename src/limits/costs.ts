@@ -247,6 +247,9 @@ class Measurement {
   /** A field with what is selected in it. */
   field(node: FieldNode, parent: GraphQLCompositeType | undefined): Measure {
     const { arguments: given = [], selectionSet } = node;
+    if ((node.alias ?? node.name).value.length > MAX_NAME) {
+      throw tooComplex(`The query has a name of more than ${MAX_NAME} characters.`);
+    }
     const cost = this.costOf(node, parent);
     const type = getNamedType(fieldOf(parent, node.name.value)?.type);
     const inside =
@@ -377,6 +380,8 @@ function together(one: Measure, other: Measure): Measure {
 
 /** Fields in fields: the usual introspection query has 13, the schema itself 4. */
 const MAX_DEPTH = 20;
+/** In characters, of a field in the response, which may have it as often as a list has entries. */
+const MAX_NAME = 100;
 /** How many fields of a document may read much of the database. */
 const MAX_WIDE_FIELDS = 4;
 
