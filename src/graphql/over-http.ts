@@ -3,7 +3,7 @@ import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import { GraphQLError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
-import { type Caller, signalOf } from '../limits/caller.js';
+import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import type { GraphqlContext, Outcome } from './context.js';
 import { sendResults, sentResults } from './event-stream.js';
@@ -84,12 +84,6 @@ export async function createGraphqlOverHttp(
     return listed === undefined ? request.body : listed.bodyOf(request.body);
   };
 
-  /** It costs as much as any request of which nothing is executed. */
-  const rejectTooDeep = async (caller: Caller): Promise<never> => {
-    await executor.charge(caller, 1).catch((error: unknown) => Promise.reject(shownError(error)));
-    throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
-  };
-
   const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
@@ -107,12 +101,13 @@ export async function createGraphqlOverHttp(
     try {
       const result = await readRequest(request, response)
         .then((body) => execute(request, accept, context, body))
-        .then((executed) => (outcome.isTooDeep ? rejectTooDeep(caller) : executed))
-        .catch((error: unknown) => {
+        .then((executed) => (outcome.isTooDeep ? rejectTooDeep() : executed))
+        .catch(async (error: unknown) => {
           if (!(error instanceof GraphQLError)) throw error;
           // What is wrong with the request itself has its status, what became of the operation is an event.
           asEvents = false;
-          return execute(request, accept, () => Promise.reject(error));
+          const shown = await executor.charge(caller, 1).then(() => error, shownError);
+          return execute(request, accept, () => Promise.reject(shown));
         });
       setRateFields(response, caller.viewer.rates);
       if (outcome.results !== undefined && outcome.context !== undefined) {
@@ -127,6 +122,10 @@ export async function createGraphqlOverHttp(
     }
   };
   return { handle: run, stop: () => apollo.stop() };
+}
+
+function rejectTooDeep(): never {
+  throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
 }
 
 function searchOf({ url = '' }: IncomingMessage): string {

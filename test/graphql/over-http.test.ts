@@ -263,7 +263,7 @@ describe('what is wrong with a request is said with a code', () => {
   test.each(['get', 'post'] as const)(
     '406 NOT_ACCEPTABLE where its answer would not be taken, and by %s nothing is executed',
     async (method) => {
-      const { app } = await serve({ limit: 1 });
+      const { app } = await serve({ limit: 2 });
       const ask = (accept: string) => {
         const body = { query: '{ domain(name: "a.example") { name } }' };
         const request = supertest(app)[method]('/graphql');
@@ -283,7 +283,7 @@ describe('what is wrong with a request is said with a code', () => {
           },
         ],
       });
-      // The one request that the budget allows is still there.
+      // It costs one, as any request of which nothing is executed.
       expect((await ask('application/json')).body.data).toEqual({ domain: { name: 'a.example' } });
       expect((await ask('application/json')).body.errors[0].extensions.code).toBe('RATE_LIMITED');
     },

@@ -66,12 +66,13 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       END $$`);
       const opened = await openDatabase(kept.options);
       database = isPlan ? onShards(opened) : opened;
-      for (const pool of [database.pool, database.readPool]) listen(pool, executed);
+      const pools = [database.pool, database.readPool, database.searchPool];
+      for (const pool of pools) listen(pool, executed);
       // The connections from before.
       await kept.pool.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'",
       );
-      const isEmpty = () => database.pool.totalCount + database.readPool.totalCount === 0;
+      const isEmpty = () => pools.every(({ totalCount }) => totalCount === 0);
       await vi.waitUntil(isEmpty, { timeout: 10_000 });
       recorder = createRecorder(database.pool);
       service = await startTestService({ database, role: 'api' });
