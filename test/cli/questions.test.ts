@@ -81,6 +81,15 @@ HTTP server
     );
   });
 
+  test('draws as there what was seen in the last column, though the domain was observed later still', async () => {
+    const domain = 'hourly.example';
+    for (const at of [0, 864_000]) {
+      await record({ domain, at, records: ['192.0.2.1'] });
+      await record({ domain, at: at + 3_600, headers: { server: 'nginx' } });
+    }
+    expect(await said('show', domain)).toMatch(/^ {2}192\.0\.2\.1 +█+ {2}since \S+$/m);
+  });
+
   test('with --json is the body of Get domain, and of Domain diff', async () => {
     const at = '2023-06-01T00:00:00Z';
     expect(await said('show', 'Example.COM.', '--json')).toBe(`${await rest('/domain/example.com')}\n`);

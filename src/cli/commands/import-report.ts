@@ -101,7 +101,8 @@ export function remarksText(summary: ImportSummary, formats: ReadonlySet<ImportF
   if (staleAgain > 0) {
     remarks.push(
       `${counted(staleAgain, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
-        'of a domain, and changed nothing. This is expected when a file is imported again.',
+        'of a domain, and changed nothing. This is expected when a file is imported again. Import the files of several tools ' +
+        'with one command, and --backfill: what lies between two observations is stale later.',
     );
   }
   if (partial > 0) {

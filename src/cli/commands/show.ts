@@ -336,7 +336,9 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
   const spans = stays.map(({ from, to, lastSeen }) => {
     const begin = Math.min(barWidth - 1, Math.floor(column(from)));
     const endOf = (time: string | null) => Math.max(begin + 1, Math.floor(column(time)));
-    return { begin, certain: endOf(lastSeen), end: endOf(to) };
+    // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain was observed last.
+    const certain = to === null ? Math.max(begin + 1, Math.ceil(column(lastSeen))) : endOf(lastSeen);
+    return { begin, certain, end: endOf(to) };
   });
   const bar = Array.from({ length: barWidth }, (_, at) => {
     const within = spans.filter(({ begin, end }) => at >= begin && at < end);
