@@ -518,6 +518,17 @@ describe('a request that comes again and again', () => {
     expect([...answers]).toHaveLength(1);
   });
 
+  test('is answered alike to all that send it at once, also one of 120,000 characters', async () => {
+    const { app } = await serve();
+    const query = `{ ${' '.repeat(120_000)} __typename }`;
+    const answers = [1, 2, 3].map(() => supertest(app).post('/graphql').send({ query }));
+    for (const { status, body } of await Promise.all(answers)) {
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ data: { __typename: 'Query' } });
+    }
+    await supertest(app).post('/graphql').send({ query }).expect(200);
+  });
+
   test('gets a response in the requested media type, and by its operation', async () => {
     const { app } = await serve();
     const answers: string[] = [];
