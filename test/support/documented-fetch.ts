@@ -11,10 +11,12 @@ const DOCUMENTS = [`${API}/openapi.json`, `${API}/docs`];
  * document says, rejections and failures too: fetch() rejects otherwise.
  *
  * @param url The service's, with the base path.
+ * @returns what ends it: the port may be another program's then, and test files share a process.
  */
-export function requireDocumentedAnswers(url: string): void {
-  if (apis.size === 0) globalThis.fetch = fetchDocumented;
+export function requireDocumentedAnswers(url: string): () => void {
+  if (globalThis.fetch === fetchAnything) globalThis.fetch = fetchDocumented;
   apis.add(url + API);
+  return () => apis.delete(url + API);
 }
 
 const fetchAnything = globalThis.fetch;

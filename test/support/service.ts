@@ -54,7 +54,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     log,
     ...(timeLimits && { timeLimits }),
   });
-  requireDocumentedAnswers(url);
+  const endRequirement = requireDocumentedAnswers(url);
   return {
     url,
     port,
@@ -63,6 +63,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     logged,
     createToken: (token = {}) => createTestToken(database, token),
     async stop() {
+      endRequirement();
       await stop();
       if (given === undefined) await database.close();
     },
