@@ -16,7 +16,7 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Feed } from '../feed/feed.js';
 import type { Caller } from '../limits/caller.js';
-import { Costs, type DocumentCost, type Variables } from '../limits/costs.js';
+import { Costs, NO_COST, type RequestCost, type Variables } from '../limits/costs.js';
 import { Gate } from '../limits/gate.js';
 import { createLimiters, type Limiters } from '../limits/limiters.js';
 import { ResponseSize } from '../limits/response-size.js';
@@ -29,9 +29,8 @@ export type { Loaders };
 
 /** An operation of this program's own: compiled once, it runs many times. */
 export interface StoredOperation {
-  readonly document: DocumentNode;
   readonly compiled: CompiledQuery;
-  readonly cost: DocumentCost;
+  cost(variables: Variables): RequestCost;
 }
 
 /** The results of a subscription, or an error. */
@@ -142,7 +141,7 @@ export class GraphqlExecutor {
     if (errors.length > 0 || operation == null || !isCompiledQuery(compiled)) {
       throw new AggregateError(errors, `The operation cannot be compiled: ${source}`);
     }
-    return { document, compiled, cost: this.costs.of(document, operation) };
+    return { compiled, cost: (variables) => this.costs.of(document, operation, variables) };
   }
 
   /**
@@ -168,7 +167,7 @@ export class GraphqlExecutor {
     context: RequestContext,
   ): Promise<Subscribed> {
     if (compiled.subscribe === undefined) throw new Error('The operation is no subscription.');
-    context.cost = cost.costWith(variables);
+    context.cost = cost(variables);
     return compiled.subscribe(undefined, context, variables);
   }
 
@@ -215,8 +214,6 @@ export class GraphqlExecutor {
     return known.compiled;
   }
 }
-
-const NO_COST: RequestContext['cost'] = { units: new Map(), unitsOfChange: 0, estimate: 0 };
 
 /** What the loaders give has its types from the database: strings and enums need no second check. */
 const COMPILER = { disableLeafSerialization: true };

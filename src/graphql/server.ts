@@ -67,17 +67,11 @@ export async function startGraphqlServer(
     // The way to an executor of one's own.
     gateway: {
       load: async () => ({
-        executor: async ({
-          document,
-          operation,
-          request: { operationName, variables = {} },
-          context: given,
-        }) => {
+        executor: async ({ document, request: { operationName, variables = {} }, context: given }) => {
           // The interface of gateways has no type for it.
           const context = given as GraphqlContext;
-          const isSearch = operation !== undefined && executor.costs.of(document, operation).isSearch;
           context.outcome.leave = await executor.gate
-            .enter(context.caller, isSearch ? 'search' : 'ordinary')
+            .enter(context.caller, context.cost.isSearch ? 'search' : 'ordinary')
             .catch((error: unknown) => Promise.reject(shownError(error)));
           return executor.execute({ document, operationName, variables, context });
         },

@@ -117,7 +117,7 @@ test.each([
   const results = new Set<string>();
   for (let time = 0; time < 4; time += 1) {
     const context = executor.contextFor(callerOf());
-    context.cost = executor.costs.of(document, operation).costWith(variables);
+    context.cost = executor.costs.of(document, operation, variables);
     const result = await executor.execute({ document, operationName: undefined, variables, context });
     results.add(JSON.stringify(plain(result)));
   }
@@ -134,7 +134,7 @@ describe('the rate limits', () => {
     const operation = getOperationAST(document);
     if (operation == null) throw new Error('There is no operation.');
     const context = limited.contextFor(callerOf(viewer));
-    context.cost = limited.costs.of(document, operation).costWith(variables);
+    context.cost = limited.costs.of(document, operation, variables);
     return limited.execute({ document, operationName: undefined, variables, context });
   }
 

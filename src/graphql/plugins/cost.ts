@@ -21,12 +21,12 @@ export function costPlugin(
   maxEstimate: number,
 ): ApolloServerPlugin<GraphqlContext> {
   const charge = async ({ context, document, operation, variables }: Asked) => {
-    const ofDocument = executor.costs.of(document, operation);
-    context.cost = ofDocument.costWith(variables);
-    context.loaders = executor.readFrom(ofDocument.hasCursor);
-    const besides = Math.max(ofDocument.units, context.cost.units.size === 0 ? 1 : 0);
+    const cost = executor.costs.of(document, operation, variables);
+    context.cost = cost;
+    context.loaders = executor.readFrom(cost.hasCursor);
+    const besides = Math.max(cost.unitsOfDocument, cost.sum === 0 ? 1 : 0);
     if (besides > 0) await context.charge(besides);
-    requireWithinLimits(ofDocument, context.cost, maxEstimate);
+    requireWithinLimits(cost, maxEstimate);
   };
   const listener: GraphQLRequestListener<GraphqlContext> = {
     async didResolveOperation({ document, operation, request, contextValue: context }) {
@@ -38,8 +38,7 @@ export function costPlugin(
         throw shownError(isTooDeep ? new PublicError('QUERY_TOO_COMPLEX', TOO_DEEP) : error);
       });
       // GraphQL, section 5.2.4: graphql-js 16 throws an error of its own.
-      const isLeftOut =
-        operation.operation === OperationTypeNode.SUBSCRIPTION && context.cost.units.size === 0;
+      const isLeftOut = operation.operation === OperationTypeNode.SUBSCRIPTION && context.cost.sum === 0;
       if (isLeftOut) throw invalid(LEFT_OUT);
     },
   };

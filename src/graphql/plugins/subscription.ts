@@ -19,7 +19,7 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
       const http = { headers: new HeaderMap() };
       const { operationName, variables = {} } = request;
       const subscribed = await context
-        .charge(sumOf(context.cost.units.values()))
+        .charge(context.cost.sum)
         .then(() => executor.subscribe({ document, operationName, variables, context }))
         .catch((error: unknown) => ({ errors: [shownError(error)] }));
       const results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
@@ -28,12 +28,6 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
     },
   };
   return { requestDidStart: async () => listener };
-}
-
-function sumOf(units: Iterable<number>): number {
-  let sum = 0;
-  for (const each of units) sum += each;
-  return sum;
 }
 
 async function* inOne<Result>(result: Result): AsyncGenerator<Result, void, void> {

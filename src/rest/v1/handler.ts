@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
-import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
+import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
 import { type Caller, signalOf } from '../../limits/caller.js';
 import type { Gate } from '../../limits/gate.js';
 import { setRateFields } from '../../limits/rate-policy.js';
@@ -143,30 +143,21 @@ export function now(): Instant {
 /** Answers a request that is paid for here, in its place. */
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
   const { route, variables, caller, request, response, bodies, gate } = exchange;
-  const { cost } = route.stored;
-  await executor.charge(caller, unitsOf(route.stored, variables));
+  const cost = route.stored.cost(variables);
+  // What has no cost of its own costs 1.
+  await executor.charge(caller, Math.max(1, cost.sum));
   setRateFields(response, caller.viewer.rates);
   const kept = bodies.find(exchange.key);
   if (kept !== undefined && bodies.isFresh(kept) && agrees(request, kept.validators)) {
     return sendKept(exchange, kept);
   }
-  const loaders = executor.readFrom(
-    (cost.hasCursor && variables['after'] != null) || isConditional(request.headers),
-  );
+  const loaders = executor.readFrom(cost.hasCursor || isConditional(request.headers));
   const leave = await gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
   try {
     await answerFrom(executor, exchange, loaders, kept);
   } finally {
     leave();
   }
-}
-
-/** What an operation costs: everything that has no cost of its own costs 1. */
-function unitsOf({ cost }: StoredOperation, variables: Variables): number {
-  return Math.max(
-    1,
-    [...cost.costWith(variables).units.values()].reduce((sum, each) => sum + each, 0),
-  );
 }
 
 /** Whether a kept body may be used without a look at the database: not where the client may have a later one. */

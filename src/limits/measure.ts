@@ -1,0 +1,285 @@
+import {
+  type ArgumentNode,
+  type DirectiveNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  type InlineFragmentNode,
+  isCompositeType,
+  isInterfaceType,
+  isListType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  valueFromASTUntyped,
+} from 'graphql';
+import { PublicError } from '../model/errors.js';
+
+/** The variables of a request, before coercion. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** What a request costs, and asks for. */
+export interface RequestCost {
+  /** The units of each field of the root that costs something, by its name in the response. */
+  readonly units: ReadonlyMap<string | number, number>;
+  /** Their sum. */
+  readonly sum: number;
+  /** Of a subscription: the units of each change that is sent, besides those of the stream. */
+  readonly unitsOfChange: number;
+  /** 1 for each full 1,000 tokens of the document. */
+  readonly unitsOfDocument: number;
+  /** How many fields the response has, about: lists have the lengths that are asked for. */
+  readonly fields: number;
+  /** Fields in fields. */
+  readonly depth: number;
+  /** Whether it takes a place for searches. */
+  readonly isSearch: boolean;
+  /** How many of its fields read much of the database. */
+  readonly wideFields: number;
+  /** Whether it continues after a cursor. */
+  readonly hasCursor: boolean;
+}
+
+/** The arguments of the directive `@cost` of schema.graphql, which says what they mean. */
+export interface FieldCost {
+  readonly units: number;
+  readonly each?: string | null;
+  readonly page?: boolean;
+  readonly search?: boolean;
+  readonly wide?: boolean;
+  readonly ifLists?: boolean;
+}
+
+export type Field = GraphQLField<unknown, unknown>;
+
+/** What is selected in one place, fragments included. */
+interface Measure extends Pick<RequestCost, 'fields' | 'depth' | 'isSearch' | 'wideFields' | 'hasCursor'> {
+  /** The cost of its fields. */
+  readonly units: number;
+}
+
+/** A field, with all that is selected in it. */
+interface FieldMeasure extends Measure {
+  /** Of its units those of the field itself. */
+  readonly own: number;
+}
+
+const NOTHING: Measure = {
+  units: 0,
+  fields: 0,
+  depth: 0,
+  isSearch: false,
+  wideFields: 0,
+  hasCursor: false,
+};
+
+/** How many entries a list is taken to have that no argument limits. */
+const LIST_LENGTH = 10;
+/** How many a page has where `first` is not given: the default of schema.graphql. */
+const DEFAULT_FIRST = 100;
+/** How many entries of a page its cost includes. */
+const ENTRIES_OF_PAGE = 100;
+/** In characters, of a field in the response, which may have it as often as a list has entries. */
+const MAX_NAME = 100;
+/**
+ * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others what they
+ * have on average: few fields have arguments.
+ */
+const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
+  ['__Schema.types', 100],
+  ['__Type.fields', 15],
+  ['__Type.possibleTypes', 25],
+  ['__Type.interfaces', 2],
+  ['__Type.inputFields', 2],
+  ['__Type.enumValues', 2],
+  ['__Field.args', 1],
+]);
+
+/** Fields of a domain that read more than its row. */
+const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts']);
+
+/** The schema, and what its fields cost. */
+interface FieldCosts {
+  readonly schema: GraphQLSchema;
+  ofField(field: Field | undefined): FieldCost;
+}
+
+type Parent = GraphQLCompositeType | undefined;
+
+/** Measures selections of a document with the variables of a request. Each fragment is measured once. */
+export class Measurement {
+  /** Whether another request with the same document may have another result. */
+  readsVariables = false;
+  readonly #costs: FieldCosts;
+  readonly #variables: Variables;
+  readonly #definitions = new Map<string, FragmentDefinitionNode>();
+  readonly #fragments = new Map<string, Measure>();
+
+  constructor(costs: FieldCosts, { definitions }: DocumentNode, variables: Variables) {
+    this.#costs = costs;
+    this.#variables = variables;
+    for (const node of definitions) {
+      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#definitions.set(node.name.value, node);
+    }
+  }
+
+  operation({ operation, selectionSet }: OperationDefinitionNode): Omit<RequestCost, 'unitsOfDocument'> {
+    const root = this.#costs.schema.getRootType(operation) ?? undefined;
+    const roots = new Map<string, FieldMeasure>();
+    for (const node of this.#fieldsIn(selectionSet)) {
+      const { value: name } = node.alias ?? node.name;
+      const field = this.#field(node, root);
+      const same = roots.get(name);
+      // Fields of one name are one field (GraphQL, section 5.3.2), and what is selected in any of them.
+      const own = Math.max(field.own, same?.own ?? 0);
+      const units = field.units + (same?.units ?? 0) - Math.min(field.own, same?.own ?? 0);
+      roots.set(name, { ...together(field, same ?? NOTHING), own, units });
+    }
+    const whole = [...roots.values()].reduce<Measure>(together, NOTHING);
+    const isStream = operation === 'subscription';
+    const paid = [...roots]
+      .map(([name, { own, units }]) => [name, isStream ? own : units] as const)
+      .filter(([, units]) => units > 0);
+    const sum = paid.reduce((total, [, units]) => total + units, 0);
+    const { units, ...measures } = whole;
+    return { ...measures, units: new Map(paid), sum, unitsOfChange: units - sum };
+  }
+
+  #selectionSet({ selections }: SelectionSetNode, parent: Parent): Measure {
+    let sum = NOTHING;
+    for (const node of selections) {
+      if (!this.#isIncluded(node.directives)) continue;
+      if (node.kind === Kind.FIELD) sum = together(sum, this.#field(node, parent));
+      else if (node.kind === Kind.FRAGMENT_SPREAD) sum = together(sum, this.#fragment(node.name.value));
+      else sum = together(sum, this.#selectionSet(node.selectionSet, this.#typeOf(node, parent)));
+    }
+    return sum;
+  }
+
+  #fragment(name: string): Measure {
+    const definition = this.#definitions.get(name);
+    if (definition === undefined) return NOTHING;
+    const measure =
+      this.#fragments.get(name) ??
+      this.#selectionSet(definition.selectionSet, this.#typeOf(definition, undefined));
+    this.#fragments.set(name, measure);
+    return measure;
+  }
+
+  #field(node: FieldNode, parent: Parent): FieldMeasure {
+    const { name, alias = name, selectionSet, arguments: given } = node;
+    if (alias.value.length > MAX_NAME) {
+      throw tooComplex(`The query has a name of more than ${MAX_NAME} characters.`);
+    }
+    const field = fieldOf(parent, name.value);
+    const cost = this.#costs.ofField(field);
+    const type = getNamedType(field?.type);
+    const inside = selectionSet
+      ? this.#selectionSet(selectionSet, isCompositeType(type) ? type : undefined)
+      : NOTHING;
+    const length = this.#lengthOf(node, field, parent);
+    const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
+    const isFree = cost.ifLists && !(selectionSet && this.#selectsLists(selectionSet));
+    const own = atMost(isFree ? 0 : cost.units * (cost.each ? length : 1) + further);
+    return {
+      own,
+      units: atMost(own + length * inside.units),
+      fields: atMost(1 + length * inside.fields),
+      depth: inside.depth + 1,
+      isSearch: inside.isSearch || cost.search === true,
+      wideFields: inside.wideFields + (cost.wide ? 1 : 0),
+      hasCursor: inside.hasCursor || this.#argument(given, 'after') != null,
+    };
+  }
+
+  /** How many objects a field has. */
+  #lengthOf({ name, arguments: given }: FieldNode, field: Field | undefined, parent: Parent): number {
+    const { page, each } = this.#costs.ofField(field);
+    if (page) {
+      const first = this.#argument(given, 'first') ?? DEFAULT_FIRST;
+      // What is no number of entries is rejected later.
+      return Number.isSafeInteger(first) && Number(first) >= 1 ? Number(first) : 1;
+    }
+    if (each) {
+      // A value that is not a list is coerced to a list of one (GraphQL, section 3.11).
+      const list = this.#argument(given, each);
+      return Array.isArray(list) ? list.length : 1;
+    }
+    // Those of a page: the page has counted them.
+    const isOfPage = parent?.name.endsWith('Connection');
+    if (isOfPage || !isListType(getNullableType(field?.type))) return 1;
+    return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
+  }
+
+  /** The fields of a selection set, and those of each of its fragments once. */
+  *#fieldsIn({ selections }: SelectionSetNode, visited = new Set<string>()): Generator<FieldNode> {
+    for (const node of selections) {
+      if (!this.#isIncluded(node.directives)) continue;
+      if (node.kind === Kind.FIELD) yield node;
+      else if (node.kind === Kind.INLINE_FRAGMENT) yield* this.#fieldsIn(node.selectionSet, visited);
+      else if (!visited.has(node.name.value)) {
+        visited.add(node.name.value);
+        const definition = this.#definitions.get(node.name.value);
+        if (definition !== undefined) yield* this.#fieldsIn(definition.selectionSet, visited);
+      }
+    }
+  }
+
+  #selectsLists(set: SelectionSetNode): boolean {
+    for (const { name } of this.#fieldsIn(set)) if (LISTS_OF_DOMAIN.has(name.value)) return true;
+    return false;
+  }
+
+  #isIncluded(directives: readonly DirectiveNode[] = []): boolean {
+    return directives.every(({ name, arguments: given }) => {
+      if (name.value !== 'skip' && name.value !== 'include') return true;
+      return this.#argument(given, 'if') !== (name.value === 'skip');
+    });
+  }
+
+  #argument(given: readonly ArgumentNode[] = [], name: string): unknown {
+    const value = given.find((each) => each.name.value === name)?.value;
+    if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
+    return value && valueFromASTUntyped(value, this.#variables);
+  }
+
+  #typeOf({ typeCondition }: InlineFragmentNode | FragmentDefinitionNode, parent: Parent): Parent {
+    const type = typeCondition && this.#costs.schema.getType(typeCondition.name.value);
+    return isCompositeType(type) ? type : parent;
+  }
+}
+
+function fieldOf(parent: Parent, name: string): Field | undefined {
+  if (name === '__schema') return SchemaMetaFieldDef;
+  if (name === '__type') return TypeMetaFieldDef;
+  return isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
+}
+
+/** Fragments in fragments stand for more than a number can have. */
+function atMost(amount: number): number {
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
+}
+
+function together(one: Measure, other: Measure): Measure {
+  return {
+    units: atMost(one.units + other.units),
+    fields: atMost(one.fields + other.fields),
+    depth: Math.max(one.depth, other.depth),
+    isSearch: one.isSearch || other.isSearch,
+    wideFields: one.wideFields + other.wideFields,
+    hasCursor: one.hasCursor || other.hasCursor,
+  };
+}
+
+/** @param reason A sentence. */
+export function tooComplex(reason: string): PublicError {
+  return new PublicError('QUERY_TOO_COMPLEX', `${reason} Ask for less in one request.`);
+}
