@@ -4,6 +4,7 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type FragmentSpreadNode,
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLSchema,
@@ -64,6 +65,8 @@ export type Field = GraphQLField<unknown, unknown>;
 interface Measure extends Pick<RequestCost, 'fields' | 'depth' | 'isSearch' | 'wideFields' | 'hasCursor'> {
   /** The cost of its fields. */
   readonly units: number;
+  /** Whether one of its fields is a list of a domain. */
+  readonly hasLists: boolean;
 }
 
 /** A field, with all that is selected in it. */
@@ -76,6 +79,7 @@ const NOTHING: Measure = {
   units: 0,
   fields: 0,
   depth: 0,
+  hasLists: false,
   isSearch: false,
   wideFields: 0,
   hasCursor: false,
@@ -114,14 +118,14 @@ interface FieldCosts {
 
 type Parent = GraphQLCompositeType | undefined;
 
-/** Measures selections of a document with the variables of a request. Each fragment is measured once. */
+/** Measures selections of a document with the variables of a request. Each selection set is measured once. */
 export class Measurement {
   /** Whether another request with the same document may have another result. */
   readsVariables = false;
   readonly #costs: FieldCosts;
   readonly #variables: Variables;
   readonly #definitions = new Map<string, FragmentDefinitionNode>();
-  readonly #fragments = new Map<string, Measure>();
+  readonly #measured = new Map<SelectionSetNode, Measure>();
 
   constructor(costs: FieldCosts, { definitions }: DocumentNode, variables: Variables) {
     this.#costs = costs;
@@ -133,45 +137,54 @@ export class Measurement {
 
   operation({ operation, selectionSet }: OperationDefinitionNode): Omit<RequestCost, 'unitsOfDocument'> {
     const root = this.#costs.schema.getRootType(operation) ?? undefined;
-    const roots = new Map<string, FieldMeasure>();
-    for (const node of this.#fieldsIn(selectionSet)) {
-      const { value: name } = node.alias ?? node.name;
-      const field = this.#field(node, root);
-      const same = roots.get(name);
-      // Fields of one name are one field (GraphQL, section 5.3.2), and what is selected in any of them.
-      const own = Math.max(field.own, same?.own ?? 0);
-      const units = field.units + (same?.units ?? 0) - Math.min(field.own, same?.own ?? 0);
-      roots.set(name, { ...together(field, same ?? NOTHING), own, units });
-    }
-    const whole = [...roots.values()].reduce<Measure>(together, NOTHING);
+    const fields = this.#fieldsIn(selectionSet, root);
+    const { units, hasLists: _, ...whole } = [...fields.values()].reduce<Measure>(together, NOTHING);
     const isStream = operation === 'subscription';
-    const paid = [...roots]
-      .map(([name, { own, units }]) => [name, isStream ? own : units] as const)
-      .filter(([, units]) => units > 0);
-    const sum = paid.reduce((total, [, units]) => total + units, 0);
-    const { units, ...measures } = whole;
-    return { ...measures, units: new Map(paid), sum, unitsOfChange: units - sum };
+    const paid = [...fields]
+      .map(([name, field]) => [name, isStream ? field.own : field.units] as const)
+      .filter(([, each]) => each > 0);
+    const sum = paid.reduce((total, [, each]) => total + each, 0);
+    return { ...whole, units: new Map(paid), sum, unitsOfChange: units - sum };
   }
 
-  #selectionSet({ selections }: SelectionSetNode, parent: Parent): Measure {
-    let sum = NOTHING;
+  #selectionSet(set: SelectionSetNode, parent: Parent): Measure {
+    const measure =
+      this.#measured.get(set) ?? [...this.#fieldsIn(set, parent).values()].reduce<Measure>(together, NOTHING);
+    this.#measured.set(set, measure);
+    return measure;
+  }
+
+  /**
+   * The fields of a selection set and of its fragments, by their names in the response: those of one name are one
+   * (GraphQL, section 5.3.2).
+   */
+  #fieldsIn(
+    { selections }: SelectionSetNode,
+    parent: Parent,
+    fields = new Map<string, FieldMeasure>(),
+    visited = new Set<string>(),
+  ): ReadonlyMap<string, FieldMeasure> {
     for (const node of selections) {
       if (!this.#isIncluded(node.directives)) continue;
-      if (node.kind === Kind.FIELD) sum = together(sum, this.#field(node, parent));
-      else if (node.kind === Kind.FRAGMENT_SPREAD) sum = together(sum, this.#fragment(node.name.value));
-      else sum = together(sum, this.#selectionSet(node.selectionSet, this.#typeOf(node, parent)));
+      if (node.kind === Kind.FIELD) {
+        const { value: name } = node.alias ?? node.name;
+        fields.set(name, joined(this.#field(node, parent), fields.get(name)));
+        continue;
+      }
+      const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragment(node, visited);
+      if (fragment) this.#fieldsIn(fragment.selectionSet, this.#typeOf(fragment, parent), fields, visited);
     }
-    return sum;
+    return fields;
   }
 
-  #fragment(name: string): Measure {
-    const definition = this.#definitions.get(name);
-    if (definition === undefined) return NOTHING;
-    const measure =
-      this.#fragments.get(name) ??
-      this.#selectionSet(definition.selectionSet, this.#typeOf(definition, undefined));
-    this.#fragments.set(name, measure);
-    return measure;
+  /** The fragment of a spread that is the first in its selection set: others select nothing more. */
+  #fragment(
+    { name: { value } }: FragmentSpreadNode,
+    visited: Set<string>,
+  ): FragmentDefinitionNode | undefined {
+    if (visited.has(value)) return undefined;
+    visited.add(value);
+    return this.#definitions.get(value);
   }
 
   #field(node: FieldNode, parent: Parent): FieldMeasure {
@@ -187,13 +200,14 @@ export class Measurement {
       : NOTHING;
     const length = this.#lengthOf(node, field, parent);
     const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
-    const isFree = cost.ifLists && !(selectionSet && this.#selectsLists(selectionSet));
+    const isFree = cost.ifLists && !inside.hasLists;
     const own = atMost(isFree ? 0 : cost.units * (cost.each ? length : 1) + further);
     return {
       own,
       units: atMost(own + length * inside.units),
       fields: atMost(1 + length * inside.fields),
       depth: inside.depth + 1,
+      hasLists: LISTS_OF_DOMAIN.has(name.value),
       isSearch: inside.isSearch || cost.search === true,
       wideFields: inside.wideFields + (cost.wide ? 1 : 0),
       hasCursor: inside.hasCursor || this.#argument(given, 'after') != null,
@@ -217,25 +231,6 @@ export class Measurement {
     const isOfPage = parent?.name.endsWith('Connection');
     if (isOfPage || !isListType(getNullableType(field?.type))) return 1;
     return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
-  }
-
-  /** The fields of a selection set, and those of each of its fragments once. */
-  *#fieldsIn({ selections }: SelectionSetNode, visited = new Set<string>()): Generator<FieldNode> {
-    for (const node of selections) {
-      if (!this.#isIncluded(node.directives)) continue;
-      if (node.kind === Kind.FIELD) yield node;
-      else if (node.kind === Kind.INLINE_FRAGMENT) yield* this.#fieldsIn(node.selectionSet, visited);
-      else if (!visited.has(node.name.value)) {
-        visited.add(node.name.value);
-        const definition = this.#definitions.get(node.name.value);
-        if (definition !== undefined) yield* this.#fieldsIn(definition.selectionSet, visited);
-      }
-    }
-  }
-
-  #selectsLists(set: SelectionSetNode): boolean {
-    for (const { name } of this.#fieldsIn(set)) if (LISTS_OF_DOMAIN.has(name.value)) return true;
-    return false;
   }
 
   #isIncluded(directives: readonly DirectiveNode[] = []): boolean {
@@ -268,11 +263,20 @@ function atMost(amount: number): number {
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
+/** Two fields of one name. */
+function joined(one: FieldMeasure, other: FieldMeasure | undefined): FieldMeasure {
+  if (other === undefined) return one;
+  const measure = together(one, other);
+  const units = measure.units - Math.min(one.own, other.own);
+  return { ...measure, units, own: Math.max(one.own, other.own) };
+}
+
 function together(one: Measure, other: Measure): Measure {
   return {
     units: atMost(one.units + other.units),
     fields: atMost(one.fields + other.fields),
     depth: Math.max(one.depth, other.depth),
+    hasLists: one.hasLists || other.hasLists,
     isSearch: one.isSearch || other.isSearch,
     wideFields: one.wideFields + other.wideFields,
     hasCursor: one.hasCursor || other.hasCursor,

@@ -379,9 +379,9 @@ async function sendRaw(server: Server, bytes: string) {
 function fragmentBomb(): string {
   const fragments = Array.from(
     { length: 30 },
-    (_, index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`,
+    (_, index) => `fragment F${index} on Domain { changes { nodes { domain { ...F${index + 1} } } } }`,
   );
-  return `{ ...F0 } ${fragments.join(' ')} fragment F30 on Query { __typename }`;
+  return `{ domain(name: "a.example") { ...F0 } } ${fragments.join(' ')} fragment F30 on Domain { name }`;
 }
 
 test('10,000 wrong variables are 51 errors of the client, and none of the server', async () => {
