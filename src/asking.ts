@@ -1,6 +1,5 @@
 import { SCOPES, type Viewer } from './auth/viewer.js';
 import type { Database } from './database/client.js';
-import { feedSource } from './feed/change-feed.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createLoaders } from './loaders/create-loaders.js';
@@ -32,7 +31,7 @@ const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_I
 export function createAsking(database: Pick<Database, 'prisma' | 'searchPrisma' | 'distribution'>): Asking {
   const acrossShards = database.distribution.kind === 'shards';
   const loaders = createLoaders(database, { acrossShards });
-  const feed = new Feed(feedSource(database.prisma, undefined, acrossShards));
+  const feed = new Feed(database.prisma, { acrossShards });
   const executor = new GraphqlExecutor({ loaders, feed, rateLimits: UNLIMITED });
   return {
     ask: createAsk(executor, VIEWER),

@@ -10,7 +10,6 @@ import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
 import type { ReplicaHandle, Replicas } from './database/replicas.js';
-import { feedSource } from './feed/change-feed.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import {
@@ -201,7 +200,7 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
   const acrossShards = database.distribution.kind === 'shards';
   const options = { acrossShards, aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing) };
   const loaders = createLoaders(database, options);
-  const feed = new Feed(feedSource(database.prisma, () => replicas?.any()?.prisma, acrossShards));
+  const feed = new Feed(database.prisma, { acrossShards });
   if (replicas === undefined) return { loaders, readFrom: undefined, feed };
   const known = new WeakMap<ReplicaHandle, Loaders>();
   const readFrom = () => {

@@ -1,4 +1,3 @@
-import { isDatabaseFailure } from '../database/database-failure.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { FEED_LOCK } from '../database/locks.js';
 import {
@@ -73,45 +72,6 @@ export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
   return row === null ? NO_PLACE : endOf(row);
 }
 
-/** What the feed is read from as it is recorded. */
-export interface FeedSource {
-  /** As loadEnd(). */
-  end(): Promise<FeedPlace>;
-  /** As loadFeed(). */
-  load(key: FeedKey): Promise<FeedPage | null>;
-}
-
-/**
- * The primary, which has what is recorded at once; a replica while the primary is away. Where the replica does not have a place,
- * it may be later than what the replica has: that is an error, as without a replica.
- *
- * @param spare The replica; undefined: there is none.
- */
-export function feedSource(
-  primary: PrismaClient,
-  spare: () => PrismaClient | undefined = () => undefined,
-  acrossShards = false,
-): FeedSource {
-  const orFromSpare = async <Found>(
-    found: Promise<Found>,
-    read: (prisma: PrismaClient) => Promise<Found>,
-  ): Promise<Found> => {
-    try {
-      return await found;
-    } catch (error) {
-      const prisma = isDatabaseFailure(error) ? spare() : undefined;
-      const others = prisma && (await read(prisma));
-      if (others == null) throw error;
-      return others;
-    }
-  };
-  return {
-    end: () => orFromSpare(loadEnd(primary), loadEnd),
-    load: (key) =>
-      orFromSpare(loadFeed(primary, key, acrossShards), (prisma) => loadFeed(prisma, key, acrossShards)),
-  };
-}
-
 /** How many rows of the feed a page reads. */
 const MOST_EXAMINED = 10_000;
 /** What a page has of records and values, in octets. */
@@ -159,41 +119,20 @@ async function readPage(
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const { found, isLimited } = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
-  if (begin === undefined) return after === undefined ? emptyPage(NO_PLACE) : pageOfAbsent(prisma, after);
   // The feed has a row from its beginning on: that of the migration which made it.
-  const isThere = begin.number === after?.number && begin.recordedAt === after.recordedAt;
-  if (after !== undefined && !isThere) return pageOfAbsent(prisma, after);
+  const isThere = begin?.number === after?.number && begin?.recordedAt === after?.recordedAt;
+  if (after !== undefined && !isThere) return null;
+  if (begin === undefined) return { changes: [], end: NO_PLACE, next: null, octets: 0 };
   const { chosen, isAll } = chooseRows(found, key);
   const all = await readChanges(prisma, chosen, key, readTables);
   const changes = all.slice(0, key.first);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
-  const wanted = chosen.reduce((sum, row) => sum + row.wanted, 0);
   const last = changes.at(-1)?.feedPlace;
-  // Where some were erased meanwhile, too, the rows after the last change are read again.
-  if (last !== undefined && (all.length > key.first || all.length < wanted))
-    return { changes, end: last, next: last, octets };
+  if (last !== undefined && all.length > key.first) return { changes, end: last, next: last, octets };
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
   const end = endOf((isAll ? found : chosen.map(({ row }) => row)).at(-1) ?? begin);
   return { changes, end, next: isLimited || !isAll ? end : null, octets };
-}
-
-function emptyPage(end: FeedPlace): FeedPage {
-  return { changes: [], end, next: null, octets: 0 };
-}
-
-/**
- * The page after a place that a database does not have: empty where it may be one that is not shown yet, otherwise null. A
- * replica may be behind; and while a commit waits for a synchronous standby, other standbys show it before the primary does. What
- * was recorded before the server started is shown since then, or lost.
- */
-async function pageOfAbsent(prisma: PrismaClient, place: FeedPlace): Promise<FeedPage | null> {
-  const { number, recordedAt } = place;
-  const [found] = await prisma.$queryRaw<readonly { readonly isAhead: boolean }[]>`
-    SELECT NOT EXISTS (SELECT FROM change_feed WHERE number >= ${number}) AND (pg_is_in_recovery() OR
-             (current_setting('synchronous_standby_names') <> '' AND
-              ${recordedAt}::bigint > extract(epoch FROM pg_postmaster_start_time()) * 1000000)) AS "isAhead"`;
-  return found?.isAhead === true ? emptyPage(place) : null;
 }
 
 /**
@@ -238,8 +177,6 @@ interface ChosenRow {
   readonly row: FeedRow;
   /** How many of its changes were given before. */
   readonly given: number;
-  /** How many changes of the kinds it still has. */
-  readonly wanted: number;
 }
 
 /** The rows with as many changes as a page has, as far as their octets allow; and whether no other row that was examined has any. */
@@ -254,7 +191,7 @@ function chooseRows(rows: readonly FeedRow[], key: FeedKey): { chosen: ChosenRow
     if (wanted === 0) continue;
     const isTooMuch = octets > 0 && octets + Number(row.octets) > MOST_OCTETS;
     if (changes > key.first || isTooMuch) return { chosen, isAll: false };
-    chosen.push({ row, given, wanted });
+    chosen.push({ row, given });
     changes += wanted;
     octets += Number(row.octets);
   }

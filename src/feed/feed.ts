@@ -1,16 +1,18 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { PrismaClient } from '../database/generated/client.js';
 import type { Caller } from '../limits/caller.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
-import { BusyError, PublicError, RateLimitedError, UnavailableError } from '../model/errors.js';
+import { BusyError, PublicError, RateLimitedError } from '../model/errors.js';
 import {
   type FeedChange,
   type FeedKey,
   type FeedPage,
   type FeedPlace,
-  type FeedSource,
   goneCursor,
   isAfter,
+  loadEnd,
+  loadFeed,
 } from './change-feed.js';
 
 /** Which changes of all domains a listener gets as they are recorded. */
@@ -27,6 +29,8 @@ export type LivePage = Pick<FeedPage, 'changes' | 'end'>;
 
 /** What bounds listeners; each has a default. */
 export interface LiveOptions {
+  /** Whether the tables of domains are distributed over a Citus cluster. */
+  readonly acrossShards?: boolean | undefined;
   /** How often, in milliseconds, the reader looks for changes after the last ones. */
   readonly readEvery?: number | undefined;
   /** How long, in milliseconds, one listens at most. */
@@ -67,15 +71,16 @@ const CLOSED = 'The service is being stopped.';
  * takes no memory of its own; one that is behind them is rejected.
  */
 export class Feed {
-  readonly #source: FeedSource;
+  readonly #prisma: PrismaClient;
   readonly #options: LiveOptions;
   readonly #clients = new Map<string, number>();
   #listeners = 0;
   #reader: Promise<Reader> | undefined;
   #isClosed = false;
 
-  constructor(source: FeedSource, options: LiveOptions = {}) {
-    this.#source = source;
+  /** @param prisma Of the primary, which has what is recorded at once. */
+  constructor(prisma: PrismaClient, options: LiveOptions = {}) {
+    this.#prisma = prisma;
     this.#options = options;
   }
 
@@ -108,7 +113,7 @@ export class Feed {
 
   /** A page of the feed; null where it begins at a place that is not in it. */
   page(key: FeedKey): Promise<FeedPage | null> {
-    return this.#source.load(key);
+    return loadFeed(this.#prisma, key, this.#options.acrossShards);
   }
 
   /** Ends all listeners, and accepts no other. */
@@ -142,7 +147,8 @@ export class Feed {
 
   #open(): Promise<Reader> {
     if (this.#reader !== undefined) return this.#reader;
-    const opened = this.#source.end().then((end) => new Reader(this.#source, end, this.#options));
+    const load = (key: FeedKey) => this.page(key);
+    const opened = loadEnd(this.#prisma).then((end) => new Reader(load, end, this.#options));
     const forget = () => {
       if (this.#reader === opened) this.#reader = undefined;
     };
@@ -168,8 +174,8 @@ export class Feed {
     for (; !isKnown || isAfter(reader.begin, place); isKnown = true) {
       requireOpen();
       const key = { domains, kinds, newestFirst: false, first: PAGE_GIVEN, after: place };
-      const page = await this.#source.load(key);
-      requireFurther(page, isKnown ? place : undefined);
+      const page = await this.page(key);
+      if (page === null) throw goneCursor();
       place = page.end;
       yield* inPieces(page.changes, page.end);
     }
@@ -194,13 +200,6 @@ export class Feed {
       yieldedAt = performance.now();
     }
   }
-}
-
-/** @param place That the page follows, where the reader has read further; undefined: that is not known yet. */
-function requireFurther(page: FeedPage | null, place: FeedPlace | undefined): asserts page is FeedPage {
-  if (page === null) throw goneCursor();
-  // It is of a replica that is behind the reader, since the primary is away.
-  if (place !== undefined && !isAfter(page.end, place)) throw new UnavailableError();
 }
 
 /** Changes as pages of a listener; one without any if there are none. */
@@ -240,7 +239,7 @@ class Reader {
   /** Where the oldest page begins that is kept, and where the latest one ends. */
   begin: FeedPlace;
   end: FeedPlace;
-  readonly #source: FeedSource;
+  readonly #load: Feed['page'];
   readonly #options: LiveOptions;
   /** Emits `change` for a page and for the end. */
   readonly #emitter = new EventEmitter().setMaxListeners(0);
@@ -251,8 +250,8 @@ class Reader {
   #octets = 0;
   #isOver = false;
 
-  constructor(source: FeedSource, end: FeedPlace, options: LiveOptions) {
-    this.#source = source;
+  constructor(load: Feed['page'], end: FeedPlace, options: LiveOptions) {
+    this.#load = load;
     this.#options = options;
     this.begin = end;
     this.end = end;
@@ -287,7 +286,7 @@ class Reader {
       try {
         // As many as are kept: each page of an observation reads all of it.
         const key = { kinds: ALL_KINDS, newestFirst: false, first: MOST_KEPT, after: this.end };
-        const page = await this.#source.load(key);
+        const page = await this.#load(key);
         if (page === null) return this.stop(goneCursor());
         this.#keep(page);
         failedSince = undefined;

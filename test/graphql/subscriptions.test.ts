@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import express from 'express';
 import { type Client, createClient } from 'graphql-sse';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { feedSource } from '../../src/feed/change-feed.js';
 import { Feed, type LiveOptions } from '../../src/feed/feed.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
@@ -241,7 +240,7 @@ async function nextOf(results: ReturnType<typeof iterate>): Promise<Result | und
 /** GraphQL on /graphql of a server of its own. */
 async function serve(live: LiveOptions): Promise<string> {
   const rateLimits = { anonymous: 1e9, token: 1e9 };
-  const feed = new Feed(feedSource(service.database.prisma), live);
+  const feed = new Feed(service.database.prisma, live);
   const executor = openExecutor(service.database, rateLimits, { feed });
   const viewerOf = () => ({ ...anonymous(), scopes: new Set(['search:read'] as const) });
   const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxEstimate: 1e9 };
@@ -326,7 +325,7 @@ describe('those who listen', () => {
 
 describe('what is kept for those who read slowly', () => {
   test('loses nothing between the first page and the second, however much was recorded', async () => {
-    const feed = new Feed(feedSource(service.database.prisma), { mostKept: 5, readEvery: 5 });
+    const feed = new Feed(service.database.prisma, { mostKept: 5, readEvery: 5 });
     const key = { ...callerOf(), kinds: new Set(CHANGE_KINDS) };
     const listening = feed.listen(key);
     onTestFinished(() => feed.close());

@@ -4,7 +4,6 @@ import { fillForQuestions } from '../../bench/questions/fill.js';
 import { openDatabase } from '../../src/database/client.js';
 import { Prisma } from '../../src/database/generated/client.js';
 import { inTransaction } from '../../src/database/transaction.js';
-import { feedSource } from '../../src/feed/change-feed.js';
 import { Feed } from '../../src/feed/feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -39,7 +38,7 @@ async function ask(query: string, acrossShards = false) {
     },
   });
   const loaders = createLoaders({ prisma, searchPrisma: prisma }, { acrossShards });
-  const feed = new Feed(feedSource(prisma, undefined, acrossShards));
+  const feed = new Feed(prisma, { acrossShards });
   const executor = openExecutor(database, undefined, { loaders, feed });
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
   return execute({

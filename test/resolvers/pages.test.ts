@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import type { FeedPage, FeedPlace } from '../../src/feed/change-feed.js';
-import { feedSource } from '../../src/feed/change-feed.js';
+import { Feed } from '../../src/feed/feed.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { loadHeaderPage } from '../../src/loaders/header-pages.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
@@ -194,13 +194,13 @@ test('a page of the feed whose changes are erased while it is read loses nothing
             (NULL, 0, '{}', '{0,0,0,0,0,0}', 0, 7)
      RETURNING number`,
   );
-  const feed = feedSource(database.prisma, undefined, database.distribution.kind === 'shards');
+  const feed = new Feed(database.prisma, { acrossShards: database.distribution.kind === 'shards' });
   const key = { first: 1, kinds: new Set(CHANGE_KINDS), newestFirst: false };
   const found: string[] = [];
   let after: FeedPlace | null = { number: BigInt(rows[0]?.number ?? 0), recordedAt: 7n, given: 0 };
   for (let pages = 0; pages < 10 && after !== null && found.length === 0; pages += 1) {
     // Its row says that there are three changes; they are not there any more.
-    const page: FeedPage | null = await feed.load({ ...key, after });
+    const page: FeedPage | null = await feed.page({ ...key, after });
     found.push(...(page?.changes ?? []).map(({ domain }) => domain));
     after = page?.next ?? null;
   }

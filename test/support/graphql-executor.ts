@@ -1,6 +1,5 @@
 import type { Viewer } from '../../src/auth/viewer.js';
 import type { Database } from '../../src/database/client.js';
-import { feedSource } from '../../src/feed/change-feed.js';
 import { Feed } from '../../src/feed/feed.js';
 import { GraphqlExecutor, type GraphqlExecutorOptions } from '../../src/graphql/execute.js';
 import { type Caller, NEVER_ABORTED } from '../../src/limits/caller.js';
@@ -30,7 +29,7 @@ export function openExecutor(
   const acrossShards = database.distribution.kind === 'shards';
   return new GraphqlExecutor({
     loaders: createLoaders(database, { acrossShards }),
-    feed: new Feed(feedSource(database.prisma, undefined, acrossShards)),
+    feed: new Feed(database.prisma, { acrossShards }),
     rateLimits,
     ...options,
   });
