@@ -1,27 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Handler } from 'express';
 import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
-import { nothingAtPath } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import { pathOf } from './endpoint.js';
-import type { OnFailure } from './stages.js';
-
-/** For every path that nothing else handles. */
-export function notFound(basePath: string): Handler {
-  return () => {
-    throw nothingAtPath(basePath);
-  };
-}
 
 /**
  * Sends an error for whatever was thrown before, in the format of the path's API. What clients do not see is
  * logged with the request's id.
- *
- * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
  */
-export function handleErrors(log: Logger, isGraphql: (path: string) => boolean): OnFailure {
-  return (error, request, response) => {
+export function handleErrors(log: Logger) {
+  return (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
     const { requestId } = request;
     // Rejected meanwhile: its body was not valid HTTP.
     if (response.writableEnded) return;
@@ -35,7 +22,7 @@ export function handleErrors(log: Logger, isGraphql: (path: string) => boolean):
     // A disconnected client needs no database.
     const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
     if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
-    if (isGraphql(pathOf(request))) sendGraphqlError(request, response, problem);
+    if (request.kind.api === 'graphql') sendGraphqlError(request, response, problem);
     else sendProblem(request, response, problem);
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
 /** The sources of each directive (CSP Level 3, section 6); none: nothing may be loaded by it. */
 export type PolicySources = Readonly<Record<string, readonly string[]>>;
@@ -43,18 +43,6 @@ export const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
 
 /** What selects a response besides its URL (RFC 9110, section 12.5.5). */
 export const VARY = 'Accept-Encoding, Authorization';
-
-/**
- * Makes the function that sets the header fields of every response.
- *
- * @param variesByOrigin Whether the response is another for another site's page.
- */
-export function defaultFields(variesByOrigin: boolean): (response: ServerResponse) => void {
-  const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
-  return (response) => {
-    for (const [name, value] of fields) response.setHeader(name, value);
-  };
-}
 
 /** The field that carries a request's id, both ways. */
 export const REQUEST_ID_FIELD = 'x-request-id';
