@@ -217,11 +217,9 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
 /** Accepts the service's own tokens, and those of an identity provider. */
 function authenticationOf({ settings, database, replicas, log, now }: ServingParts): AuthenticationOptions {
   const { provider, required } = settings.auth;
-  const onUnusableKey = (keyId: string | undefined, reason: string) =>
-    log.warn({ keyId, reason }, 'a key of the identity provider cannot be used');
   return {
-    tokens: createTokenVerifier(database.prisma, now, undefined, () => replicas?.any()?.prisma),
-    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now, onUnusableKey }),
+    tokens: createTokenVerifier(database.prisma, now, () => replicas?.any()?.prisma),
+    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',
   };

@@ -16,14 +16,13 @@ const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expi
 
 /** Rejects JSON Web Tokens where no identity provider is set. */
 const NO_PROVIDER: TokenVerifier = {
-  knows: () => false,
   verify: async () => ({
     kind: 'rejected',
     reason: 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL',
   }),
 };
 
-/** Finds the viewer from the Authorization header and the client's key (rates/client-key.ts). */
+/** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
 /** The parts of authentication. */
@@ -57,20 +56,15 @@ export function createAuthentication({
       return { kind: 'anonymous', rateLimitKey: client, scopes, needsToken, rates: undefined };
     }
     const token = BEARER.exec(authorization)?.[1];
-    const verifier = token !== undefined && isJwt(token) ? jwts : tokens;
-    if (token === undefined) {
-      throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
-    }
-    const viewer = await verifier.verify(token);
-    if (viewer === null || viewer.kind === 'rejected') {
+    if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
+    const verifier = isJwt(token) ? jwts : tokens;
+    const check = async () => {
+      const viewer = await verifier.verify(token);
+      if (viewer !== null && viewer.kind !== 'rejected') return viewer;
       throw new UnauthenticatedError(NOT_VALID, true, viewer?.reason);
-    }
-    const { kind, rateLimitKey } = viewer;
-    const recheck = async () => {
-      const again = await verifier.verify(token);
-      if (again === null || again.kind === 'rejected') throw new UnauthenticatedError(NOT_VALID, true);
     };
-    return { kind, rateLimitKey, scopes: union(viewer.scopes, commonScopes), recheck, rates: undefined };
+    const { kind, rateLimitKey, scopes } = await check();
+    return { kind, rateLimitKey, scopes: union(scopes, commonScopes), recheck: check, rates: undefined };
   };
 }
 

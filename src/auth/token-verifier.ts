@@ -18,8 +18,6 @@ export interface TokenVerifier {
    * @throws what the database's driver throws where the database is unavailable; ProviderUnavailableError.
    */
   verify(token: string): Promise<Viewer | RejectedToken | null>;
-  /** Whether a token was valid when it was last verified; false if it never was. */
-  knows(token: string): boolean;
 }
 
 /** A valid token. */
@@ -65,7 +63,6 @@ export function cachedVerifier(
     return result.viewer;
   };
   return {
-    knows: (token) => known.has(keyOf(token)),
     async verify(token) {
       const key = keyOf(token);
       const cached = known.get(key);
@@ -101,7 +98,6 @@ const LAST_USED_EVERY = 60_000_000n;
 export function createTokenVerifier(
   prisma: PrismaClient,
   now: () => Instant,
-  maxCached?: number,
   replica: () => PrismaClient | undefined = () => undefined,
 ): TokenVerifier {
   const find = async (token: string) => {
@@ -116,7 +112,7 @@ export function createTokenVerifier(
       return found;
     }
   };
-  return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
+  return cachedVerifier(find, { lifetime: CACHED_FOR, now });
 }
 
 /**

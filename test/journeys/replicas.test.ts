@@ -236,7 +236,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     const now = () => BigInt(Date.now()) * 1000n;
     await replica.whilePaused(async () => {
       await revokeToken(database.prisma, 'revoked', now());
-      const tokens = createTokenVerifier(database.prisma, now, undefined, () => prisma);
+      const tokens = createTokenVerifier(database.prisma, now, () => prisma);
       expect(await tokens.verify(token)).toBeNull();
     });
     await close();
