@@ -19,6 +19,7 @@ import {
   type GraphqlOverHttpOptions,
 } from './graphql/over-http.js';
 import { createApp } from './http/app.js';
+import { answerAt } from './http/endpoint.js';
 import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
@@ -89,7 +90,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const metrics = createRequestMetrics(monitoring.registry);
   const app = appOf(parts, executor, graphql, metrics);
   const listener: RequestListener = (request, response) => {
-    if (!monitoring.endpoint(request, response)) app(request, response);
+    if (!answerAt(monitoring.endpoint, request, response)) app(request, response);
   };
   const { timeLimits } = parts;
   const onRejected = (status: number) => metrics.rejected(NOWHERE, status);
