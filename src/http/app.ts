@@ -12,7 +12,7 @@ import { compressResponse } from './compression.js';
 import { allowOrigins } from './cross-origin.js';
 import { pathOf } from './endpoint.js';
 import { readForwarding } from './forwarding.js';
-import { handleErrors } from './handle-errors.js';
+import { handleErrors, type OnRequestFailure } from './handle-errors.js';
 import { limitBody } from './limit-body.js';
 import { observeRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
@@ -40,6 +40,7 @@ interface AppOptions {
   readonly redact: (text: string) => string;
   readonly authenticate: Authenticate;
   readonly chargeFailure: ChargeFailure;
+  readonly onInternalError: OnRequestFailure;
   readonly rest: RestHandler;
   /** Reads the body itself. */
   readonly graphql: GraphqlOverHttp['handle'];
@@ -58,7 +59,7 @@ export function createApp(options: AppOptions): RequestListener {
   const authenticate = authenticateRequests({ ...options, clientOf });
   const answerPage = answerPages({ ...options, anyQuery: options.sandbox });
   const restPrefix = `${basePath}/api/v1`.length;
-  const onFailure = handleErrors(log);
+  const onFailure = handleErrors(log, options.onInternalError);
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     begin(request, response);

@@ -3,25 +3,20 @@ import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 
-/**
- * Sends an error for whatever was thrown before, in the format of the path's API. What clients do not see is
- * logged with the request's id.
- */
-export function handleErrors(log: Logger) {
+/** Takes an error that the client of a request is not shown. */
+export type OnRequestFailure = (error: unknown, request: IncomingMessage) => void;
+
+/** Sends an error for whatever was thrown before, in the format of the path's API. */
+export function handleErrors(log: Logger, onInternalError: OnRequestFailure) {
   return (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
-    const { requestId } = request;
     // Rejected meanwhile: its body was not valid HTTP.
     if (response.writableEnded) return;
     if (response.headersSent) {
-      log.error({ requestId, err: error }, 'response aborted');
+      log.error({ requestId: request.requestId, err: error }, 'response aborted');
       response.destroy();
       return;
     }
-    const failures: unknown[] = [];
-    const problem = problemOf(error, (internal) => failures.push(internal));
-    // A disconnected client needs no database.
-    const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
-    if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
+    const problem = problemOf(error, (internal) => onInternalError(internal, request));
     if (request.kind.api === 'graphql') sendGraphqlError(request, response, problem);
     else sendProblem(request, response, problem);
   };

@@ -1,11 +1,5 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { OperationError } from '../model/errors.js';
 import {
   handleClientErrors,
@@ -76,7 +70,14 @@ export async function startHttpServer(
   options: ListenOptions,
 ): Promise<HttpServer> {
   const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
-  const server = createServer(optionsOf(timeLimits));
+  const server = createServer({
+    headersTimeout: timeLimits.header,
+    requestTimeout: timeLimits.request,
+    keepAliveTimeout: timeLimits.idle,
+    connectionsCheckingInterval: timeLimits.checkEvery,
+    // beginResponses() rejects what has none, with the body that all errors have.
+    requireHostHeader: false,
+  });
   // Node.js 20 drops the fields beyond without an error, and they must not count as absent: one more than allowed shows that
   // there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
@@ -119,17 +120,6 @@ function readTarget(request: IncomingMessage): void {
 
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
 const BACKLOG = 4_096;
-
-function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOptions {
-  return {
-    headersTimeout: header,
-    requestTimeout: request,
-    keepAliveTimeout: idle,
-    connectionsCheckingInterval: checkEvery,
-    // beginResponses() rejects what has none, with the body that all errors have.
-    requireHostHeader: false,
-  };
-}
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
   switch (error.code) {
