@@ -120,7 +120,7 @@ function appOf(
   return createApp({
     ...{ basePath, trustProxy, log, metrics, onInternalError },
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes },
-    sandbox: knownOperations === undefined,
+    anyQuery: knownOperations === undefined,
     webPage: allowsWebPage(knownOperations, log),
     corsOrigins: settings.http.corsOrigins,
     tracing: monitoring.tracing,

@@ -1,12 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Authenticate } from '../auth/authenticate.js';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
 import type { RestHandler } from '../rest/v1/handler.js';
-import type { AnonymousAccess } from '../rest/v1/routes.js';
-import type { Logger } from '../telemetry/logging.js';
-import type { RequestMetrics } from '../telemetry/request-metrics.js';
-import type { Tracing } from '../telemetry/tracing.js';
-import { authenticateRequests, type ChargeFailure } from './authenticate-requests.js';
+import { authenticateRequests, type RequestAuthentication } from './authenticate-requests.js';
 import { beginResponses, sendMethods } from './begin-responses.js';
 import { compressResponse } from './compression.js';
 import { allowOrigins } from './cross-origin.js';
@@ -14,32 +9,17 @@ import { pathOf } from './endpoint.js';
 import { readForwarding } from './forwarding.js';
 import { handleErrors, type OnRequestFailure } from './handle-errors.js';
 import { limitBody } from './limit-body.js';
-import { observeRequests } from './log-requests.js';
+import { observeRequests, type RequestParts } from './log-requests.js';
+import type { DocumentedService } from './pages/html-pages.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
 /** The parts of the HTTP side. */
-interface AppOptions {
-  /** '' or like `/dms`. */
-  readonly basePath: string;
-  /** What a client without a token may do, as `authenticate` and the APIs have it: for the pages. */
-  readonly access: AnonymousAccess;
-  /** Whether any query is allowed, so that Sandbox and GraphiQL are of use: for the pages. */
-  readonly sandbox: boolean;
-  /** Whether the page that shows the history has what it needs: for the pages. */
-  readonly webPage: boolean;
+interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   /** The origins whose pages may read responses: all, or these. */
   readonly corsOrigins: '*' | readonly string[];
-  readonly log: Logger;
-  readonly metrics: RequestMetrics;
-  /** Null: no traces are sent. */
-  readonly tracing: Tracing | null;
-  /** Removes secrets from what is sent with traces. */
-  readonly redact: (text: string) => string;
-  readonly authenticate: Authenticate;
-  readonly chargeFailure: ChargeFailure;
   readonly onInternalError: OnRequestFailure;
   readonly rest: RestHandler;
   /** Reads the body itself. */
@@ -53,11 +33,11 @@ interface AppOptions {
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
   const { clientOf, schemeOf } = readForwarding(options.trustProxy, log);
-  const observe = observeRequests({ ...options, kinds: requestKinds(basePath), schemeOf });
+  const observe = observeRequests(requestKinds(basePath), schemeOf, options);
   const begin = beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 });
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
-  const authenticate = authenticateRequests({ ...options, clientOf });
-  const answerPage = answerPages({ ...options, anyQuery: options.sandbox });
+  const authenticate = authenticateRequests(clientOf, options);
+  const answerPage = answerPages(options);
   const restPrefix = `${basePath}/api/v1`.length;
   const onFailure = handleErrors(log, options.onInternalError);
 

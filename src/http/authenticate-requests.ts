@@ -6,12 +6,10 @@ import { UnauthenticatedError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Forwarding } from './forwarding.js';
 
-/** Takes what a failed authentication costs from what its address may spend. @throws RateLimitedError where nothing is left. */
-export type ChargeFailure = (viewer: Viewer) => Promise<void>;
-
-interface RequestAuthentication extends Pick<Forwarding, 'clientOf'> {
+export interface RequestAuthentication {
   readonly authenticate: Authenticate;
-  readonly chargeFailure: ChargeFailure;
+  /** Takes what a failed authentication costs from what its address may spend. @throws RateLimitedError where nothing is left. */
+  readonly chargeFailure: (viewer: Viewer) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -19,7 +17,10 @@ interface RequestAuthentication extends Pick<Forwarding, 'clientOf'> {
  * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read, with one
  * error for every reason; the log has the reason, with the request's id.
  */
-export function authenticateRequests({ authenticate, clientOf, log, chargeFailure }: RequestAuthentication) {
+export function authenticateRequests(
+  clientOf: Forwarding['clientOf'],
+  { authenticate, log, chargeFailure }: RequestAuthentication,
+) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const client = clientOf(request);
     try {

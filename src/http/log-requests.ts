@@ -4,6 +4,7 @@ import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import { pathOf } from './endpoint.js';
+import type { Forwarding } from './forwarding.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
@@ -19,16 +20,13 @@ declare module 'node:http' {
 }
 
 /** What observes requests. */
-interface RequestObservers {
+export interface RequestParts {
   readonly log: Logger;
-  readonly kinds: RequestKinds;
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
   /** Removes secrets from what a client has sent, as the log does, before it is sent with a trace. */
   readonly redact: (text: string) => string;
-  /** By which a client sent a request to this service or to a trusted proxy before it. */
-  readonly schemeOf: (request: IncomingMessage) => string;
 }
 
 /**
@@ -36,8 +34,11 @@ interface RequestObservers {
  * response is closed. The line of the log has no query, which may be confidential, and no header fields, of which one has the
  * token.
  */
-export function observeRequests(observers: RequestObservers) {
-  const { log, kinds, metrics } = observers;
+export function observeRequests(
+  kinds: RequestKinds,
+  schemeOf: Forwarding['schemeOf'],
+  { log, metrics, tracing, redact }: RequestParts,
+) {
   const count = ({ kind }: IncomingMessage, response: ServerResponse, status: number, seconds: number) => {
     const type = String(response.getHeader('content-type'));
     const served = kind.api === 'graphql' && type.startsWith('text/html') ? kinds.graphqlPage : kind;
@@ -50,7 +51,7 @@ export function observeRequests(observers: RequestObservers) {
     request.requestId = requestIdOf(request.headers);
     request.kind = kinds.of(path);
     response.setHeader(REQUEST_ID_FIELD, request.requestId);
-    const span = startSpan(request, path, observers);
+    const span = tracing === null ? undefined : startSpan(request, tracing, schemeOf(request), redact);
     metrics.began();
     /** Whether its bytes, which are all written, have left; undefined: they are not yet. */
     let hasLeft: boolean | undefined;
@@ -89,17 +90,17 @@ function statusOf(
   return headersSent && wasSent ? statusCode : 0;
 }
 
-/** What is sent of a request with its trace. */
+/** Begins the span of a request, with what is sent of it. */
 function startSpan(
   request: IncomingMessage,
-  path: string,
-  observers: RequestObservers,
-): RequestSpan | undefined {
-  const { tracing, redact, schemeOf } = observers;
-  const { method = '', kind, requestId } = request;
-  const { traceparent, tracestate } = request.headers;
+  tracing: Tracing,
+  scheme: string,
+  redact: (text: string) => string,
+): RequestSpan {
+  const { method = '', headers, kind, requestId } = request;
   const { route } = kind;
-  return tracing?.startRequest(
+  const { traceparent, tracestate } = headers;
+  return tracing.startRequest(
     {
       ...(typeof traceparent === 'string' && { traceparent }),
       // What a client has written there is passed on to the collector.
@@ -109,8 +110,8 @@ function startSpan(
     route === undefined ? method : `${method} ${route}`,
     {
       'http.request.method': method,
-      'url.path': redact(path),
-      'url.scheme': schemeOf(request),
+      'url.path': redact(pathOf(request)),
+      'url.scheme': scheme,
       'dms.request.id': redact(requestId),
       ...(route !== undefined && { 'http.route': route }),
     },

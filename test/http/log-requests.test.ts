@@ -25,8 +25,8 @@ beforeEach(async () => {
   const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(JSON.parse(line)) } });
   const app = express();
   const metrics = createRequestMetrics(registry);
-  const observers = { log, kinds: requestKinds(''), metrics, tracing: null, redact: redactSecrets };
-  app.use(observeRequests({ ...observers, schemeOf: () => 'http' }));
+  const parts = { log, metrics, tracing: null, redact: redactSecrets };
+  app.use(observeRequests(requestKinds(''), () => 'http', parts));
   app.get('/short', (_request, response) => void response.end('done'));
   app.get('/long', (_request, response) => void response.end(LONG));
   app.get('/cut', (_request, response) => {
