@@ -1,6 +1,6 @@
 import { UnauthenticatedError } from '../model/errors.js';
 import { isJwt } from './jwt-verifier.js';
-import type { TokenVerifier } from './token-verifier.js';
+import { invalidToken, type TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
 
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
@@ -12,14 +12,11 @@ const SENT_TOKEN = /^bearer +[^ ]/i;
 const NO_BEARER =
   'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
 
-const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
-
 /** Rejects JSON Web Tokens where no identity provider is set. */
 const NO_PROVIDER: TokenVerifier = {
-  verify: async () => ({
-    kind: 'rejected',
-    reason: 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL',
-  }),
+  async verify() {
+    throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
+  },
 };
 
 /** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
@@ -58,13 +55,9 @@ export function createAuthentication({
     const token = BEARER.exec(authorization)?.[1];
     if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
     const verifier = isJwt(token) ? jwts : tokens;
-    const check = async () => {
-      const viewer = await verifier.verify(token);
-      if (viewer !== null && viewer.kind !== 'rejected') return viewer;
-      throw new UnauthenticatedError(NOT_VALID, true, viewer?.reason);
-    };
-    const { kind, rateLimitKey, scopes } = await check();
-    return { kind, rateLimitKey, scopes: union(scopes, commonScopes), recheck: check, rates: undefined };
+    const recheck = () => verifier.verify(token);
+    const { kind, rateLimitKey, scopes } = await recheck();
+    return { kind, rateLimitKey, scopes: union(scopes, commonScopes), recheck, rates: undefined };
   };
 }
 

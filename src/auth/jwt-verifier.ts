@@ -10,8 +10,8 @@ import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import {
   cachedVerifier,
+  invalidToken,
   keyOf,
-  type RejectedToken,
   type TokenVerifier,
   type ValidToken,
 } from './token-verifier.js';
@@ -57,19 +57,16 @@ export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
 async function verifyJwt(
   token: string,
   { keys, issuer, audience, now }: JwtVerifierOptions,
-): Promise<ValidToken | RejectedToken> {
+): Promise<ValidToken> {
   const currentDate = new Date(Number(now() / 1000n));
-  try {
-    const { payload, protectedHeader } = await jwtVerify(token, keys, {
-      algorithms: ALGORITHMS,
-      issuer,
-      audience,
-      requiredClaims: ['exp'],
-      clockTolerance: CLOCK_TOLERANCE,
-      currentDate,
-    });
-    return validToken(protectedHeader, payload);
-  } catch (error) {
+  const { payload, protectedHeader } = await jwtVerify(token, keys, {
+    algorithms: ALGORITHMS,
+    issuer,
+    audience,
+    requiredClaims: ['exp'],
+    clockTolerance: CLOCK_TOLERANCE,
+    currentDate,
+  }).catch((error: unknown) => {
     if (error instanceof ProviderUnavailableError) throw error;
     const time = `, and it is ${Math.floor(currentDate.getTime() / 1000)} now`;
     const expected = {
@@ -77,26 +74,23 @@ async function verifyJwt(
       aud: `, AUTH_AUDIENCE is ${JSON.stringify(audience)}`,
       ...{ exp: time, nbf: time },
     };
-    return rejected(reasonOf(headerOf(token), error, expected));
-  }
+    throw invalidToken(reasonOf(headerOf(token), error, expected));
+  });
+  return validToken(protectedHeader, payload);
 }
 
 /** A token whose signature and registered claims are valid. */
-function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): ValidToken | RejectedToken {
+function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): ValidToken {
   // The header is the client's JSON: its `typ` may be anything.
   if (!TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ)) {
-    return rejected(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
+    throw invalidToken(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
   }
   const viewer = viewerOf(payload);
-  if (viewer === null) return rejected('the token has neither "sub" nor "client_id" with text');
+  if (viewer === null) throw invalidToken('the token has neither "sub" nor "client_id" with text');
   // A NumericDate may have a fraction (RFC 7519, section 2). JSON's 1e400 is Infinity.
   const seconds = Math.floor(payload.exp ?? Number.NaN);
-  if (!Number.isSafeInteger(seconds)) return rejected('the "exp" claim is not a time');
+  if (!Number.isSafeInteger(seconds)) throw invalidToken('the "exp" claim is not a time');
   return { viewer, expiresAt: BigInt(seconds) * 1_000_000n };
-}
-
-function rejected(reason: string): RejectedToken {
-  return { kind: 'rejected', reason };
 }
 
 /**

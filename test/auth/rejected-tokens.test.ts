@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { cachedVerifier, createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { cachedVerifier, createTokenVerifier, invalidToken } from '../../src/auth/token-verifier.js';
 import { digestOf } from '../../src/auth/tokens.js';
 import type { Settings } from '../../src/config/settings.js';
+import { UnauthenticatedError } from '../../src/model/errors.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
@@ -70,7 +71,7 @@ test('and one way there: the same statement, which finds no row, each time', asy
   for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
     for (let time = 0; time < 2; time += 1) {
       queries.mockClear();
-      expect(await tokens.verify(token)).toBeNull();
+      await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
       const asked = queries.mock.calls.map(([query]) => ({
         text: String(Reflect.get(Object(query), 'text')),
         values: Reflect.get(Object(query), 'values'),
@@ -137,12 +138,13 @@ test('as many valid tokens are known as there are places, and those that are not
   const viewer = { kind: 'token', rateLimitKey: 'a', scopes: new Set<never>() } as const;
   const find = async (token: string) => {
     asked.push(token);
-    return token.startsWith('valid') ? { viewer, expiresAt: null } : null;
+    if (!token.startsWith('valid')) throw invalidToken();
+    return { viewer, expiresAt: null };
   };
   const tokens = cachedVerifier(find, { lifetime: 600_000, now, maxCached: 3 });
   const isNew = async (token: string) => {
     asked.length = 0;
-    await tokens.verify(token);
+    await tokens.verify(token).catch(() => {});
     return asked.length > 0;
   };
   expect([await isNew('valid'), await isNew('valid')]).toEqual([true, false]);

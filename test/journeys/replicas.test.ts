@@ -7,6 +7,7 @@ import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
 import { loadEnd, loadFeed } from '../../src/feed/change-feed.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
+import { UnauthenticatedError } from '../../src/model/errors.js';
 import { TEST_SERVER } from '../support/database.js';
 import { headerChanger, openEvents } from '../support/events.js';
 import { IS_LONG } from '../support/long-form.js';
@@ -237,7 +238,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await replica.whilePaused(async () => {
       await revokeToken(database.prisma, 'revoked', now());
       const tokens = createTokenVerifier(database.prisma, now, () => prisma);
-      expect(await tokens.verify(token)).toBeNull();
+      await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
     });
     await close();
   });
