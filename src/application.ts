@@ -5,8 +5,7 @@ import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
 import { Replicas } from './database/replicas.js';
-import type { TimeLimits } from './http/server.js';
-import { urlOf } from './http/server.js';
+import { type TimeLimits, urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
 import { OperationError } from './model/errors.js';
 import type { Instant } from './model/instant.js';
@@ -66,7 +65,7 @@ export async function startApplication(
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const ifMissing = settings.samples ? 'create-unseeded' : 'create';
   const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
-  const release = async () => (database === parts.database ? undefined : database.close());
+  const closing: Closing = database === parts.database ? [] : [() => database.close()];
   try {
     await migrate(database.pool);
     const sampleDomains = database.unseeded && settings.samples ? await recordInto(database) : 0;
@@ -76,72 +75,51 @@ export async function startApplication(
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const { timeLimits, cluster } = parts;
-    const running = await run({ settings, database, log, knownOperations, timeLimits, cluster, now });
+    const base = { settings, database, log, knownOperations, timeLimits, cluster, now };
     return {
-      ...running,
+      ...(await run(base, closing)),
       databasePlace: database.place,
       sandbox: knownOperations === undefined,
-      sampleDomains,
-      watchedDomains,
-      exampleDomain,
-      async stop() {
-        await running.stop();
-        await release();
-      },
+      ...{ sampleDomains, watchedDomains, exampleDomain },
     };
   } catch (error) {
-    await release();
+    await closeAll(closing);
     throw error;
   }
 }
 
-/** What runs on an open database. */
-type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
+/** What closes the parts that are open, the first one last. */
+type Closing = (() => Promise<unknown>)[];
 
-async function run(parts: Omit<ServingParts, 'monitoring' | 'replicas'>): Promise<Running> {
+async function closeAll(closing: Closing): Promise<void> {
+  for (const close of closing.toReversed()) await close();
+}
+
+/** What is there before anything runs. */
+type ApplicationBase = Omit<ServingParts, 'monitoring' | 'replicas'>;
+
+/** Starts what runs on an open database. */
+async function run(
+  parts: ApplicationBase,
+  closing: Closing,
+): Promise<Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>> {
   const { settings, database, log, cluster } = parts;
   const replicas = await openReplicas(settings, database, log);
-  const starting = startMonitoring(settings, database, 'serving', log, { replicas, cluster });
-  const monitoring = await starting.catch(async (error: unknown) => {
-    await replicas?.close();
-    throw error;
-  });
-  try {
-    const server = await startServing({ ...parts, monitoring, replicas });
-    const alone = cluster?.isLeader === false ? null : startAlone(parts, monitoring);
-    return {
-      url: urlOf(settings.host, server.port) + settings.basePath,
-      port: server.port,
-      metricsUrl: monitoring.metricsUrl,
-      async stop() {
-        monitoring.stopping();
-        await Promise.all([server.close(), alone?.stop()]);
-        await monitoring.stop();
-        await replicas?.close();
-      },
-    };
-  } catch (error) {
-    await monitoring.stop();
-    await replicas?.close();
-    throw error;
-  }
-}
-
-/** Erases domains that are not observed any more, if the settings say so. @returns a function that ends it. */
-function forgetUnobserved(
-  { settings: { domainsKept }, database, log }: Pick<ServingParts, 'settings' | 'database' | 'log'>,
-  { registry }: Monitoring,
-): () => Promise<void> {
-  const metrics = createForgetMetrics(registry);
-  if (domainsKept === undefined) return async () => {};
-  return startForgetting(database, {
-    kept: domainsKept,
-    erased(names) {
-      metrics.forgotten(names.length);
-      log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
+  if (replicas !== undefined) closing.push(() => replicas.close());
+  const monitoring = await startMonitoring(settings, database, 'serving', log, { replicas, cluster });
+  closing.push(() => monitoring.stop());
+  const server = await startServing({ ...parts, monitoring, replicas });
+  const alone = cluster?.isLeader === false ? null : startAlone(parts, monitoring);
+  return {
+    url: urlOf(settings.host, server.port) + settings.basePath,
+    port: server.port,
+    metricsUrl: monitoring.metricsUrl,
+    async stop() {
+      monitoring.stopping();
+      await Promise.all([server.close(), alone?.stop()]);
+      await closeAll(closing);
     },
-    failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
-  });
+  };
 }
 
 async function openReplicas(
@@ -173,18 +151,27 @@ async function openReplicas(
 }
 
 /** Starts what only one of several processes has to do. */
-function startAlone(parts: Omit<ServingParts, 'monitoring' | 'replicas'>, monitoring: Monitoring) {
-  const { settings, database, log } = parts;
-  const endPruning = startPruning(database.writingPrisma, settings.changesKept, (error) =>
+function startAlone({ settings, database, log }: ApplicationBase, monitoring: Monitoring) {
+  const { changesKept, domainsKept, role } = settings;
+  const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
     log.warn({ err: error }, 'the feed of changes was not pruned'),
   );
-  const endForgetting = forgetUnobserved(parts, monitoring);
-  const observes = settings.role === 'all';
-  const observing = observes ? startObserving(settings, database, log, now, monitoring) : null;
+  const forgetting = createForgetMetrics(monitoring.registry);
+  const startForgettingAfter = (kept: number) =>
+    startForgetting(database, {
+      kept,
+      erased(names) {
+        forgetting.forgotten(names.length);
+        log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
+      },
+      failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
+    });
+  const endForgetting = domainsKept === undefined ? undefined : startForgettingAfter(domainsKept);
+  const observing = role === 'all' ? startObserving(settings, database, log, now, monitoring) : null;
   return {
     async stop() {
       endPruning();
-      await Promise.all([observing?.stop(), endForgetting()]);
+      await Promise.all([observing?.stop(), endForgetting?.()]);
     },
   };
 }

@@ -5,8 +5,8 @@ import type { Database } from './database/client.js';
 import { withinTime } from './database/query-limits.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/readiness.js';
 import type { DatabaseState, Replicas } from './database/replicas.js';
-import { type Endpoint, nothingHere } from './http/endpoint.js';
-import { createHealth, type Unreadiness } from './http/health.js';
+import { answerAt, type Endpoint, nothingHere } from './http/endpoint.js';
+import { createHealth } from './http/health.js';
 import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
 import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
 import { readImportCounts } from './recorder/import-counts.js';
@@ -38,7 +38,7 @@ export interface Monitoring {
 /** In milliseconds: a scrape does not wait longer for the database. */
 const COUNTS_TIMEOUT = 1000;
 
-const REASONS: Readonly<Record<DatabaseReadiness, Unreadiness>> = {
+const REASONS: Readonly<Record<DatabaseReadiness, string | null>> = {
   ready: null,
   silent: 'The database is unavailable.',
   'other-schema': "The database's schema is not that of this version of the program.",
@@ -71,10 +71,10 @@ export async function startMonitoring(
     async () => {
       const primary = await check();
       // Replicas are checked for their schema, too.
-      return REASONS[primary === 'silent' && replicas?.any() !== undefined ? 'ready' : primary];
+      const reason = REASONS[primary === 'silent' && replicas?.any() !== undefined ? 'ready' : primary];
+      return reason === null ? null : { reason, cause: database.failure() ?? undefined };
     },
     log,
-    () => database.failure(),
     replicas && (() => replicas.states()),
   );
   const registry = new Registry();
@@ -131,17 +131,13 @@ async function serveMetrics(
   endpoint: Endpoint,
 ): Promise<HttpServer | null> {
   if (metricsPort === undefined) return null;
-  return startHttpServer(
-    (request, response) => {
-      if (!endpoint(request, response)) nothingHere(request, response);
-    },
-    {
-      ...{ host: metricsHost, port: metricsPort, log, lastRequests: LAST_SCRAPE },
-      settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
-    },
-  );
+  const whole = either(endpoint, nothingHere);
+  return startHttpServer((request, response) => answerAt(whole, request, response), {
+    ...{ host: metricsHost, port: metricsPort, log, lastRequests: LAST_SCRAPE },
+    settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
+  });
 }
 
 function either(first: Endpoint, second: Endpoint): Endpoint {
-  return (request, response) => first(request, response) || second(request, response);
+  return (request) => first(request) ?? second(request);
 }

@@ -12,17 +12,13 @@ import { isDatabaseFailure } from './database/database-failure.js';
 import type { ReplicaHandle, Replicas } from './database/replicas.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
-import {
-  createGraphqlOverHttp,
-  type GraphqlOverHttp,
-  type GraphqlOverHttpOptions,
-} from './graphql/over-http.js';
+import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
 import { createApp } from './http/app.js';
+import { answerAt } from './http/endpoint.js';
+import type { OnRequestFailure } from './http/handle-errors.js';
 import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
-import { REQUEST_ID_FIELD } from './http/response-fields.js';
-import type { TimeLimits } from './http/server.js';
-import { type HttpServer, startHttpServer } from './http/server.js';
+import { type HttpServer, startHttpServer, type TimeLimits } from './http/server.js';
 import { GATE, Gate } from './limits/gate.js';
 import { createLimiters } from './limits/limiters.js';
 import { openRedisStore } from './limits/redis-store.js';
@@ -64,57 +60,53 @@ export interface ServingParts {
  * @throws OperationError if it cannot listen there.
  */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
-  const { settings, log, monitoring } = parts;
-  const { redisUrl, shutdownTimeout, host, port } = settings;
+  const { settings, log, monitoring, timeLimits } = parts;
+  const { redisUrl, rateLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis, parts.cluster !== undefined);
   const rejections = createRejectionMetrics(monitoring.registry);
-  const { loaders, readFrom, feed } = reading(parts);
-  const { rateLimits } = settings;
   const onRateLimited = rejections.rateLimited;
+  const { loaders, readFrom, feed } = reading(parts);
   const gate = new Gate({ ...GATE, ...settings.gate });
   const executor = new GraphqlExecutor({
     ...{ loaders, readFrom, feed, gate },
     ...{ rateLimits, limiters, onRateLimited },
   });
-  const graphql = await graphqlOf(parts, executor, rejections).catch((error: unknown) => {
-    redis?.close();
-    throw error;
-  });
+  let graphql: GraphqlOverHttp | undefined;
   const release = async () => {
-    await graphql.stop();
+    await graphql?.stop();
     redis?.close();
   };
-  const metrics = createRequestMetrics(monitoring.registry);
-  const app = appOf(parts, executor, graphql, metrics);
-  const listener: RequestListener = (request, response) => {
-    if (!monitoring.endpoint(request, response)) app(request, response);
-  };
-  const { timeLimits } = parts;
-  const onRejected = (status: number) => metrics.rejected(NOWHERE, status);
-  const listening = startHttpServer(listener, {
-    ...{ host, port, log, onRejected, timeLimits },
-    lastRequests: shutdownTimeout,
-    // Behind a proxy, all clients may have its address.
-    ...(settings.trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
-  });
-  const server = await listening.catch(async (error: unknown) => {
+  try {
+    graphql = await graphqlOf(parts, executor, rejections);
+    const metrics = createRequestMetrics(monitoring.registry);
+    const app = appOf(parts, executor, graphql, metrics);
+    const listener: RequestListener = (request, response) => {
+      if (!answerAt(monitoring.endpoint, request, response)) app(request, response);
+    };
+    const server = await startHttpServer(listener, {
+      ...{ host, port, log, timeLimits, lastRequests: shutdownTimeout },
+      onRejected: (status) => metrics.rejected(NOWHERE, status),
+      // Behind a proxy, all clients may have its address.
+      ...(settings.trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
+    });
+    return {
+      ...server,
+      async close() {
+        // Streams never end on their own.
+        const ended = feed.close();
+        await server.close();
+        await ended;
+        await release();
+      },
+    };
+  } catch (error) {
     await release();
     throw error;
-  });
-  return {
-    ...server,
-    async close() {
-      // Streams never end on their own.
-      const ended = feed.close();
-      await server.close();
-      await ended;
-      await release();
-    },
-  };
+  }
 }
 
-/** The stages of a request, connected. */
+/** What each request passes, connected. */
 function appOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
@@ -122,27 +114,21 @@ function appOf(
   metrics: RequestMetrics,
 ): RequestListener {
   const { settings, knownOperations, log, monitoring } = parts;
+  const { basePath, trustProxy, anonymousScopes } = settings;
+  const onInternalError = logFailures(log);
   return createApp({
-    basePath: settings.basePath,
-    access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
-    sandbox: knownOperations === undefined,
+    ...{ basePath, trustProxy, log, metrics, onInternalError },
+    access: { tokenRequired: settings.auth.required === 'all', anonymousScopes },
+    anyQuery: knownOperations === undefined,
     webPage: allowsWebPage(knownOperations, log),
-    trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
-    log,
-    metrics,
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication(authenticationOf(parts)),
     chargeFailure: (viewer) => executor.charge({ viewer }, 1),
     rest: createRestV1(executor, {
-      ...settings.http,
-      basePath: settings.basePath,
-      onInternalError(error, response) {
-        // A disconnected client needs no database.
-        if (response.destroyed && isDatabaseFailure(error)) return;
-        log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed');
-      },
+      ...{ ...settings.http, basePath },
+      onInternalError: (error, { req }) => onInternalError(error, req),
     }),
     graphql: graphql.handle,
   });
@@ -165,10 +151,14 @@ function graphqlOf(
   executor: GraphqlExecutor,
   rejections: RejectionMetrics,
 ): Promise<GraphqlOverHttp> {
-  const { settings, log, knownOperations } = parts;
+  const { settings, knownOperations, log } = parts;
+  const logFailure = logFailures(log);
   return createGraphqlOverHttp(executor, {
     viewerOf: (request) => request.viewer,
-    onInternalError: logFailures(log, rejections),
+    onInternalError(error, request) {
+      rejections.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
+      logFailure(error, request);
+    },
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
     maxEstimate: settings.graphql.maxCost,
@@ -176,14 +166,12 @@ function graphqlOf(
   });
 }
 
-/** Logs and counts the errors that clients are not shown. */
-function logFailures(log: Logger, rejections: RejectionMetrics): GraphqlOverHttpOptions['onInternalError'] {
+/** Logs the errors that clients are not shown. */
+function logFailures(log: Logger): OnRequestFailure {
   const withoutDatabase = new WeakSet<object>();
   return (error, request) => {
-    const unavailable = isDatabaseFailure(error);
-    rejections.graphqlFailed(unavailable ? 'UNAVAILABLE' : 'INTERNAL');
-    if (unavailable) {
-      // All domains of a request fail in the same way, and the log should not grow when the database is slow.
+    if (isDatabaseFailure(error)) {
+      // All domains of a request fail in the same way, and a disconnected client needs no database.
       if (withoutDatabase.has(request) || request.socket.destroyed) return;
       withoutDatabase.add(request);
     }
@@ -216,11 +204,9 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
 /** Accepts the service's own tokens, and those of an identity provider. */
 function authenticationOf({ settings, database, replicas, log, now }: ServingParts): AuthenticationOptions {
   const { provider, required } = settings.auth;
-  const onUnusableKey = (keyId: string | undefined, reason: string) =>
-    log.warn({ keyId, reason }, 'a key of the identity provider cannot be used');
   return {
-    tokens: createTokenVerifier(database.prisma, now, undefined, () => replicas?.any()?.prisma),
-    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now, onUnusableKey }),
+    tokens: createTokenVerifier(database.prisma, now, () => replicas?.any()?.prisma),
+    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',
   };

@@ -1,6 +1,6 @@
 import { UnauthenticatedError } from '../model/errors.js';
 import { isJwt } from './jwt-verifier.js';
-import type { TokenVerifier } from './token-verifier.js';
+import { invalidToken, type TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
 
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
@@ -12,18 +12,14 @@ const SENT_TOKEN = /^bearer +[^ ]/i;
 const NO_BEARER =
   'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
 
-const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
-
 /** Rejects JSON Web Tokens where no identity provider is set. */
 const NO_PROVIDER: TokenVerifier = {
-  knows: () => false,
-  verify: async () => ({
-    kind: 'rejected',
-    reason: 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL',
-  }),
+  async verify() {
+    throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
+  },
 };
 
-/** Finds the viewer from the Authorization header and the client's key (rates/client-key.ts). */
+/** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
 /** The parts of authentication. */
@@ -57,20 +53,11 @@ export function createAuthentication({
       return { kind: 'anonymous', rateLimitKey: client, scopes, needsToken, rates: undefined };
     }
     const token = BEARER.exec(authorization)?.[1];
-    const verifier = token !== undefined && isJwt(token) ? jwts : tokens;
-    if (token === undefined) {
-      throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
-    }
-    const viewer = await verifier.verify(token);
-    if (viewer === null || viewer.kind === 'rejected') {
-      throw new UnauthenticatedError(NOT_VALID, true, viewer?.reason);
-    }
-    const { kind, rateLimitKey } = viewer;
-    const recheck = async () => {
-      const again = await verifier.verify(token);
-      if (again === null || again.kind === 'rejected') throw new UnauthenticatedError(NOT_VALID, true);
-    };
-    return { kind, rateLimitKey, scopes: union(viewer.scopes, commonScopes), recheck, rates: undefined };
+    if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
+    const verifier = isJwt(token) ? jwts : tokens;
+    const recheck = () => verifier.verify(token);
+    const { kind, rateLimitKey, scopes } = await recheck();
+    return { kind, rateLimitKey, scopes: union(scopes, commonScopes), recheck, rates: undefined };
   };
 }
 

@@ -10,8 +10,8 @@ import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import {
   cachedVerifier,
+  invalidToken,
   keyOf,
-  type RejectedToken,
   type TokenVerifier,
   type ValidToken,
 } from './token-verifier.js';
@@ -24,13 +24,6 @@ interface JwtVerifierOptions {
   readonly audience: string;
   /** The wall clock: `exp` and `nbf` refer to it. */
   readonly now: () => Instant;
-  readonly maxCached?: number;
-  /**
-   * Called once for each key of the provider that cannot verify any signature, such as an RSA key of 1024 bits.
-   *
-   * @param keyId Its `kid`; undefined where the token named none.
-   */
-  onUnusableKey?(keyId: string | undefined, reason: string): void;
 }
 
 /** Public keys only: with a shared secret, a verifier could sign (RFC 8725, section 3.1). */
@@ -43,8 +36,6 @@ const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'j
 const CLOCK_TOLERANCE = 5;
 /** How long, in milliseconds, a key that the provider has withdrawn may stay valid. */
 const CACHED_FOR = 60_000;
-/** Clients name the keys: the log stays short. */
-const MOST_KEYS_REPORTED = 100;
 /** Characters of a client's value in the log. */
 const MAX_SHOWN = 200;
 
@@ -60,69 +51,46 @@ export function isJwt(text: string): boolean {
  * verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
-  const reported = new Set<string | undefined>();
-  /** Any client can name a key, with any signature: its failure is reported once. */
-  const reportKey: ReportKey = (header, error) => {
-    const keyId = typeof header?.kid === 'string' ? header.kid : undefined;
-    if (header === undefined || reported.has(keyId) || reported.size >= MOST_KEYS_REPORTED) return;
-    reported.add(keyId);
-    options.onUnusableKey?.(keyId, error instanceof Error ? error.message : String(error));
-  };
-  return cachedVerifier((token) => verifyJwt(token, options, reportKey), {
-    ...options,
-    lifetime: CACHED_FOR,
-  });
+  return cachedVerifier((token) => verifyJwt(token, options), { ...options, lifetime: CACHED_FOR });
 }
-
-type ReportKey = (header: ProtectedHeaderParameters | undefined, error: unknown) => void;
 
 async function verifyJwt(
   token: string,
   { keys, issuer, audience, now }: JwtVerifierOptions,
-  reportKey: ReportKey,
-): Promise<ValidToken | RejectedToken> {
+): Promise<ValidToken> {
   const currentDate = new Date(Number(now() / 1000n));
-  try {
-    const { payload, protectedHeader } = await jwtVerify(token, keys, {
-      algorithms: ALGORITHMS,
-      issuer,
-      audience,
-      requiredClaims: ['exp'],
-      clockTolerance: CLOCK_TOLERANCE,
-      currentDate,
-    });
-    return validToken(protectedHeader, payload);
-  } catch (error) {
+  const { payload, protectedHeader } = await jwtVerify(token, keys, {
+    algorithms: ALGORITHMS,
+    issuer,
+    audience,
+    requiredClaims: ['exp'],
+    clockTolerance: CLOCK_TOLERANCE,
+    currentDate,
+  }).catch((error: unknown) => {
     if (error instanceof ProviderUnavailableError) throw error;
-    const header = headerOf(token);
-    // Where jose cannot use a key it throws errors of other classes.
-    if (!(error instanceof errors.JOSEError)) reportKey(header, error);
     const time = `, and it is ${Math.floor(currentDate.getTime() / 1000)} now`;
     const expected = {
       iss: `, AUTH_ISSUER is ${JSON.stringify(issuer)}`,
       aud: `, AUTH_AUDIENCE is ${JSON.stringify(audience)}`,
       ...{ exp: time, nbf: time },
     };
-    return rejected(reasonOf(header, error, expected));
-  }
+    throw invalidToken(reasonOf(headerOf(token), error, expected));
+  });
+  return validToken(protectedHeader, payload);
 }
 
 /** A token whose signature and registered claims are valid. */
-function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): ValidToken | RejectedToken {
+function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): ValidToken {
   // The header is the client's JSON: its `typ` may be anything.
   if (!TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ)) {
-    return rejected(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
+    throw invalidToken(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
   }
   const viewer = viewerOf(payload);
-  if (viewer === null) return rejected('the token has neither "sub" nor "client_id" with text');
+  if (viewer === null) throw invalidToken('the token has neither "sub" nor "client_id" with text');
   // A NumericDate may have a fraction (RFC 7519, section 2). JSON's 1e400 is Infinity.
   const seconds = Math.floor(payload.exp ?? Number.NaN);
-  if (!Number.isSafeInteger(seconds)) return rejected('the "exp" claim is not a time');
+  if (!Number.isSafeInteger(seconds)) throw invalidToken('the "exp" claim is not a time');
   return { viewer, expiresAt: BigInt(seconds) * 1_000_000n };
-}
-
-function rejected(reason: string): RejectedToken {
-  return { kind: 'rejected', reason };
 }
 
 /**
@@ -147,6 +115,7 @@ function reasonOf(
   const key = `the token names the key ${shown(header?.kid)} for ${shown(header?.alg)}`;
   if (error instanceof errors.JWKSNoMatchingKey) return `${message}: ${key}; AUTH_JWKS_URL has no such key`;
   if (error instanceof errors.JWSSignatureVerificationFailed) return `${message}: ${key}`;
+  // Where jose cannot use a key it throws errors of other classes.
   return error instanceof errors.JOSEError ? message : `the key cannot be used (${message}): ${key}`;
 }
 

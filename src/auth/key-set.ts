@@ -1,11 +1,4 @@
-import {
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type FetchImplementation,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
-} from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { errorCode, ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
@@ -27,73 +20,68 @@ const REFRESH_AGE = 10 * 60_000;
 /** Keys that the provider has not confirmed for so long are no longer used. */
 const MAX_AGE = 24 * 60 * 60_000;
 
-const MAX_BYTES = 512 * 1024;
-
 /**
  * The public keys of an identity provider (RFC 7517), fetched at once, so that a wrong address
  * is reported at start; when they are old; and when a token names a key that is not among them.
  *
- * When to fetch is decided here: jose alone has no interval between failed fetches, does not use old keys while
+ * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old keys while
  * the provider is away, and takes ages from the wall clock, which may step.
  *
  * The function throws JOSEError for a token whose key the provider does not have, and
  * ProviderUnavailableError where that cannot be known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
+  let keys: JWTVerifyGetKey | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
   let isEmpty = false;
+  let fetching: Promise<void> | undefined;
 
-  const fetchOnce: FetchImplementation = async (address, options) => {
+  const fetchNow = async (): Promise<void> => {
     triedAt = performance.now();
     try {
-      const keySet = await fetchKeys(address, options);
+      const keySet = await fetchKeys(url);
+      keys = createLocalJWKSet(keySet);
       fetchedAt = performance.now();
       if (keySet.keys.length === 0 && !isEmpty) events.empty();
       isEmpty = keySet.keys.length === 0;
       if (failure !== undefined) events.back();
       failure = undefined;
-      return Response.json(keySet);
     } catch (error) {
       if (failure === undefined) events.away(error instanceof Error ? error.message : String(error));
       failure = error;
-      throw error;
     }
+    fetching = undefined;
   };
 
-  const keys = createRemoteJWKSet(url, {
-    timeoutDuration: FETCH_TIMEOUT,
-    cooldownDuration: Number.POSITIVE_INFINITY,
-    cacheMaxAge: Number.POSITIVE_INFINITY,
-    [customFetch]: fetchOnce,
-  });
-
-  /** Fetches the keys, or waits for the fetch in progress. The error is in `failure`. */
+  /** Fetches the keys, or waits for the fetch in progress. An error is in `failure`. */
   const refresh = async (): Promise<void> => {
-    if (keys.reloading || performance.now() - triedAt >= FETCH_INTERVAL) await keys.reload().catch(() => {});
+    if (performance.now() - triedAt >= FETCH_INTERVAL) fetching ??= fetchNow();
+    await fetching;
   };
 
   /** @throws ProviderUnavailableError where there are no keys, or only expired ones. */
-  const ensureKeys = async (): Promise<void> => {
+  const usableKeys = async (): Promise<JWTVerifyGetKey> => {
     const age = performance.now() - fetchedAt;
     if (age >= MAX_AGE) await refresh();
     else if (age >= REFRESH_AGE) void refresh();
-    if (performance.now() - fetchedAt >= MAX_AGE) throw unavailable(failure);
+    if (keys === undefined || performance.now() - fetchedAt >= MAX_AGE) throw unavailable(failure);
+    return keys;
   };
 
   void refresh();
 
   return async (header, token) => {
-    await ensureKeys();
+    const known = await usableKeys();
     try {
-      return await keys(header, token);
+      return await known(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await refresh();
       // While the provider is away, the key may be a new one.
       if (failure !== undefined) throw unavailable(failure);
-      return keys(header, token);
+      return (await usableKeys())(header, token);
     }
   };
 }
@@ -106,27 +94,34 @@ const RIGHT_ADDRESS =
   'AUTH_JWKS_URL should be the address that the OpenID configuration of the identity provider has in "jwks_uri"';
 
 /**
- * Fetches a set of keys (RFC 7517, section 5) of bounded size. jose's options follow no redirect: the keys are
- * where the setting says.
+ * Fetches a set of keys (RFC 7517, section 5), by no redirect: the keys are where the setting says.
  *
  * @throws Error, whose message tells the operator what is wrong there.
  */
-async function fetchKeys(...request: Parameters<FetchImplementation>): Promise<JSONWebKeySet> {
-  const response = await fetch(...request).catch((error: unknown) => {
-    throw new Error(connectionFailure(error), { cause: error });
-  });
+async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT);
+  const accept = 'application/json, application/jwk-set+json';
+  const response = await fetch(url, { signal, redirect: 'manual', headers: { accept } }).catch(
+    (error: unknown) => {
+      throw new Error(connectionFailure(error), { cause: error });
+    },
+  );
   const { status } = response;
   if (status !== 200) {
     await response.body?.cancel();
     const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
     throw new Error(`the response has the status ${status}: ${advice}`);
   }
-  const value = parseJson(await readBounded(response));
+  const type = response.headers.get('content-type') ?? 'text';
+  const value: unknown = await response.json().catch((error: unknown) => {
+    if (error instanceof SyntaxError)
+      throw new Error(`the response is not JSON but ${type}: ${RIGHT_ADDRESS}`);
+    throw new Error(connectionFailure(error), { cause: error });
+  });
   if (isKeySet(value)) return value;
   const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
   const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
-  const notJson = `not JSON but ${response.headers.get('content-type') ?? 'text'}`;
-  throw new Error(`the response is ${value === undefined ? notJson : found}: ${RIGHT_ADDRESS}`);
+  throw new Error(`the response is ${found}: ${RIGHT_ADDRESS}`);
 }
 
 /** fetch() itself only says that it failed. */
@@ -137,26 +132,6 @@ function connectionFailure(error: unknown): string {
   if (!(cause instanceof Error)) return error.message;
   const code = errorCode(cause);
   return cause.message.includes(code) ? cause.message : `${code} ${cause.message}`.trim();
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new Error(`the response has more than ${MAX_BYTES} bytes: ${RIGHT_ADDRESS}`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** Undefined for a text that is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isKeySet(value: unknown): value is JSONWebKeySet {

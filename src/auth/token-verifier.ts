@@ -1,25 +1,24 @@
 import { LRUCache } from 'lru-cache';
 import { isRefusal } from '../database/database-failure.js';
 import type { PrismaClient } from '../database/generated/client.js';
+import { UnauthenticatedError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './tokens.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
-/** A token that is not valid, with the reason, for the log only. */
-export interface RejectedToken {
-  readonly kind: 'rejected';
-  readonly reason: string;
-}
-
 /** Finds the viewer of a token. */
 export interface TokenVerifier {
   /**
-   * @returns the token's viewer; null, or the reason, for a token that is malformed, unknown, expired or revoked.
-   * @throws what the database's driver throws where the database is unavailable; ProviderUnavailableError.
+   * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
+   *   database's driver throws where the database is unavailable; ProviderUnavailableError.
    */
-  verify(token: string): Promise<Viewer | RejectedToken | null>;
-  /** Whether a token was valid when it was last verified; false if it never was. */
-  knows(token: string): boolean;
+  verify(token: string): Promise<Viewer>;
+}
+
+/** The error of every token that is not valid. @param reason For the log only. */
+export function invalidToken(reason?: string): UnauthenticatedError {
+  const message = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
+  return new UnauthenticatedError(message, true, reason);
 }
 
 /** A valid token. */
@@ -49,23 +48,23 @@ const MAX_CACHED = 10_000;
  * as it is created; concurrent requests with one token share one verification.
  */
 export function cachedVerifier(
-  verify: (token: string) => Promise<ValidToken | RejectedToken | null>,
+  verify: (token: string) => Promise<ValidToken>,
   { lifetime, now, maxCached = MAX_CACHED }: CacheOptions,
 ): TokenVerifier {
   const known = new LRUCache<string, CachedToken>({ max: maxCached });
-  const pending = new Map<string, Promise<Viewer | RejectedToken | null>>();
+  const pending = new Map<string, Promise<Viewer>>();
   const verifyAnew = async (token: string, key: string) => {
     const since = performance.now();
-    const result = await verify(token).finally(() => pending.delete(key));
-    if (result === null || 'reason' in result) {
-      known.delete(key);
-      return result;
+    known.delete(key);
+    try {
+      const valid = await verify(token);
+      known.set(key, { ...valid, since });
+      return valid.viewer;
+    } finally {
+      pending.delete(key);
     }
-    known.set(key, { ...result, since });
-    return result.viewer;
   };
   return {
-    knows: (token) => known.has(keyOf(token)),
     async verify(token) {
       const key = keyOf(token);
       const cached = known.get(key);
@@ -101,22 +100,19 @@ const LAST_USED_EVERY = 60_000_000n;
 export function createTokenVerifier(
   prisma: PrismaClient,
   now: () => Instant,
-  maxCached?: number,
   replica: () => PrismaClient | undefined = () => undefined,
 ): TokenVerifier {
-  const find = async (token: string) => {
-    if (!isAccessToken(token)) return null;
-    try {
-      return await findToken(prisma, prisma, token, now());
-    } catch (error) {
+  const find = async (token: string): Promise<ValidToken> => {
+    if (!isAccessToken(token)) throw invalidToken();
+    const found = await findToken(prisma, prisma, token, now()).catch(async (error: unknown) => {
       const other = isRefusal(error) ? replica() : undefined;
-      const found = other && (await findToken(other, prisma, token, now()));
       // One that the replica does not have may have been created since.
-      if (!found) throw error;
-      return found;
-    }
+      return (other && (await findToken(other, prisma, token, now()))) ?? Promise.reject(error);
+    });
+    if (found === null) throw invalidToken();
+    return found;
   };
-  return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
+  return cachedVerifier(find, { lifetime: CACHED_FOR, now });
 }
 
 /**

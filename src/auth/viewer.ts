@@ -16,7 +16,7 @@ export interface Viewer {
   /** Whether every operation requires a token, and the viewer has none. */
   readonly needsToken?: boolean;
   /** Checks the token again, for what lasts longer than a request; absent: there is none. @throws UnauthenticatedError */
-  readonly recheck?: () => Promise<void>;
+  readonly recheck?: () => Promise<unknown>;
   /** What is left of the viewer's rate limit after this request; absent until it has selected a limited field. */
   rates?: RateState | undefined;
 }

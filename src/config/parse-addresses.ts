@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { UsageError } from '../model/errors.js';
 import { isLoopback } from '../model/ip-address.js';
-import { invalidSecret, invalidSetting, parsed, parseUrl, splitList } from './parse.js';
+import { invalidSecret, invalidSetting, type Parse, parsed, parseUrl, splitList } from './parse.js';
 
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
 
@@ -14,23 +14,22 @@ export const basePath = parsed((value) => {
 }, 'write a path of letters, digits, ".", "_", "~" and "-", such as /dms');
 
 /** The URL of a PostgreSQL database. The error does not show it. */
-export function databaseUrl(name: string, value: string): string {
-  if (/^postgres(?:ql)?:$/.test(parseUrl(value)?.protocol ?? '')) return value;
-  throw invalidSecret(
-    name,
-    'a valid PostgreSQL URL',
-    'write postgresql://user:password@host:5432/name, or leave it unset for the embedded database',
-  );
-}
+export const databaseUrl = postgresUrl(
+  'a valid PostgreSQL URL',
+  'write postgresql://user:password@host:5432/name, or leave it unset for the embedded database',
+);
 
 /** The URL of a replica in a list. The error does not show it. */
-export function replicaUrl(name: string, part: string): string {
-  if (/^postgres(?:ql)?:$/.test(parseUrl(part)?.protocol ?? '')) return part;
-  throw invalidSecret(
-    name,
-    'a list of valid PostgreSQL URLs',
-    'write postgresql://user:password@host:5432/name for each replica, with special characters in the password percent-encoded, and a comma between two',
-  );
+export const replicaUrl = postgresUrl(
+  'a list of valid PostgreSQL URLs',
+  'write postgresql://user:password@host:5432/name for each replica, with special characters in the password percent-encoded, and a comma between two',
+);
+
+function postgresUrl(what: string, advice: string): Parse<string> {
+  return (name, value) => {
+    if (/^postgres(?:ql)?:$/.test(parseUrl(value)?.protocol ?? '')) return value;
+    throw invalidSecret(name, what, advice);
+  };
 }
 
 /** The URL of a Redis. The error does not show it. */
@@ -72,18 +71,14 @@ function isThisMachine(host: string): boolean {
   return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''));
 }
 
-/** Where responses are read besides the primary. */
-interface ReplicaParts {
-  readonly databaseUrl: string | undefined;
-  readonly urls: readonly string[];
-  /** In milliseconds. */
-  readonly mostBehind: number;
-}
-
-/** Replicas; undefined where none is set. @throws UsageError without a primary. */
-export function readReplicas({ databaseUrl, urls, mostBehind }: ReplicaParts) {
-  const [first] = urls;
-  if (first === undefined) return undefined;
+/**
+ * Replicas; undefined where none is set.
+ *
+ * @param mostBehind In milliseconds.
+ * @throws UsageError without a primary.
+ */
+export function readReplicas(databaseUrl: string | undefined, urls: readonly string[], mostBehind: number) {
+  if (urls.length === 0) return undefined;
   if (databaseUrl !== undefined) return { databaseUrl, urls, mostBehind };
   throw new UsageError(
     'DATABASE_READ_URLS is set, and DATABASE_URL is not: set it to the primary of these replicas.',
@@ -96,15 +91,12 @@ export const tokenClaim = parsed(
   'write it as in the tokens: printable characters without blanks',
 );
 
-/** The settings of an identity provider; undefined where one is not set. */
-interface ProviderParts {
-  readonly jwksUrl: URL | undefined;
-  readonly issuer: string | undefined;
-  readonly audience: string | undefined;
-}
-
 /** An identity provider; undefined where none of its settings is set. @throws UsageError where only some are. */
-export function identityProvider({ jwksUrl, issuer, audience }: ProviderParts) {
+export function identityProvider(
+  jwksUrl: URL | undefined,
+  issuer: string | undefined,
+  audience: string | undefined,
+) {
   if (jwksUrl !== undefined && issuer !== undefined && audience !== undefined) {
     return { jwksUrl, issuer, audience };
   }

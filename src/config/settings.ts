@@ -65,11 +65,11 @@ export function settingsFrom(read: Read) {
     /** URL of a PostgreSQL database; absent: the embedded database. It may contain a password. */
     databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
     /** Replicas of that database that responses are read from; absent: none. */
-    readReplicas: readReplicas({
-      databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
-      urls: read('DATABASE_READ_URLS', '', list(replicaUrl)),
-      mostBehind: read('READ_MAX_LAG', '10s', duration({ least: '1s', most: '30m', example: '10s' })),
-    }),
+    readReplicas: readReplicas(
+      read('DATABASE_URL', '', optional(databaseUrl)),
+      read('DATABASE_READ_URLS', '', list(replicaUrl)),
+      read('READ_MAX_LAG', '10s', duration({ least: '1s', most: '30m', example: '10s' })),
+    ),
     /** Whether statements there are prepared under names: `auto` is where no pooler is between. */
     databasePrepared: read('DATABASE_PREPARED', 'auto', choice('auto', 'on', 'off')),
     dataDirectory: read('DATA_DIR', './data', path),
@@ -85,11 +85,11 @@ export function settingsFrom(read: Read) {
     redisUrl: read('REDIS_URL', '', optional(redisUrl)),
     auth: {
       /** Absent: only the service's own tokens are accepted. */
-      provider: identityProvider({
-        jwksUrl: read('AUTH_JWKS_URL', '', optional(jwksUrl)),
-        issuer: read('AUTH_ISSUER', '', optional(tokenClaim)),
-        audience: read('AUTH_AUDIENCE', '', optional(tokenClaim)),
-      }),
+      provider: identityProvider(
+        read('AUTH_JWKS_URL', '', optional(jwksUrl)),
+        read('AUTH_ISSUER', '', optional(tokenClaim)),
+        read('AUTH_AUDIENCE', '', optional(tokenClaim)),
+      ),
       /** What needs a token: operations with a scope, or everything. */
       required: read('AUTH_REQUIRED', 'scopes', choice('scopes', 'all')),
     },

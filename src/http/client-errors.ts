@@ -17,7 +17,7 @@ export interface RejectionObserver {
 interface Rejection {
   readonly status: number;
   /** For the log: Node.js' code of what is wrong with the request. */
-  readonly reason: string | undefined;
+  readonly reason: string;
   readonly body: string;
 }
 
@@ -38,37 +38,30 @@ export function handleClientErrors(
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
-  const reject = (socket: Duplex, rejection: Rejection) => {
-    const exchanges = connections.get(socket);
-    const before = [...(exchanges ?? [])].findLast(({ req, closed }) => req.complete && !closed);
-    const answer = () => {
-      const current = [...(exchanges ?? [])].at(-1);
-      if (!socket.writable || current?.headersSent === true) socket.destroy();
-      else if (current !== undefined) rejectRequest(current, rejection, observer);
-      else endWith(socket, textOf(rejection, logRejection(observer, rejection)));
-    };
-    if (before === undefined) answer();
-    else before.once('close', answer);
-  };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
     if (failed.has(socket)) return;
     failed.add(socket);
-    if (code === 'ECONNRESET') socket.destroy();
-    else reject(socket, rejectionOf(code));
+    const exchanges = connections.get(socket) ?? new Set();
+    const answer = () => {
+      const current = [...exchanges].at(-1);
+      if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) socket.destroy();
+      else if (current !== undefined) rejectRequest(current, code, observer);
+      else endWith(socket, rejectionOf(code), observer);
+    };
+    const before = [...exchanges].findLast(({ req, closed }) => req.complete && !closed);
+    if (before === undefined || code === 'ECONNRESET') answer();
+    else before.once('close', answer);
   });
 }
 
-/**
- * Rejects a request with so many header fields that Node.js 20 has dropped some: they must not count as
- * absent. (Later versions take it for a header section that is too large.)
- */
-export function rejectTooManyFields(response: ServerResponse, observer: RejectionObserver): void {
-  rejectRequest(response, rejectionOf('HPE_HEADER_OVERFLOW'), observer);
-}
-
-/** What handles the request finds that its response has ended. */
-function rejectRequest(response: ServerResponse, rejection: Rejection, observer: RejectionObserver): void {
+/** What handles the request finds that its response has ended. @param reason Node.js' code of what is wrong with it. */
+export function rejectRequest(
+  response: ServerResponse,
+  reason: string | undefined,
+  observer: RejectionObserver,
+): void {
+  const rejection = rejectionOf(reason);
   // A request that has its id in the response has a line in the log, too.
   const logged = response.getHeader(REQUEST_ID_FIELD);
   const id = typeof logged === 'string' ? logged : logRejection(observer, rejection, response.req.headers);
@@ -87,24 +80,21 @@ function logRejection(
   return requestId;
 }
 
-function rejectionOf(code: string | undefined): Rejection {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return problem(
-        code,
-        'HEADERS_TOO_LARGE',
-        `The request has more than ${MAX_HEADER_FIELDS} header fields, or they are larger than 16 KiB.`,
-      );
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return problem(code, 'PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, reason: code, body: '' };
-    default:
-      return problem(code, 'INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
-  }
-}
+/** By Node.js' code. */
+const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    'HEADERS_TOO_LARGE',
+    `The request has more than ${MAX_HEADER_FIELDS} header fields, or they are larger than 16 KiB.`,
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    'PAYLOAD_TOO_LARGE',
+    "The chunk extensions of the request's body are too large.",
+  ],
+};
 
-function problem(reason: string | undefined, code: ErrorCode, detail: string): Rejection {
+function rejectionOf(reason = ''): Rejection {
+  if (reason === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, reason, body: '' };
+  const [code, detail] = ERRORS[reason] ?? ['INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).'];
   const { body } = problemOf(new PublicError(code, detail), () => {});
   return { status: body.status, reason, body: JSON.stringify(body) };
 }
@@ -120,18 +110,14 @@ function fieldsOf({ body }: Rejection, requestId: string): Record<string, string
   };
 }
 
-function textOf(rejection: Rejection, requestId: string): string {
-  const { status, body } = rejection;
-  const fields = Object.entries(fieldsOf(rejection, requestId)).map(([name, value]) => `${name}: ${value}`);
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
-}
-
 /** Reads on while the client sends, since a connection closed on unread data loses the response. */
-function endWith(socket: Duplex, text: string): void {
+function endWith(socket: Duplex, rejection: Rejection, observer: RejectionObserver): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('end', () => socket.destroy());
   socket.once('close', () => clearTimeout(timer));
-  socket.end(text);
+  const { status, body } = rejection;
+  const fields = Object.entries(fieldsOf(rejection, logRejection(observer, rejection)));
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields.map((field) => field.join(': '))];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.resume();
 }

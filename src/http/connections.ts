@@ -26,13 +26,20 @@ interface ConnectionTracker {
  */
 export function trackConnections(server: Server, perClient: number): ConnectionTracker {
   const connections = new Map<Duplex, Set<ServerResponse>>();
+  const counts = new Map<string, number>();
   let closing = false;
-  limitConnections(server, perClient);
   server.on('connection', (socket: Socket) => {
+    const client = clientKey(undefined, socket.remoteAddress);
+    const others = counts.get(client) ?? 0;
+    if (others >= perClient) return socket.destroy();
+    counts.set(client, others + 1);
     const exchanges = new Set<ServerResponse>();
     connections.set(socket, exchanges);
-    socket.once('close', () => {
+    return socket.once('close', () => {
       connections.delete(socket);
+      const left = (counts.get(client) ?? 1) - 1;
+      if (left > 0) counts.set(client, left);
+      else counts.delete(client);
       // Node.js closes that which had the socket, and none that waited behind it.
       for (const response of exchanges)
         if (response.socket === null && !response.closed) response.emit('close');
@@ -72,22 +79,4 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
 /** The last response that has not left yet. */
 function lastOf(exchanges: ReadonlySet<ServerResponse>): ServerResponse | undefined {
   return [...exchanges].findLast(({ writableFinished }) => !writableFinished);
-}
-
-function limitConnections(server: Server, perClient: number): void {
-  const counts = new Map<string, number>();
-  server.on('connection', (socket: Socket) => {
-    const key = clientKey(undefined, socket.remoteAddress);
-    const count = (counts.get(key) ?? 0) + 1;
-    if (count > perClient) {
-      socket.destroy();
-      return;
-    }
-    counts.set(key, count);
-    socket.once('close', () => {
-      const left = (counts.get(key) ?? 1) - 1;
-      if (left > 0) counts.set(key, left);
-      else counts.delete(key);
-    });
-  });
 }

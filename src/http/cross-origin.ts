@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors, { type CorsRequest } from 'cors';
-import type { Stage } from './stages.js';
 
 /** The header fields that a page of another site may read. */
 const EXPOSED = ['Deprecation', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'];
@@ -19,7 +19,7 @@ const OPTIONS = {
  *
  * @param origins All, or those that may. Requests of others get no CORS fields.
  */
-export function allowOrigins(origins: '*' | readonly string[]): Stage {
+export function allowOrigins(origins: '*' | readonly string[]) {
   const allow = cors({
     ...OPTIONS,
     // For all origins, the response is the same with and without Origin, so that caches may share it (section 3.3.6).
@@ -28,10 +28,9 @@ export function allowOrigins(origins: '*' | readonly string[]): Stage {
         ? '*'
         : (origin, callback) => callback(null, origin !== undefined && origins.includes(origin) && origin),
   });
-  return (request, response, next) => {
+  return (request: IncomingMessage, response: ServerResponse): void => {
     // For cors(), every OPTIONS is a preflight.
-    if (request.method !== 'OPTIONS' || isPreflight(request)) allow(request, response, next);
-    else next();
+    if (request.method !== 'OPTIONS' || isPreflight(request)) allow(request, response, () => {});
   };
 }
 

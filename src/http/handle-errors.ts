@@ -1,41 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Handler } from 'express';
 import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
-import { nothingAtPath } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import { pathOf } from './endpoint.js';
-import type { OnFailure } from './stages.js';
 
-/** For every path that nothing else handles. */
-export function notFound(basePath: string): Handler {
-  return () => {
-    throw nothingAtPath(basePath);
-  };
-}
+/** Takes an error that the client of a request is not shown. */
+export type OnRequestFailure = (error: unknown, request: IncomingMessage) => void;
 
-/**
- * Sends an error for whatever was thrown before, in the format of the path's API. What clients do not see is
- * logged with the request's id.
- *
- * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
- */
-export function handleErrors(log: Logger, isGraphql: (path: string) => boolean): OnFailure {
-  return (error, request, response) => {
-    const { requestId } = request;
+/** Sends an error for whatever was thrown before, in the format of the path's API. */
+export function handleErrors(log: Logger, onInternalError: OnRequestFailure) {
+  return (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
     // Rejected meanwhile: its body was not valid HTTP.
     if (response.writableEnded) return;
     if (response.headersSent) {
-      log.error({ requestId, err: error }, 'response aborted');
+      log.error({ requestId: request.requestId, err: error }, 'response aborted');
       response.destroy();
       return;
     }
-    const failures: unknown[] = [];
-    const problem = problemOf(error, (internal) => failures.push(internal));
-    // A disconnected client needs no database.
-    const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
-    if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
-    if (isGraphql(pathOf(request))) sendGraphqlError(request, response, problem);
+    const problem = problemOf(error, (internal) => onInternalError(internal, request));
+    if (request.kind.api === 'graphql') sendGraphqlError(request, response, problem);
     else sendProblem(request, response, problem);
   };
 }

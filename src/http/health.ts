@@ -1,12 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../telemetry/logging.js';
-import { type Endpoint, JSON_TYPE, pathOf, sendText } from './endpoint.js';
+import { type Endpoint, pathOf, type TextResponse } from './endpoint.js';
 
 /** Why a running process should get no requests; null: it is ready. */
-export type Unreadiness = string | null;
+export type Unreadiness = {
+  readonly reason: string;
+  /** For the log alone. */
+  readonly cause?: string | undefined;
+} | null;
 
 /** A database that the process depends on, as `/readyz` shows it. */
-export interface DatabaseHealth {
+interface DatabaseHealth {
   readonly role: string;
   /** Why it is left out; null: it is in use. */
   readonly reason: string | null;
@@ -24,59 +27,41 @@ interface Health {
 
 /** In seconds. */
 const RETRY_AFTER = 5;
-const STOPPING = 'The service is stopping.';
+const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
 
 /**
  * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is available. They
  * are at the root, whatever the base path: they are not requested through the proxy.
  *
- * @param unreadiness Checks what the process depends on, within a short time.
+ * @param check What the process depends on, within a short time.
  * @param log Gets changes of the state, and not each probe.
- * @param cause For the log alone, beside the reason.
  * @param databases What `/readyz` shows besides; absent: nothing.
  */
 export function createHealth(
-  unreadiness: () => Promise<Unreadiness>,
+  check: () => Promise<Unreadiness>,
   log: Logger,
-  cause: () => string | null = () => null,
   databases?: () => readonly DatabaseHealth[],
 ): Health {
   let stopping = false;
-  const logState = stateLogger(log);
-  const readiness = async (): Promise<Unreadiness> => {
-    if (stopping) return STOPPING;
-    const reason = await unreadiness();
-    logState(reason, reason === null ? null : cause());
-    return stopping ? STOPPING : reason;
+  let logged = JSON.stringify(null);
+  const readiness = async (): Promise<TextResponse> => {
+    if (stopping) return answerOf(STOPPING);
+    const unreadiness = await check();
+    const state = JSON.stringify(unreadiness);
+    if (state !== logged && unreadiness === null) log.info('ready again');
+    else if (state !== logged) log.warn(unreadiness, 'not ready');
+    logged = state;
+    return answerOf(stopping ? STOPPING : unreadiness, databases?.().map(shown));
   };
   return {
     stopping() {
       stopping = true;
     },
-    endpoint(request, response) {
-      switch (pathOf(request)) {
-        case '/livez':
-          respond(request, response, null);
-          return true;
-        case '/readyz':
-          void readiness().then((reason) => respond(request, response, reason, databases?.().map(shown)));
-          return true;
-        default:
-          return false;
-      }
+    endpoint(request) {
+      const path = pathOf(request);
+      if (path === '/livez') return Promise.resolve(answerOf(null));
+      return path === '/readyz' ? readiness() : undefined;
     },
-  };
-}
-
-/** Logs a state, unless it is the one before. */
-function stateLogger(log: Logger): (reason: Unreadiness, cause: string | null) => void {
-  let last = JSON.stringify([null, null]);
-  return (reason, cause) => {
-    const state = JSON.stringify([reason, cause]);
-    if (state === last) return;
-    last = state;
-    if (reason === null) log.info('ready again');
-    else log.warn({ reason, ...(cause === null ? {} : { cause }) }, 'not ready');
   };
 }
 
@@ -86,18 +71,8 @@ function shown({ role, reason, lag }: DatabaseHealth): object {
 }
 
 /** @param databases Undefined: they are not shown. */
-function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  reason: Unreadiness,
-  databases?: readonly object[],
-): void {
-  const state = reason === null ? { status: 'ok' } : { status: 'unavailable', reason };
-  const body = { ...state, databases };
-  sendText(request, response, {
-    status: reason === null ? 200 : 503,
-    headers: reason === null ? {} : { 'retry-after': String(RETRY_AFTER) },
-    contentType: JSON_TYPE,
-    text: `${JSON.stringify(body)}\n`,
-  });
+function answerOf(unreadiness: Unreadiness, databases?: readonly object[]): TextResponse {
+  if (unreadiness === null) return { status: 200, text: `${JSON.stringify({ status: 'ok', databases })}\n` };
+  const body = { status: 'unavailable', reason: unreadiness.reason, databases };
+  return { status: 503, headers: { 'retry-after': String(RETRY_AFTER) }, text: `${JSON.stringify(body)}\n` };
 }

@@ -4,9 +4,9 @@ import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import { pathOf } from './endpoint.js';
+import type { Forwarding } from './forwarding.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
-import type { Stage } from './stages.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -19,104 +19,88 @@ declare module 'node:http' {
   }
 }
 
-/** Gives each request its id, and sets it in the response. */
-export const identifyRequests: Stage = (request, response, next) => {
-  const requestId = requestIdOf(request.headers);
-  request.requestId = requestId;
-  response.setHeader(REQUEST_ID_FIELD, requestId);
-  next();
-};
-
 /** What observes requests. */
-interface RequestObservers {
+export interface RequestParts {
   readonly log: Logger;
-  readonly kinds: RequestKinds;
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
   /** Removes secrets from what a client has sent, as the log does, before it is sent with a trace. */
   readonly redact: (text: string) => string;
-  /** By which a client sent a request to this service or to a trusted proxy before it. */
-  readonly schemeOf: (request: IncomingMessage) => string;
 }
 
 /**
- * Logs, counts and traces each request when its response is closed. The line of the log has no query, which may be
- * confidential, and no header fields, of which one has the token.
+ * Makes the function that gives each request its id and its kind, has it answered, and logs, counts and traces it when its
+ * response is closed. The line of the log has no query, which may be confidential, and no header fields, of which one has the
+ * token.
  */
-export function logRequests(observers: RequestObservers): Stage {
-  const { log, kinds, metrics } = observers;
-  return (request, response, next) => {
+export function observeRequests(
+  kinds: RequestKinds,
+  schemeOf: Forwarding['schemeOf'],
+  { log, metrics, tracing, redact }: RequestParts,
+) {
+  const count = ({ kind }: IncomingMessage, response: ServerResponse, status: number, seconds: number) => {
+    const type = String(response.getHeader('content-type'));
+    const served = kind.api === 'graphql' && type.startsWith('text/html') ? kinds.graphqlPage : kind;
+    // How long a client listens is no measure of the service.
+    metrics.answered(served, status, type.startsWith('text/event-stream') ? undefined : seconds);
+  };
+  return (request: IncomingMessage, response: ServerResponse, answer: () => void): void => {
     const began = performance.now();
-    // Before a router removes its part of the path.
     const path = pathOf(request);
-    const kind = kinds.of(path);
-    request.kind = kind;
-    const span = startSpan(request, path, observers);
+    request.requestId = requestIdOf(request.headers);
+    request.kind = kinds.of(path);
+    response.setHeader(REQUEST_ID_FIELD, request.requestId);
+    const span = tracing === null ? undefined : startSpan(request, tracing, schemeOf(request), redact);
     metrics.began();
-    let sending: Sending = 'under way';
-    // Before Node.js' own, which takes the socket from the response.
+    /** Whether its bytes, which are all written, have left; undefined: they are not yet. */
+    let hasLeft: boolean | undefined;
+    // Before Node.js' own, which takes the socket from the response: afterwards, bytes that were dropped look the same.
     response.prependOnceListener('finish', () => {
-      sending = response.socket?.destroyed === false ? 'complete' : 'cut off';
+      hasLeft = response.socket?.destroyed === false;
     });
     response.once('close', () => {
-      const duration = performance.now() - began;
-      const served = isOfType(response, 'text/html') && kind.api === 'graphql' ? kinds.graphqlPage : kind;
-      const status = statusOf(response, sending);
-      // How long a client listens is no measure of the service.
-      const measured = isOfType(response, 'text/event-stream') ? undefined : duration / 1000;
-      metrics.answered(served, status, measured);
-      log.info(
-        {
-          requestId: request.requestId,
-          ...(span !== undefined && { traceId: span.traceId }),
-          method: request.method,
-          path,
-          status,
-          durationMs: Math.round(duration * 1000) / 1000,
-          // The client disconnected before the end of the response.
-          ...(sending !== 'complete' && { aborted: true }),
-        },
-        'request',
-      );
+      const milliseconds = performance.now() - began;
+      const status = statusOf(response, hasLeft);
+      count(request, response, status, milliseconds / 1000);
+      const { requestId, method } = request;
+      if (log.isLevelEnabled('info')) {
+        const durationMs = Math.round(milliseconds * 1000) / 1000;
+        const traced = span && { traceId: span.traceId };
+        // Its client disconnected before the end of the response.
+        const aborted = hasLeft === true ? undefined : { aborted: true };
+        log.info({ requestId, ...traced, method, path, status, durationMs, ...aborted }, 'request');
+      }
       span?.end(status === 0 ? undefined : status);
     });
-    if (span === undefined) next();
-    else span.run(next);
+    if (span === undefined) answer();
+    else span.run(answer);
   };
 }
-
-/**
- * The state of a response whose bytes are all written. Node.js' `finish` and `writableFinished` say
- * the same of bytes that have left and of those that were dropped with their connection.
- */
-type Sending = 'under way' | 'complete' | 'cut off';
 
 /**
  * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
  * disconnected or was disconnected.
  */
-function statusOf({ req, headersSent, socket, statusCode }: ServerResponse, sending: Sending): number {
-  const tooLate = req.complete ? socket === null && sending === 'under way' : sending !== 'complete';
-  return headersSent && !tooLate ? statusCode : 0;
+function statusOf(
+  { req, headersSent, socket, statusCode }: ServerResponse,
+  hasLeft: boolean | undefined,
+): number {
+  const wasSent = req.complete ? socket !== null || hasLeft !== undefined : hasLeft === true;
+  return headersSent && wasSent ? statusCode : 0;
 }
 
-function isOfType(response: ServerResponse, mediaType: string): boolean {
-  const type = response.getHeader('content-type');
-  return typeof type === 'string' && type.startsWith(mediaType);
-}
-
-/** What is sent of a request with its trace. */
+/** Begins the span of a request, with what is sent of it. */
 function startSpan(
   request: IncomingMessage,
-  path: string,
-  observers: RequestObservers,
-): RequestSpan | undefined {
-  const { tracing, redact, schemeOf } = observers;
-  const { method = '', kind, requestId } = request;
-  const { traceparent, tracestate } = request.headers;
+  tracing: Tracing,
+  scheme: string,
+  redact: (text: string) => string,
+): RequestSpan {
+  const { method = '', headers, kind, requestId } = request;
   const { route } = kind;
-  return tracing?.startRequest(
+  const { traceparent, tracestate } = headers;
+  return tracing.startRequest(
     {
       ...(typeof traceparent === 'string' && { traceparent }),
       // What a client has written there is passed on to the collector.
@@ -126,8 +110,8 @@ function startSpan(
     route === undefined ? method : `${method} ${route}`,
     {
       'http.request.method': method,
-      'url.path': redact(path),
-      'url.scheme': schemeOf(request),
+      'url.path': redact(pathOf(request)),
+      'url.scheme': scheme,
       'dms.request.id': redact(requestId),
       ...(route !== undefined && { 'http.route': route }),
     },

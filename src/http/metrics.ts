@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../model/ip-address.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Endpoint, pathOf, sendText } from './endpoint.js';
+import { type Endpoint, pathOf } from './endpoint.js';
 
 /** Prometheus' text, and its media type. */
 export interface Exposition {
@@ -19,23 +19,20 @@ export function metricsEndpoint(
   log: Logger,
   isAllowed: (request: IncomingMessage) => boolean = () => true,
 ): Endpoint {
-  return (request, response) => {
-    if (pathOf(request) !== '/metrics' || !isAllowed(request)) return false;
-    exposition.text().then(
-      (text) =>
-        sendText(request, response, { status: 200, headers: {}, contentType: exposition.contentType, text }),
+  return (request) => {
+    if (pathOf(request) !== '/metrics' || !isAllowed(request)) return undefined;
+    return exposition.text().then(
+      (text) => ({ status: 200, contentType: exposition.contentType, text }),
       (err: unknown) => {
         log.error({ err }, 'metrics failed');
-        sendText(request, response, FAILURE);
+        return FAILURE;
       },
     );
-    return true;
   };
 }
 
 const FAILURE = {
   status: 500,
-  headers: {},
   contentType: 'text/plain; charset=utf-8',
   text: 'The metrics could not be read. The log has the cause.\n',
 };

@@ -1,30 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
-/** The sources of each directive (CSP Level 3, section 6); none: nothing may be loaded by it. */
-export type PolicySources = Readonly<Record<string, readonly string[]>>;
+/** For all but pages (CSP Level 3): a browser that shows one as a page loads nothing. */
+const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/**
- * The value of Content-Security-Policy for a page that loads what `sources` names and nothing else: no
- * other site may frame it, and it sends no form.
- *
- * @param sources Such as `{ 'script-src': ["'self'"], 'connect-src': ["'self'"] }`. They must hold no input.
- */
-export function pagePolicy(sources: PolicySources = {}): string {
-  const directives = { ...NOTHING, 'base-uri': [], 'form-action': [], ...sources };
-  return policyOf(directives);
-}
-
-const NOTHING: PolicySources = { 'default-src': [], 'frame-ancestors': [] };
-
-function policyOf(directives: PolicySources): string {
-  return Object.entries(directives)
-    .map(([name, sources]) => `${name} ${sources.length === 0 ? "'none'" : sources.join(' ')}`)
-    .join('; ');
-}
-
-/** For all but pages: a browser that shows one as a page loads nothing. */
-const DATA_POLICY = policyOf(NOTHING);
+/** For a page: what is added to it may be loaded, no other site may frame it, and it sends no form. */
+export const PAGE_POLICY = `${DATA_POLICY}; base-uri 'none'; form-action 'none'`;
 
 /**
  * The header fields of every response. A handler may replace each: a page its policy, a
@@ -43,18 +24,6 @@ export const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
 
 /** What selects a response besides its URL (RFC 9110, section 12.5.5). */
 export const VARY = 'Accept-Encoding, Authorization';
-
-/**
- * Makes the function that sets the header fields of every response.
- *
- * @param variesByOrigin Whether the response is another for another site's page.
- */
-export function defaultFields(variesByOrigin: boolean): (response: ServerResponse) => void {
-  const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
-  return (response) => {
-    for (const [name, value] of fields) response.setHeader(name, value);
-  };
-}
 
 /** The field that carries a request's id, both ways. */
 export const REQUEST_ID_FIELD = 'x-request-id';

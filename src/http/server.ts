@@ -1,17 +1,11 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { OperationError } from '../model/errors.js';
 import {
   handleClientErrors,
   MAX_HEADER_FIELDS,
   type RejectionObserver,
-  rejectTooManyFields,
+  rejectRequest,
 } from './client-errors.js';
 import { trackConnections } from './connections.js';
 
@@ -76,8 +70,16 @@ export async function startHttpServer(
   options: ListenOptions,
 ): Promise<HttpServer> {
   const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
-  const server = createServer(optionsOf(timeLimits));
-  // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
+  const server = createServer({
+    headersTimeout: timeLimits.header,
+    requestTimeout: timeLimits.request,
+    keepAliveTimeout: timeLimits.idle,
+    connectionsCheckingInterval: timeLimits.checkEvery,
+    // beginResponses() rejects what has none, with the body that all errors have.
+    requireHostHeader: false,
+  });
+  // Node.js 20 drops the fields beyond without an error, and they must not count as absent: one more than allowed shows that
+  // there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
   const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
@@ -85,9 +87,9 @@ export async function startHttpServer(
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
     readTarget(request);
-    // A name and a value each.
+    // A name and a value each. Later versions of Node.js than 20 give this error themselves.
     if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
-    else rejectTooManyFields(response, options);
+    else rejectRequest(response, 'HPE_HEADER_OVERFLOW', options);
   });
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -118,17 +120,6 @@ function readTarget(request: IncomingMessage): void {
 
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
 const BACKLOG = 4_096;
-
-function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOptions {
-  return {
-    headersTimeout: header,
-    requestTimeout: request,
-    keepAliveTimeout: idle,
-    connectionsCheckingInterval: checkEvery,
-    // beginResponses() rejects what has none, with the body that all errors have.
-    requireHostHeader: false,
-  };
-}
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
   switch (error.code) {

@@ -99,9 +99,9 @@ describe('a verifier', () => {
     const tokens = verifierAt({ now: NOW });
     const token = await createToken(database.prisma, NEW);
     await database.pool.query('UPDATE access_token SET revoked_at = 1');
-    expect(await tokens.verify(token)).toBeNull();
+    await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
     await database.pool.query('UPDATE access_token SET revoked_at = NULL');
-    expect(await tokens.verify(token)).not.toBeNull();
+    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
   });
 
   test.each([
@@ -113,18 +113,18 @@ describe('a verifier', () => {
     `DMS_${'a'.repeat(43)}`,
     `dms_${'a'.repeat(43)}`,
   ])('rejects %j, which is none', async (text) => {
-    expect(await verifierAt({ now: NOW }).verify(text)).toBeNull();
+    await expect(verifierAt({ now: NOW }).verify(text)).rejects.toThrow(UnauthenticatedError);
   });
 
   test('rejects an expired token from its very time on, even one that it knows', async () => {
     const time = { now: NOW };
     const tokens = verifierAt(time);
     const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
-    expect(await tokens.verify(token)).not.toBeNull();
+    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
     time.now = NOW + MINUTE - 1n;
-    expect(await tokens.verify(token)).not.toBeNull();
+    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
     time.now = NOW + MINUTE;
-    expect(await tokens.verify(token)).toBeNull();
+    await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
   });
 
   test('queries the database once for many requests with one token', async () => {
@@ -132,7 +132,7 @@ describe('a verifier', () => {
     const token = await createToken(database.prisma, NEW);
     await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));
     await database.pool.query('DELETE FROM access_token');
-    expect(await tokens.verify(token)).not.toBeNull();
+    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
+import { answerAt } from '../../src/http/endpoint.js';
 import { createHealth } from '../../src/http/health.js';
 import { DEFAULT_FIELDS } from '../../src/http/response-fields.js';
 import { startHttpServer } from '../../src/http/server.js';
@@ -105,7 +106,7 @@ test('a process that stops is alive and no longer ready', async () => {
   const log = createLogger({ level: 'silent' });
   const health = createHealth(async () => null, log);
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    if (!health.endpoint(request, response)) response.end();
+    if (!answerAt(health.endpoint, request, response)) response.end();
   };
   const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
   const ask = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);
@@ -123,20 +124,16 @@ test('a process that stops is alive and no longer ready', async () => {
 test('why a process is not ready is told the log in full, once for each cause, and the client in short', async () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(line) } });
-  let cause: string | null = 'The data folder /data cannot be used.';
-  const health = createHealth(
-    async () => 'The database is unavailable.',
-    log,
-    () => cause,
-  );
+  let cause: string | undefined = 'The data folder /data cannot be used.';
+  const health = createHealth(async () => ({ reason: 'The database is unavailable.', cause }), log);
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    if (!health.endpoint(request, response)) response.end();
+    if (!answerAt(health.endpoint, request, response)) response.end();
   };
   const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
   const ask = async () => (await fetch(`http://127.0.0.1:${server.port}/readyz`)).json();
   const body = { status: 'unavailable', reason: 'The database is unavailable.' };
   expect([await ask(), await ask()]).toEqual([body, body]);
-  cause = null;
+  cause = undefined;
   expect(await ask()).toEqual(body);
   const told = lines.map((line) => JSON.parse(line));
   expect(told).toMatchObject([{ cause: 'The data folder /data cannot be used.' }, { msg: 'not ready' }]);

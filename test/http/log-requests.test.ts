@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import express, { type Response } from 'express';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { identifyRequests, logRequests } from '../../src/http/log-requests.js';
+import { observeRequests } from '../../src/http/log-requests.js';
 import { requestKinds } from '../../src/http/request-kind.js';
 import { type HttpServer, startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
@@ -25,9 +25,8 @@ beforeEach(async () => {
   const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(JSON.parse(line)) } });
   const app = express();
   const metrics = createRequestMetrics(registry);
-  app.use(identifyRequests);
-  const observers = { log, kinds: requestKinds(''), metrics, tracing: null, redact: redactSecrets };
-  app.use(logRequests({ ...observers, schemeOf: () => 'http' }));
+  const parts = { log, metrics, tracing: null, redact: redactSecrets };
+  app.use(observeRequests(requestKinds(''), () => 'http', parts));
   app.get('/short', (_request, response) => void response.end('done'));
   app.get('/long', (_request, response) => void response.end(LONG));
   app.get('/cut', (_request, response) => {

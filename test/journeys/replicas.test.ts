@@ -5,6 +5,7 @@ import { revokeToken } from '../../src/auth/tokens.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
+import { UnauthenticatedError } from '../../src/model/errors.js';
 import { TEST_SERVER } from '../support/database.js';
 import { headerChanger, openEvents } from '../support/events.js';
 import { IS_LONG } from '../support/long-form.js';
@@ -234,8 +235,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     const now = () => BigInt(Date.now()) * 1000n;
     await replica.whilePaused(async () => {
       await revokeToken(database.prisma, 'revoked', now());
-      const tokens = createTokenVerifier(database.prisma, now, undefined, () => prisma);
-      expect(await tokens.verify(token)).toBeNull();
+      const tokens = createTokenVerifier(database.prisma, now, () => prisma);
+      await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
     });
     await close();
   });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type AnonymousAccess, isOpen, ROUTES } from '../../rest/v1/routes.js';
-import { type PolicySources, pagePolicy } from '../response-fields.js';
+import { PAGE_POLICY } from '../response-fields.js';
 import type { StaticResponse } from './static-files.js';
 
 /** The service that the pages describe. */
@@ -19,29 +19,21 @@ export interface DocumentedService {
 export const WEB = new URL('../../../dist/web/', import.meta.url);
 export const PAGES = new URL('../../../dist/pages/', import.meta.url);
 
-/** What each page loads besides nothing: no other host, and no script that is not a file of this server. */
-const SELF = ["'self'"];
-const WEB_SOURCES = { 'script-src': SELF, 'style-src': SELF, 'img-src': SELF, 'connect-src': SELF };
-const DOCUMENT_SOURCES = { 'style-src': SELF, 'img-src': ['data:'] };
-const LIBRARY_SOURCES = {
-  'script-src': SELF,
-  // The libraries write styles into elements; what could be injected so is how they look.
-  'style-src': ["'self'", "'unsafe-inline'"],
-  'connect-src': SELF,
-  'worker-src': SELF,
-  // Fonts and pictures are in the styles.
-  'font-src': ['data:'],
-  'img-src': ["'self'", 'data:'],
-};
+// What each page may load: from no other host, and no script that is not a file of this server.
+const WEB_POLICY = `${PAGE_POLICY}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'`;
+const DOCUMENT_POLICY = `${PAGE_POLICY}; style-src 'self'; img-src data:`;
+// The libraries write styles into elements: what could be injected so is how they look. Fonts and pictures are in the styles.
+const LIBRARY_POLICY =
+  `${PAGE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; ` +
+  "font-src data:; img-src 'self' data:";
 
 /** The text of a page that the build has written. */
 export function readPage(name: string, basePath: string): string {
   return readFileSync(new URL(name, PAGES), 'utf8').replaceAll('{{base}}', basePath);
 }
 
-function html(body: string, sources: PolicySources = {}): StaticResponse {
-  const headers = { 'content-security-policy': pagePolicy(sources) };
-  return { mediaType: 'text/html; charset=utf-8', body, headers };
+function html(body: string, policy = PAGE_POLICY): StaticResponse {
+  return { mediaType: 'text/html; charset=utf-8', body, headers: { 'content-security-policy': policy } };
 }
 
 /** The page that shows the history: it reads it with GraphQL, as any other client. */
@@ -52,12 +44,12 @@ export function webPage(service: DocumentedService): StaticResponse {
     .replace('data-base-path=""', `data-base-path="${basePath}"`)
     .replace('data-any-query="true"', `data-any-query="${anyQuery}"`)
     .replace('<noscript></noscript>', () => `<noscript>\n${withoutScript(service)}\n</noscript>`);
-  return html(body, WEB_SOURCES);
+  return html(body, WEB_POLICY);
 }
 
 /** The OpenAPI document as a page (Swagger UI), or GraphiQL: for places that Sandbox cannot be loaded in. */
 export function libraryPage(name: 'swagger-ui' | 'graphiql', basePath: string): StaticResponse {
-  return html(readPage(`${name}.html`, basePath), LIBRARY_SOURCES);
+  return html(readPage(`${name}.html`, basePath), LIBRARY_POLICY);
 }
 
 /** The documents of the project as pages, by name. They have the style of the page at the root, and no script. */
@@ -68,7 +60,7 @@ export function documentPages(basePath: string): readonly (readonly [string, () 
     .map((file) => {
       const read = () => {
         const page = readPage(`documents/${file}`, basePath);
-        return html(page.replace('{{style}}', `${basePath}/assets/web/${style}`), DOCUMENT_SOURCES);
+        return html(page.replace('{{style}}', `${basePath}/assets/web/${style}`), DOCUMENT_POLICY);
       };
       return [file.replace(/(?:^index)?\.html$/, ''), read] as const;
     });

@@ -1,8 +1,9 @@
-import type { Handler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
+import { nothingAtPath } from '../../model/errors.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
+import { pathOf } from '../endpoint.js';
 import {
   type DocumentedService,
   documentPages,
@@ -14,21 +15,22 @@ import {
   WEB,
   webPage,
 } from './html-pages.js';
-import { folderHandlers, type StaticResponse, staticHandler } from './static-files.js';
+import { folderHandlers, type PageHandler, type StaticResponse, staticHandler } from './static-files.js';
 
-/** Serves the pages and documents that describe the APIs, for people and for programs. */
-export function answerPages(service: DocumentedService): Handler {
-  const { basePath } = service;
-  const root = staticHandler(() => (service.webPage ? webPage(service) : startPage(service)));
+/** Serves the pages and documents that describe the APIs, for people and for programs. @throws PublicError NOT_FOUND. */
+export function answerPages(service: DocumentedService): PageHandler {
+  const { basePath, webPage: hasWebPage } = service;
+  const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
   const handlers = pagesByPath(service);
   for (const path of [basePath, `${basePath}/`]) handlers.set(path, root);
   const domains = `${basePath}/domains/`;
-  return (request, response, next) => {
-    const { path } = request;
+  return (request, response) => {
+    const path = pathOf(request);
     // One page for all of them: it reads the name from its address.
-    const isOfDomain = service.webPage && path.startsWith(domains) && path.length > domains.length;
+    const isOfDomain = hasWebPage && path.startsWith(domains) && path.length > domains.length;
     const handler = isOfDomain ? root : handlers.get(path);
-    return handler === undefined ? next() : handler(request, response, next);
+    if (handler === undefined) throw nothingAtPath(basePath);
+    handler(request, response);
   };
 }
 
@@ -36,13 +38,13 @@ const JSON_TYPE = 'application/json';
 /** There is no registered media type of schemas. */
 const SDL_TYPE = 'text/plain';
 
-function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, Handler> {
+function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, PageHandler> {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
   const openApi = () => JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
   const text = (type: string, body: () => string) =>
     staticHandler(() => ({ mediaType: `${type}; charset=utf-8`, body: body() }));
   const catalog = staticHandler(() => apiCatalog(basePath, anyQuery));
-  const handlers = new Map<string, Handler>([
+  const handlers = new Map<string, PageHandler>([
     [`${basePath}/api/v1/openapi.json`, text(JSON_TYPE, openApi)],
     [`${basePath}/api/v1/docs`, staticHandler(() => libraryPage('swagger-ui', basePath))],
     [`${basePath}/schema.graphql`, text(SDL_TYPE, schemaText)],

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { Handler } from 'express';
 import { requireGetOrHead } from '../../rest/v1/problem.js';
 import { isUnmodified } from '../../rest/v1/validators.js';
-import { COMPRESSION_THRESHOLD, encodedResponses } from '../begin-responses.js';
+import { COMPRESSION_THRESHOLD, preferredCoding } from '../compression.js';
 
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
@@ -18,12 +18,15 @@ export interface StaticResponse {
 }
 
 /** A response in its content codings, which all requests share: a client that reads slowly holds no copy. */
-interface Representation extends StaticResponse {
+interface Representation extends Pick<StaticResponse, 'mediaType' | 'headers'> {
   readonly etag: string;
+  readonly identity: Buffer;
   /** Undefined: it is too small to be compressed. */
   readonly gzip: Buffer | undefined;
-  readonly identity: () => Buffer;
 }
+
+/** Answers a request for a page. */
+export type PageHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time unless
@@ -31,41 +34,37 @@ interface Representation extends StaticResponse {
  *
  * @param read Gives the response, at the first request: most processes never show a page.
  */
-export function staticHandler(read: () => StaticResponse): Handler {
+export function staticHandler(read: () => StaticResponse): PageHandler {
   let kept: Representation | undefined;
   return (request, response) => {
     requireGetOrHead(request, response);
     kept ??= representationOf(read());
     const { mediaType, headers, etag, gzip, identity } = kept;
-    encodedResponses.add(response);
-    response.set({ 'cache-control': 'no-cache', ...headers, etag });
-    // Nothing here has a date. Express' own check sends the body again for the `no-cache` that fetch() adds.
+    const fields = { 'cache-control': 'no-cache', ...headers, etag };
+    // Nothing here has a date.
     if (isUnmodified(request.headers, { etag, lastModified: Number.POSITIVE_INFINITY }, 0)) {
-      response.writeHead(304).end();
+      response.writeHead(304, fields).end();
       return;
     }
-    const takesGzip = gzip !== undefined && request.acceptsEncodings('gzip', 'identity') === 'gzip';
-    if (takesGzip) response.setHeader('content-encoding', 'gzip');
-    const body = takesGzip ? gzip : identity();
-    response.writeHead(200, { 'content-type': mediaType, 'content-length': body.length }).end(body);
+    const packed = gzip && preferredCoding(request, ['gzip', 'identity']) === 'gzip' ? gzip : undefined;
+    if (packed !== undefined) response.setHeader('content-encoding', 'gzip');
+    const body = packed ?? identity;
+    response
+      .writeHead(200, { ...fields, 'content-type': mediaType, 'content-length': body.length })
+      .end(body);
   };
 }
 
-function representationOf(read: StaticResponse): Representation {
-  const { isPacked = false } = read;
+function representationOf({ mediaType, headers = {}, isPacked, ...read }: StaticResponse): Representation {
   const body = Buffer.from(read.body);
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-  const packed = isPacked ? body : body.length < COMPRESSION_THRESHOLD ? undefined : gzipSync(body);
-  let unpacked = isPacked ? undefined : body;
+  // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
+  const shared = { mediaType, headers, etag: `W/"${digest}"` };
+  if (isPacked) return { ...shared, gzip: body, identity: gunzipSync(body) };
   return {
-    ...read,
-    // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
-    etag: `W/"${digest}"`,
-    gzip: packed,
-    identity() {
-      unpacked ??= gunzipSync(body);
-      return unpacked;
-    },
+    ...shared,
+    gzip: body.length < COMPRESSION_THRESHOLD ? undefined : gzipSync(body),
+    identity: body,
   };
 }
 
@@ -84,7 +83,7 @@ export function folderHandlers(
   path: string,
   folder: URL,
   headers: Readonly<Record<string, string>> = {},
-): readonly (readonly [path: string, handler: Handler])[] {
+): readonly (readonly [path: string, handler: PageHandler])[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
     const name = file.replace(/\.gz$/, '');
     const mediaType = MEDIA_TYPES[extname(name)];

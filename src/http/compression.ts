@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import compression from 'compression';
+import express, { type Request } from 'express';
+
+/** Bodies of fewer octets go into one packet anyway. */
+export const COMPRESSION_THRESHOLD = 1_024;
+
+/** Unknown to the list of types that `compression` has. */
+const NDJSON = /^application\/x-ndjson\b/;
+
+const compressing = compression({
+  threshold: COMPRESSION_THRESHOLD,
+  filter(request, response) {
+    const isCompressible =
+      compression.filter(request, response) || NDJSON.test(String(response.getHeader('content-type')));
+    if (isCompressible && request.method === 'HEAD') omitLength(request, response);
+    return isCompressible;
+  },
+});
+// It uses nothing of Express; its types are those of Express' handlers.
+const compress = compressing as unknown as (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: () => void,
+) => void;
+
+/** Has what is written to a response compressed as its client accepts it. */
+export function compressResponse(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers['accept-encoding'] !== undefined) compress(request, response, () => {});
+}
+
+/** The length of a compressed body is not known, and that of HEAD must be the same (RFC 9110, section 8.6). */
+function omitLength(request: IncomingMessage, response: ServerResponse): void {
+  const coding = preferredCoding(request, ['br', 'gzip', 'deflate', 'identity']);
+  const isCompressed = coding === 'identity' || response.hasHeader('content-encoding');
+  const isSmall = Number(response.getHeader('content-length')) < COMPRESSION_THRESHOLD;
+  if (!isCompressed && !isSmall) response.removeHeader('content-length');
+}
+
+/** Which of some content codings a client prefers, as Express finds it; `identity` where it accepts none. */
+export function preferredCoding({ headers }: IncomingMessage, codings: string[]): string {
+  const request: Pick<Request, 'acceptsEncodings'> = Object.assign(Object.create(express.request), {
+    headers,
+  });
+  return request.acceptsEncodings(codings) || 'identity';
+}
