@@ -29,3 +29,11 @@ export interface RequestContext {
   /** Of a subscription: the cursor after which the client continues that has got all results before the latest. */
   resumeAfter?: string | undefined;
 }
+
+/** The loaders that a domain was read by: its lists are to be as late as it is. */
+export function loadersOf(
+  { isOfPrimary }: { readonly isOfPrimary?: boolean | undefined },
+  { loaders, primary }: Pick<RequestContext, 'loaders' | 'primary'>,
+): Loaders {
+  return isOfPrimary === true ? primary : loaders;
+}

@@ -26,19 +26,14 @@ export interface EdgeOf<Node> {
   readonly cursor: string;
 }
 
-/** A row of a domain, as of an instant: of which the selection decides what else is read. */
-export interface FoundDomain {
-  readonly row: DomainRow;
-}
-
 export type ChangePage = PageOf<Change>;
 export type ChangeEdge = EdgeOf<Change>;
 export type RecordMatchPage = PageOf<RecordMatchAt>;
 export type RecordMatchEdge = EdgeOf<RecordMatchAt>;
 export type HeaderMatchPage = PageOf<HeaderMatchAt>;
 export type HeaderMatchEdge = EdgeOf<HeaderMatchAt>;
-export type DomainPage = PageOf<FoundDomain>;
-export type DomainEdge = EdgeOf<FoundDomain>;
+export type DomainPage = PageOf<DomainRow>;
+export type DomainEdge = EdgeOf<DomainRow>;
 export type RecordPage = PageOf<DnsEntry>;
 export type RecordEdge = EdgeOf<DnsEntry>;
 export type HeaderPage = PageOf<HeaderEntry>;
