@@ -19,6 +19,8 @@ const PLACE = {
   position: 'number',
 } as const;
 
+const OF_HEADERS: ReadonlySet<ChangeKind> = new Set(HEADER_CHANGES);
+
 /** A page of the changes of a domain, as of the instant that its history is of. */
 export const changesOf: NonNullable<DomainResolvers['changes']> = async (history, args, context) => {
   const { name, at, times } = history;
@@ -26,7 +28,10 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   requireInterval('from', from, 'to', to);
   const types = sortedTypes(args.types);
   const names = sortedNames(args.names);
-  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(kindSelectedBy(types, names)));
+  // With types or names alone, there is nothing of the others.
+  const isAll = types === undefined && names === undefined;
+  const isSelected = (kind: ChangeKind) => isAll || (OF_HEADERS.has(kind) ? names : types) !== undefined;
+  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(isSelected));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
   const parts = [types, names].map((list) => (list === undefined ? '' : JSON.stringify(list)));
@@ -43,23 +48,10 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   return pageOf(changes, next, (change) => change.at);
 };
 
-/** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */
-function kindSelectedBy(
-  types: readonly string[] | undefined,
-  names: readonly string[] | undefined,
-): (kind: ChangeKind) => boolean {
-  const isAll = types === undefined && names === undefined;
-  const ofHeaders = new Set<ChangeKind>(HEADER_CHANGES);
-  return (kind) => isAll || (ofHeaders.has(kind) ? names : types) !== undefined;
-}
+type Time = Instant | null | undefined;
 
 /** @throws PublicError INVALID_PARAMETER where the first of two times is later than the second. */
-export function requireInterval(
-  nameOfFrom: string,
-  from: Instant | null | undefined,
-  nameOfTo: string,
-  to: Instant | null | undefined,
-): void {
+export function requireInterval(nameOfFrom: string, from: Time, nameOfTo: string, to: Time): void {
   if (from == null || to == null || from <= to) return;
   const message = `${nameOfFrom}, ${formatInstant(from)}, is later than ${nameOfTo}, ${formatInstant(to)}: exchange them.`;
   throw new PublicError('INVALID_PARAMETER', message);

@@ -124,11 +124,7 @@ export const DomainDiff: DomainDiffResolvers = {
   httpHeaders: sized('httpHeaders'),
 };
 
-/**
- * A part of a history that neededParts has found.
- *
- * @throws Error where it has not: neededParts and the resolvers disagree on what a field is read from.
- */
+/** @throws Error where neededParts and the resolvers disagree on what a field is read from. */
 function loadedPart<Part>(part: Part | null): Part {
   if (part === null) throw new Error('A part of the history was selected but not loaded.');
   return part;

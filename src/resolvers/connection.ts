@@ -4,48 +4,35 @@ import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
 import type { EdgeOf, PageOf } from './pages.js';
 import { selected } from './selections.js';
+import type { QueryChangesArgs } from './types.generated.js';
 
 /** What a page has where its client does not say: the default of schema.graphql, also for null. */
 const DEFAULT_FIRST = 100;
-
-/** The arguments of a connection. */
-interface PageArgs {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-}
-
-/** Which page is asked for of a question. */
-export interface Paging<Place> {
-  readonly first: number;
-  /** The place that the page follows. */
-  readonly after: Place | undefined;
-  /** The page from what a loader gives. @param end Where it ends, if that is known without `next` and a node. */
-  pageOf<Node>(
-    nodes: readonly Node[],
-    next: Place | null,
-    placeOf: (node: Node) => Place | undefined,
-    end?: Place,
-  ): PageOf<Node>;
-}
 
 /**
  * Reads the arguments of a page.
  *
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
+ * @returns them, and what makes the page from what a loader gives; `end`: where it ends, if that is known without `next` and a node.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
   question: string,
-  { first, after }: PageArgs,
+  { first, after }: Partial<Pick<QueryChangesArgs, 'first' | 'after'>>,
   fields: PlaceFields<Place>,
-): Paging<Place> {
+) {
   const write = (place: Place | undefined) => writeCursor(question, storedPlace(place ?? {}, fields));
   return {
     first: requireFirst(first ?? DEFAULT_FIRST),
     after:
       after == null ? undefined : readCursor('after', question, after, (value) => placeIn(value, fields)),
-    pageOf: (nodes, next, placeOf, end) => ({
+    pageOf: <Node>(
+      nodes: readonly Node[],
+      next: Place | null,
+      placeOf: (node: Node) => Place | undefined,
+      end?: Place,
+    ): PageOf<Node> => ({
       nodes,
       next: next === null ? null : write(next),
       hasPreviousPage: after != null,

@@ -31,9 +31,6 @@ export interface RequestContext {
 }
 
 /** The loaders that a domain was read by: its lists are to be as late as it is. */
-export function loadersOf(
-  { isOfPrimary }: { readonly isOfPrimary?: boolean | undefined },
-  { loaders, primary }: Pick<RequestContext, 'loaders' | 'primary'>,
-): Loaders {
-  return isOfPrimary === true ? primary : loaders;
+export function loadersOf(of: { isOfPrimary?: boolean | undefined }, context: RequestContext): Loaders {
+  return of.isOfPrimary === true ? context.primary : context.loaders;
 }

@@ -27,23 +27,15 @@ export interface EdgeOf<Node> {
 }
 
 export type ChangePage = PageOf<Change>;
-export type ChangeEdge = EdgeOf<Change>;
-export type RecordMatchPage = PageOf<RecordMatchAt>;
-export type RecordMatchEdge = EdgeOf<RecordMatchAt>;
+export type RecordMatchPage = PageOf<RecordMatch>;
 export type HeaderMatchPage = PageOf<HeaderMatchAt>;
-export type HeaderMatchEdge = EdgeOf<HeaderMatchAt>;
 export type DomainPage = PageOf<DomainRow>;
 export type DomainEdge = EdgeOf<DomainRow>;
 export type RecordPage = PageOf<DnsEntry>;
-export type RecordEdge = EdgeOf<DnsEntry>;
 export type HeaderPage = PageOf<HeaderEntry>;
-export type HeaderEdge = EdgeOf<HeaderEntry>;
 export type HeaderHistoryPage = PageOf<HeaderHistoryItem>;
-export type HeaderHistoryEdge = EdgeOf<HeaderHistoryItem>;
 
-/** As of when the domain of a match is. */
-interface AtInstant {
+/** A match, and as of when its domain is. */
+export interface HeaderMatchAt extends HeaderMatch {
   readonly at: Instant | undefined;
 }
-export type RecordMatchAt = RecordMatch & AtInstant;
-export type HeaderMatchAt = HeaderMatch & AtInstant;

@@ -3,29 +3,19 @@ import { Change, changeResolvers } from './Change.js';
 import { CONNECTION } from './connection.js';
 import type { RequestContext } from './context.js';
 import { DnsRecord, recordResolvers } from './DnsRecord.js';
-import { Domain, DomainDiff, HeaderHistory } from './Domain.js';
+import * as ofDomain from './Domain.js';
 import { ofDomains } from './Query/domain.js';
 import { Node, node } from './Query/node.js';
-import { acrossDomains, DomainConnection, DomainEdge, Match } from './Query/search.js';
+import { acrossDomains, toDomains } from './Query/search.js';
 import { Subscription } from './Subscription.js';
 import type { Resolvers } from './types.generated.js';
 
 const checked: Resolvers = {
   Query: { ...ofDomains, node, ...acrossDomains },
-  Subscription,
-  ...{
-    Domain,
-    DomainDiff,
-    DomainConnection,
-    DomainEdge,
-    DnsRecord,
-    DnsRecordEntry: DnsRecord,
-    HeaderHistory,
-  },
-  ...{ Node, Change, DnsRecordMatch: Match, HttpHeaderMatch: Match },
-  ...{ DnsRecordConnection: CONNECTION, DnsRecordMatchConnection: CONNECTION, ChangeConnection: CONNECTION },
-  ...{ HeaderHistoryConnection: CONNECTION, HeaderChangeConnection: CONNECTION },
-  HttpHeaderMatchConnection: CONNECTION,
+  ...{ Subscription, ...ofDomain, ...toDomains, DnsRecord, DnsRecordEntry: DnsRecord },
+  ...{ Node, Change, DnsRecordMatchConnection: CONNECTION },
+  ...{ ChangeConnection: CONNECTION, DnsRecordConnection: CONNECTION, HeaderChangeConnection: CONNECTION },
+  ...{ HeaderHistoryConnection: CONNECTION, HttpHeaderMatchConnection: CONNECTION },
 };
 
 /**

@@ -11,7 +11,7 @@ import type { QueryResolvers } from '../types.generated.js';
 /** How many names one field may have. */
 const MOST_NAMES = 1_000;
 
-export const ofDomains: Pick<QueryResolvers, 'domain' | 'domains'> = {
+export const ofDomains: QueryResolvers = {
   domain: (_query, { name, at }, context, info) => load(name, instantOf(at), context, info),
   async domains(_query, { names, at }, context, info) {
     requireFew('names', names);

@@ -1,9 +1,8 @@
-import type { FeedPlace } from '../../feed/change-feed.js';
 import type { Change as ChangeData } from '../../loaders/change-rows.js';
 import type { DnsEntry } from '../../loaders/dns-entries.js';
 import type { HeaderEntry } from '../../loaders/header-entries.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
-import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
+import { CHANGE_KINDS } from '../../model/change-kinds.js';
 import { instantOfKey, type NodeName, readNodeId, writeNodeId } from '../../model/node-id.js';
 import { typeOfChange } from '../Change.js';
 import type { RequestContext } from '../context.js';
@@ -40,8 +39,9 @@ function nameOfEntry(entry: Entry): NodeName {
 /** What a name may be of: whether it has the name is not checked. */
 async function find(name: NodeName, context: RequestContext, info: Selecting): Promise<Entry | null> {
   if (name.kind === 'header') return findHeader(name, context, info);
-  if (name.kind === 'change') return findChange(name, context);
-  return (await findMatch(name, name.key, context))?.record ?? null;
+  if (name.kind === 'record') return (await findMatch(name, name.key, context))?.record ?? null;
+  const change = await findChange(name, context);
+  return change && { ...change, asOf: name.at };
 }
 
 /** @param what The key of a record. */
@@ -55,47 +55,32 @@ async function findMatch({ domain, at }: NodeName, what: readonly string[], cont
   return matches[0] ?? null;
 }
 
-async function findHeader(
-  { domain, at, key }: NodeName,
-  { loaders, caller }: RequestContext,
-  info: Selecting,
-): Promise<HeaderEntry | null> {
+async function findHeader({ domain, at, key }: NodeName, context: RequestContext, info: Selecting) {
   const history = selected(info).fields.has('history');
   const page = { domain, at, names: key.slice(0, 1), first: 1, history };
-  const [header] = (await loaders.headerPage.load(page, caller.signal)).headers;
+  const [header] = (await context.loaders.headerPage.load(page, context.caller.signal)).headers;
   return header === undefined ? null : { ...header, of: { domain, at, isOfPrimary: undefined } };
 }
 
-async function findChange(name: NodeName, context: RequestContext): Promise<ChangeData | null> {
-  const [kind, time, ...what] = name.key;
-  const all: readonly string[] = CHANGE_KINDS;
-  const rank = all.indexOf(kind ?? '');
-  const date = instantOfKey(time);
-  const kinds = new Set(CHANGE_KINDS.slice(rank, rank + 1));
-  const found = kinds.has('HISTORY_EXTENDED')
-    ? await findExtension(name.domain, { number: instantOfKey(what[0]), recordedAt: date, given: 0 }, context)
-    : await findOfHistory(name, { rank, date, what, kinds }, context);
-  return found && { ...found, asOf: name.at };
-}
+const KINDS: readonly string[] = CHANGE_KINDS;
 
-async function findOfHistory(
-  name: NodeName,
-  { rank, date, what, kinds }: { rank: number; date: bigint; what: string[]; kinds: ReadonlySet<ChangeKind> },
-  context: RequestContext,
-): Promise<ChangeData | null> {
-  const match = what.length > 1 ? await findMatch(name, what, context) : null;
-  if (what.length > 1 && match === null) return null;
+async function findChange(name: NodeName, context: RequestContext): Promise<ChangeData | null> {
+  const { domain, at, key } = name;
+  const [kind, time, ...what] = key;
+  const rank = KINDS.indexOf(kind ?? '');
+  const date = instantOfKey(time);
+  const first = { kinds: new Set(CHANGE_KINDS.slice(rank, rank + 1)), newestFirst: false, first: 1 };
+  if (first.kinds.has('HISTORY_EXTENDED')) {
+    const after = { number: instantOfKey(what[0]), recordedAt: date, given: 0 };
+    return (await context.feed.page({ ...first, domains: [domain], after }))?.changes[0] ?? null;
+  }
+  const match = what.length > 1 ? await findMatch(name, what, context) : undefined;
+  if (match === null) return null;
   // The place before that of the record.
   const after = match && { ...match.place, date, kind: rank, position: match.place.position - 1 };
-  const key = { name: name.domain, at: name.at, kinds, newestFirst: false, first: 1 };
-  const interval = { from: date - 1n, to: date, names: match === null ? what.slice(0, 1) : undefined };
-  const page = { ...key, ...interval, after: after ?? undefined };
+  const names = match === undefined ? what.slice(0, 1) : undefined;
+  const page = { ...first, name: domain, at, from: date - 1n, to: date, names, after };
   const [change] = (await context.loaders.changes.load(page, context.caller.signal)).changes;
-  return change === undefined || match === null ? (change ?? null) : { ...change, record: match.record };
-}
-
-async function findExtension(domain: string, after: FeedPlace, { feed }: RequestContext) {
-  const kinds = new Set<ChangeKind>(['HISTORY_EXTENDED']);
-  const page = await feed.page({ domains: [domain], kinds, newestFirst: false, first: 1, after });
-  return page?.changes[0] ?? null;
+  if (change === undefined) return null;
+  return match === undefined ? change : { ...change, record: match.record };
 }

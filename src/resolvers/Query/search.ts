@@ -1,7 +1,6 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import ipaddr from 'ipaddr.js';
 import { requireScope } from '../../auth/viewer.js';
-import { type FeedChange, type FeedPage, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
+import { type FeedChange, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
@@ -19,26 +18,21 @@ import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
-import { CONNECTION, type Paging, paging, RECORD_PLACE } from '../connection.js';
-import type { RequestContext } from '../context.js';
-import type { ChangePage, HeaderMatchAt, RecordMatchAt } from '../pages.js';
+import { CONNECTION, paging, RECORD_PLACE } from '../connection.js';
+import type { HeaderMatchAt } from '../pages.js';
 import { sortedTypes } from '../select-entries.js';
 import { selected } from '../selections.js';
 import type {
   DnsRecordFilter,
-  DomainConnectionResolvers,
-  DomainEdgeResolvers,
   DomainFilter,
   HttpHeaderFilter,
   QueryChangesArgs,
   QueryResolvers,
+  Resolvers,
 } from '../types.generated.js';
 import { domainOfEntry, instantOf, requireFew } from './domain.js';
 
-export const acrossDomains: Pick<
-  QueryResolvers,
-  'dnsRecords' | 'httpHeaders' | 'searchDomains' | 'changes' | 'statistics'
-> = {
+export const acrossDomains: QueryResolvers = {
   async dnsRecords(_query, args, { caller, loaders }, info) {
     requireScope(caller.viewer, 'search:read');
     const filter = recordFilter(args.where);
@@ -46,8 +40,7 @@ export const acrossDomains: Pick<
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
     const { matches, next } = await loaders.records.load(key, caller.signal);
-    const nodes = matches.map((match): RecordMatchAt => ({ ...match, at: filter.at }));
-    return pageOf(nodes, next, ({ place }) => place);
+    return pageOf(matches, next, ({ place }) => place);
   },
   async httpHeaders(_query, args, { caller, loaders }, info) {
     requireScope(caller.viewer, 'search:read');
@@ -75,7 +68,7 @@ export const acrossDomains: Pick<
     const { filter, ...asked } = feedQuestion(args);
     const page = await feed.page({ ...filter, first: asked.first, after: asked.after });
     if (page === null) throw goneCursor();
-    return feedPage(asked, page);
+    return asked.pageOf(page.changes, page.next, placeInFeed, page.end);
   },
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller.signal),
 };
@@ -190,31 +183,24 @@ export function feedQuestion(args: Partial<QueryChangesArgs>) {
 
 const PLACE_IN_FEED = { number: 'bigint', recordedAt: 'bigint', given: 'number' } as const;
 
-/** A page of the feed. */
-export function feedPage(
-  { pageOf }: Paging<FeedPlace>,
-  { changes, end, next = null }: Pick<FeedPage, 'changes' | 'end'> & Partial<Pick<FeedPage, 'next'>>,
-): ChangePage {
-  return pageOf<FeedChange>(changes, next, ({ feedPlace }) => feedPlace, end);
-}
+export const placeInFeed = ({ feedPlace }: FeedChange): FeedPlace => feedPlace;
 
-export const Match = {
-  domain: (
-    match: RecordMatchAt | HeaderMatchAt,
-    _args: object,
-    context: RequestContext,
-    info: GraphQLResolveInfo,
-  ) => domainOfEntry(match, context, info),
-};
-
-export const DomainConnection: DomainConnectionResolvers = {
-  ...CONNECTION,
-  nodes: ({ nodes }, _args, context, info) =>
-    Promise.all(nodes.map((row) => domainOfEntry({ domain: row.name, row }, context, info))),
-};
-
-export const DomainEdge: DomainEdgeResolvers = {
-  node: ({ node: row }, _args, context, info) => domainOfEntry({ domain: row.name, row }, context, info),
+/** What leads from what is found to its domain. */
+export const toDomains: Resolvers = {
+  DnsRecordMatch: {
+    domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info),
+  },
+  HttpHeaderMatch: {
+    domain: (match, _args, context, info) => domainOfEntry(match, context, info),
+  },
+  DomainConnection: {
+    ...CONNECTION,
+    nodes: ({ nodes }, _args, context, info) =>
+      Promise.all(nodes.map((row) => domainOfEntry({ domain: row.name, row }, context, info))),
+  },
+  DomainEdge: {
+    node: ({ node: row }, _args, context, info) => domainOfEntry({ domain: row.name, row }, context, info),
+  },
 };
 
 function invalid(message: string): PublicError {
