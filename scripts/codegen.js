@@ -27,16 +27,13 @@ const change = schema.getType('Change');
 const CHANGE_TYPES = isInterfaceType(change) ? schema.getPossibleTypes(change).map(({ name }) => name) : [];
 
 /**
- * The types of a connection and its edges.
+ * The type of a connection.
  *
  * @param {string} node
- * @param {string} name of the types in pages.ts
+ * @param {string} name of the type in pages.ts
  */
 function connection(node, name) {
-  return {
-    [`${node}Connection`]: `./pages.js#${name}Page as ${name}PageData`,
-    [`${node}Edge`]: `./pages.js#${name}Edge as ${name}EdgeData`,
-  };
+  return { [`${node}Connection`]: `./pages.js#${name}Page as ${name}PageData` };
 }
 
 /** What the resolvers of a type get as their parent: what the loaders give. */
@@ -47,10 +44,11 @@ const MAPPERS = {
   ...connection('DnsRecordMatch', 'RecordMatch'),
   ...connection('HttpHeaderMatch', 'HeaderMatch'),
   ...connection('Domain', 'Domain'),
+  DomainEdge: './pages.js#DomainEdge as DomainEdgeData',
   ...connection('DnsRecord', 'Record'),
   ...connection('HeaderHistory', 'Header'),
   ...connection('HeaderChange', 'HeaderHistory'),
-  DnsRecordMatch: './pages.js#RecordMatchAt',
+  DnsRecordMatch: '../loaders/search-records.js#RecordMatch',
   HttpHeaderMatch: './pages.js#HeaderMatchAt',
   Statistics: '../loaders/statistics.js#Statistics as StatisticsData',
   ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData'])),

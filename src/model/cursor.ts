@@ -22,22 +22,22 @@ export function writeCursor(question: string, place: unknown): string {
  * Reads what writeCursor() has written for the same question.
  *
  * @param name Of the argument.
- * @param isPlace Whether a value is a place of the question: the digest is no secret.
+ * @param placeIn The place that a value is; undefined: it is none of the question. The digest is no secret.
  * @throws PublicError INVALID_CURSOR for any other text.
  */
 export function readCursor<Place>(
   name: string,
   question: string,
   cursor: string,
-  isPlace: (value: unknown) => value is Place,
+  placeIn: (value: unknown) => Place | undefined,
 ): Place {
   const octets = Buffer.from(cursor, 'base64url');
   const text = octets.subarray(OCTETS_OF_DIGEST);
   const isOfQuestion = octets.subarray(0, OCTETS_OF_DIGEST).equals(digestOf(question, text));
   // Buffer.from ignores what is not of the alphabet.
   if (isOfQuestion && octets.toString('base64url') === cursor) {
-    const value = parsed(text.toString());
-    if (isPlace(value)) return value;
+    const place = placeIn(parsed(text.toString()));
+    if (place !== undefined) return place;
   }
   throw new PublicError(
     'INVALID_CURSOR',

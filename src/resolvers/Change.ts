@@ -1,17 +1,15 @@
 import type { Change as ChangeData, ChangePosition } from '../loaders/change-rows.js';
-import type { DomainHistory } from '../loaders/domain-history.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
 import { CHANGE_KINDS, type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
-import { connection, loadersOf, paging } from './connection.js';
-import type { RequestContext } from './context.js';
+import { paging } from './connection.js';
+import { loadersOf } from './context.js';
 import { nameOfChange } from './node-names.js';
-import type { ChangePage } from './pages.js';
 import { domainOfEntry } from './Query/domain.js';
-import { canonicalNames, canonicalTypes } from './select-entries.js';
-import type { ChangeResolvers, DnsRecordAddedResolvers, DomainChangesArgs } from './types.generated.js';
+import { sortedNames, sortedTypes } from './select-entries.js';
+import type { ChangeResolvers, DnsRecordAddedResolvers, DomainResolvers } from './types.generated.js';
 
 const PLACE = {
   date: 'bigint',
@@ -21,18 +19,19 @@ const PLACE = {
   position: 'number',
 } as const;
 
+const OF_HEADERS: ReadonlySet<ChangeKind> = new Set(HEADER_CHANGES);
+
 /** A page of the changes of a domain, as of the instant that its history is of. */
-export async function changesOf(
-  history: DomainHistory,
-  args: DomainChangesArgs,
-  context: RequestContext,
-): Promise<ChangePage> {
+export const changesOf: NonNullable<DomainResolvers['changes']> = async (history, args, context) => {
   const { name, at, times } = history;
   const { from, to } = args;
   requireInterval('from', from, 'to', to);
-  const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
-  const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
-  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(kindSelectedBy(types, names)));
+  const types = sortedTypes(args.types);
+  const names = sortedNames(args.names);
+  // With types or names alone, there is nothing of the others.
+  const isAll = types === undefined && names === undefined;
+  const isSelected = (kind: ChangeKind) => isAll || (OF_HEADERS.has(kind) ? names : types) !== undefined;
+  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(isSelected));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
   const parts = [types, names].map((list) => (list === undefined ? '' : JSON.stringify(list)));
@@ -47,25 +46,12 @@ export async function changesOf(
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
   return pageOf(changes, next, (change) => change.at);
-}
+};
 
-/** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */
-function kindSelectedBy(
-  types: readonly string[] | undefined,
-  names: readonly string[] | undefined,
-): (kind: ChangeKind) => boolean {
-  const isAll = types === undefined && names === undefined;
-  const ofHeaders = new Set<ChangeKind>(HEADER_CHANGES);
-  return (kind) => isAll || (ofHeaders.has(kind) ? names : types) !== undefined;
-}
+type Time = Instant | null | undefined;
 
 /** @throws PublicError INVALID_PARAMETER where the first of two times is later than the second. */
-export function requireInterval(
-  nameOfFrom: string,
-  from: Instant | null | undefined,
-  nameOfTo: string,
-  to: Instant | null | undefined,
-): void {
+export function requireInterval(nameOfFrom: string, from: Time, nameOfTo: string, to: Time): void {
   if (from == null || to == null || from <= to) return;
   const message = `${nameOfFrom}, ${formatInstant(from)}, is later than ${nameOfTo}, ${formatInstant(to)}: exchange them.`;
   throw new PublicError('INVALID_PARAMETER', message);
@@ -89,10 +75,8 @@ export const Change: ChangeResolvers = { __resolveType: typeOfChange };
 
 const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
   id: (change) => writeNodeId(nameOfChange(change)),
-  domain: ({ domain, asOf }, _args, context, info) => domainOfEntry(domain, asOf, context, info),
+  domain: ({ domain, asOf: at }, _args, context, info) => domainOfEntry({ domain, at }, context, info),
 };
 
 /** The resolvers of changes, by type. */
 export const changeResolvers = Object.fromEntries(CHANGE_KINDS.map((kind) => [TYPES[kind], OF_CHANGE]));
-
-export const ChangeConnection = connection<ChangeData>();

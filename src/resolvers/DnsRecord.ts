@@ -1,6 +1,6 @@
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import { writeNodeId } from '../model/node-id.js';
-import { graphqlTypeOf, RDATA_FIELDS } from '../model/rdata-fields.js';
+import { graphqlTypeOf, RDATA_FIELDS, type RdataField } from '../model/rdata-fields.js';
 import { rdataText } from '../model/rdata-presentation.js';
 import { nameOfRecord } from './node-names.js';
 import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
@@ -17,32 +17,22 @@ export function memberOf(entry: { readonly type: string }): MemberName {
 
 export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
 
-/** The properties of entries by the fields that have another name: entries have the names of the specification. */
-export const RENAMED_FIELDS: ReadonlyMap<string, string> = new Map(
-  [...RDATA_FIELDS.values()]
-    .flat()
-    .flatMap(({ name, graphqlName }) => (name === graphqlName ? [] : [[graphqlName, name]])),
-);
-
-/** The resolvers of entries, by type: those of these fields, and of what follows from the other properties. */
+/** The resolvers of entries, by type: entries have the fields of the specification, some of which have other names here. */
 export const recordResolvers = Object.fromEntries([
   ['OtherRecord', { id: idOfRecord }],
   ...Array.from(RDATA_FIELDS, ([type, fields]) => [
     graphqlTypeOf(type),
-    {
-      id: idOfRecord,
-      data: dataOfRecord,
-      ...Object.fromEntries(
-        fields
-          .filter(({ name, graphqlName }) => name !== graphqlName)
-          .map(({ name, graphqlName }) => [
-            graphqlName,
-            (entry: object): unknown => Reflect.get(entry, name),
-          ]),
-      ),
-    },
+    { id: idOfRecord, data: dataOfRecord, ...renamed(fields) },
   ]),
 ]);
+
+function renamed(fields: readonly RdataField[]): Readonly<Record<string, (entry: object) => unknown>> {
+  return Object.fromEntries(
+    fields
+      .filter(({ name, graphqlName }) => name !== graphqlName)
+      .map(({ name, graphqlName }) => [graphqlName, (entry) => Reflect.get(entry, name)]),
+  );
+}
 
 function idOfRecord(entry: DnsEntry): string {
   return writeNodeId(nameOfRecord(entry));

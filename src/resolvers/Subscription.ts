@@ -2,7 +2,7 @@ import { requireScope } from '../auth/viewer.js';
 import { ResponseSize } from '../limits/response-size.js';
 import type { RequestContext } from './context.js';
 import type { ChangePage } from './pages.js';
-import { feedPage, feedQuestion } from './Query/search.js';
+import { feedQuestion, placeInFeed } from './Query/search.js';
 import type { SubscriptionResolvers } from './types.generated.js';
 
 export const Subscription: SubscriptionResolvers = {
@@ -32,7 +32,8 @@ async function* pages(
     sent += found.changes.length;
     const units = Math.floor(sent / CHANGES_OF_UNIT) - before + cost.unitsOfChange * found.changes.length;
     if (units > 0) await context.charge(units);
-    const page = { ...feedPage(asked, found), hasPreviousPage: context.resumeAfter !== undefined };
+    const hasPreviousPage = context.resumeAfter !== undefined;
+    const page = { ...asked.pageOf(found.changes, null, placeInFeed, found.end), hasPreviousPage };
     context.size = new ResponseSize();
     yield page;
     context.resumeAfter = page.end;

@@ -29,3 +29,8 @@ export interface RequestContext {
   /** Of a subscription: the cursor after which the client continues that has got all results before the latest. */
   resumeAfter?: string | undefined;
 }
+
+/** The loaders that a domain was read by: its lists are to be as late as it is. */
+export function loadersOf(of: { isOfPrimary?: boolean | undefined }, context: RequestContext): Loaders {
+  return of.isOfPrimary === true ? context.primary : context.loaders;
+}

@@ -3,22 +3,22 @@ import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { digestOfRecord, type NodeName } from '../model/node-id.js';
 
-/** What `id` of a domain says. */
+// What ids say.
+
 export function nameOfDomain({ domain, at }: OfDomain): NodeName {
   return { kind: 'domain', domain, at, key: [] };
 }
 
-/** What `id` of a record says: when it was first seen, its type, and which of those it is. */
+/** When a record was first seen, its type, and which of those it is. */
 export function nameOfRecord(entry: DnsEntry): NodeName {
   return { kind: 'record', ...ofEntry(entry), key: [...keyOfRecord(entry)] };
 }
 
-/** What `id` of a header says. */
 export function nameOfHeader(header: HeaderEntry): NodeName {
   return { kind: 'header', ...ofEntry(header), key: [header.name] };
 }
 
-/** What `id` of a change says: its date and kind, and the record or the header, or its number in the feed. */
+/** A change's date and kind, and the record or the header, or its number in the feed. */
 export function nameOfChange({ domain, asOf, kind, date, record, name, at }: Change): NodeName {
   const what = record === undefined ? [name ?? String(at.firstSeen)] : keyOfRecord(record);
   return { kind: 'change', domain, at: asOf, key: [kind, String(date), ...what] };

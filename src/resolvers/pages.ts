@@ -26,29 +26,16 @@ export interface EdgeOf<Node> {
   readonly cursor: string;
 }
 
-/** A row of a domain, as of an instant: of which the selection decides what else is read. */
-export interface FoundDomain {
-  readonly row: DomainRow;
-}
-
 export type ChangePage = PageOf<Change>;
-export type ChangeEdge = EdgeOf<Change>;
-export type RecordMatchPage = PageOf<RecordMatchAt>;
-export type RecordMatchEdge = EdgeOf<RecordMatchAt>;
+export type RecordMatchPage = PageOf<RecordMatch>;
 export type HeaderMatchPage = PageOf<HeaderMatchAt>;
-export type HeaderMatchEdge = EdgeOf<HeaderMatchAt>;
-export type DomainPage = PageOf<FoundDomain>;
-export type DomainEdge = EdgeOf<FoundDomain>;
+export type DomainPage = PageOf<DomainRow>;
+export type DomainEdge = EdgeOf<DomainRow>;
 export type RecordPage = PageOf<DnsEntry>;
-export type RecordEdge = EdgeOf<DnsEntry>;
 export type HeaderPage = PageOf<HeaderEntry>;
-export type HeaderEdge = EdgeOf<HeaderEntry>;
 export type HeaderHistoryPage = PageOf<HeaderHistoryItem>;
-export type HeaderHistoryEdge = EdgeOf<HeaderHistoryItem>;
 
-/** As of when the domain of a match is. */
-interface AtInstant {
+/** A match, and as of when its domain is. */
+export interface HeaderMatchAt extends HeaderMatch {
   readonly at: Instant | undefined;
 }
-export type RecordMatchAt = RecordMatch & AtInstant;
-export type HeaderMatchAt = HeaderMatch & AtInstant;

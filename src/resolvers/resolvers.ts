@@ -1,40 +1,21 @@
 import type { IResolvers } from '@graphql-tools/utils';
-import { Change, ChangeConnection, changeResolvers } from './Change.js';
+import { Change, changeResolvers } from './Change.js';
+import { CONNECTION } from './connection.js';
 import type { RequestContext } from './context.js';
 import { DnsRecord, recordResolvers } from './DnsRecord.js';
-import {
-  DnsRecordConnection,
-  Domain,
-  DomainDiff,
-  HeaderChangeConnection,
-  HeaderHistory,
-  HeaderHistoryConnection,
-} from './Domain.js';
-import { domain, domains } from './Query/domain.js';
+import * as ofDomain from './Domain.js';
+import { ofDomains } from './Query/domain.js';
 import { Node, node } from './Query/node.js';
-import {
-  changes,
-  DnsRecordMatch,
-  DnsRecordMatchConnection,
-  DomainConnection,
-  DomainEdge,
-  dnsRecords,
-  HttpHeaderMatch,
-  HttpHeaderMatchConnection,
-  httpHeaders,
-  searchDomains,
-  statistics,
-} from './Query/search.js';
+import { acrossDomains, toDomains } from './Query/search.js';
 import { Subscription } from './Subscription.js';
 import type { Resolvers } from './types.generated.js';
 
 const checked: Resolvers = {
-  Query: { domain, domains, node, dnsRecords, httpHeaders, searchDomains, changes, statistics },
-  Subscription,
-  ...{ Domain, DomainDiff, DomainConnection, DomainEdge, DnsRecord, DnsRecordEntry: DnsRecord },
-  ...{ DnsRecordConnection, HeaderHistory, HeaderHistoryConnection, HeaderChangeConnection },
-  ...{ Node, Change, ChangeConnection },
-  ...{ DnsRecordMatch, DnsRecordMatchConnection, HttpHeaderMatch, HttpHeaderMatchConnection },
+  Query: { ...ofDomains, node, ...acrossDomains },
+  ...{ Subscription, ...ofDomain, ...toDomains, DnsRecord, DnsRecordEntry: DnsRecord },
+  ...{ Node, Change, DnsRecordMatchConnection: CONNECTION },
+  ...{ ChangeConnection: CONNECTION, DnsRecordConnection: CONNECTION, HeaderChangeConnection: CONNECTION },
+  ...{ HeaderHistoryConnection: CONNECTION, HttpHeaderMatchConnection: CONNECTION },
 };
 
 /**

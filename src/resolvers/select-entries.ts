@@ -31,15 +31,21 @@ export function selectHeaders(
   return headers.filter(({ name }) => wanted.has(name));
 }
 
-/** In characters. */
-const LONGEST_FIELD_NAME = 1024;
-
-export const canonicalTypes = canonicalizer((types) => types.map(readType));
-export const canonicalNames = canonicalizer((names) =>
-  names
-    .filter((name) => name !== '' && name.length <= LONGEST_FIELD_NAME && !name.includes('\0'))
-    .map((name) => name.toLowerCase()),
+const canonicalTypes = canonicalizer((types) => types.map(readType));
+// PostgreSQL has no text with this character.
+const canonicalNames = canonicalizer((names) =>
+  names.filter((name) => !name.includes('\0')).map((name) => name.toLowerCase()),
 );
+
+/** Types in canonical form, sorted; undefined: all. @throws PublicError INVALID_PARAMETER */
+export function sortedTypes(types: readonly string[] | null | undefined): readonly string[] | undefined {
+  return types == null ? undefined : [...canonicalTypes(types)];
+}
+
+/** Field names in lower case, sorted, without those that no header has; undefined: all. */
+export function sortedNames(names: readonly string[] | null | undefined): readonly string[] | undefined {
+  return names == null ? undefined : [...canonicalNames(names)];
+}
 
 function readType(text: string): string {
   try {
@@ -52,14 +58,10 @@ function readType(text: string): string {
 }
 
 /** A list in a variable is one object, under however many aliases it is used, as types or as names. */
-function canonicalizer(
-  write: (list: readonly string[]) => readonly string[],
-): (list: readonly string[]) => ReadonlySet<string> {
+function canonicalizer(write: (list: readonly string[]) => readonly string[]) {
   const known = new WeakMap<readonly string[], ReadonlySet<string>>();
-  return (list) => {
-    const found = known.get(list);
-    if (found !== undefined) return found;
-    const set = new Set(write(list));
+  return (list: readonly string[]): ReadonlySet<string> => {
+    const set = known.get(list) ?? new Set([...write(list)].sort());
     known.set(list, set);
     return set;
   };

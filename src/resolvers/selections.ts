@@ -1,11 +1,4 @@
-import {
-  type FieldNode,
-  type FragmentSpreadNode,
-  type GraphQLResolveInfo,
-  type InlineFragmentNode,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 import type { HistoryParts } from '../loaders/domain-history.js';
 
 /** Where a field is selected: part of GraphQLResolveInfo. */
@@ -13,133 +6,91 @@ export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
 type Fragments = Selecting['fragments'];
 
-/** What is selected in a field. */
+/** What is selected in a field. What `@skip` or `@include` leaves out counts as selected. */
 interface Selected {
   /** The names of the fields, of fragments too. */
   readonly fields: ReadonlySet<string>;
-  readonly parts: HistoryParts;
+  /** The same, and the names of the fields in these, at any depth. */
+  readonly anywhere: ReadonlySet<string>;
   /** How often a field of the objects is selected at most, under different names. */
   readonly copies: number;
-  /** Whether `lastSeen` is selected anywhere inside. */
-  readonly lastSeen: boolean;
+  /** Whether fields of a domain need the times of its parts. */
+  readonly times: boolean;
 }
 
 /** A node belongs to one document, which may be executed many times: what it selects never changes. */
 const known = new WeakMap<FieldNode, Selected>();
 
-/**
- * The parts of a domain's history that a query's field selects, so that no other is loaded. A field that
- * `@skip` or `@include` leaves out counts as selected.
- */
-export function neededParts(info: Selecting): HistoryParts {
-  return all(info)
-    .map(({ parts }) => parts)
-    .reduce((one, other) => ({
-      dnsRecords: one.dnsRecords || other.dnsRecords,
-      httpHeaders: one.httpHeaders || other.httpHeaders,
-      counts: one.counts || other.counts,
-      times: one.times || other.times,
-    }));
+/** What is selected in a field, in all places where it stands. */
+export function selected({ fieldNodes, fragments }: Selecting): Selected {
+  return fieldNodes.map((node) => selectedIn(node, fragments)).reduce(together);
 }
+
+/** The parts of a domain's history that a query's field selects, so that no other is loaded. */
+export function neededParts(info: Selecting): HistoryParts {
+  const { fields, times } = selected(info);
+  const counts = COUNTS.some((field) => fields.has(field));
+  return { dnsRecords: fields.has('dnsRecords'), httpHeaders: fields.has('httpHeaders'), counts, times };
+}
+
+const COUNTS = ['dnsRecordCount', 'httpHeaderCount', 'changeCount'];
 
 /** The fields that follow from a domain's name and what was asked for. */
 const NAMES = new Set(['id', 'name', 'at', 'unicodeName', 'registrableDomain', '__typename']);
 
 /** Whether a field of domains selects nothing but names. */
 export function selectsNames(info: Selecting): boolean {
-  return all(info).every(({ fields }) => [...fields].every((name) => NAMES.has(name)));
+  return [...selected(info).fields].every((name) => NAMES.has(name));
 }
 
-/** Whether a field is selected of what another gives. */
-export function selectsField(field: string, info: Selecting): boolean {
-  return all(info).some(({ fields }) => fields.has(field));
-}
-
-/** Whether `lastSeen` is selected anywhere inside a field. */
-export function selectsLastSeen(info: Selecting): boolean {
-  return all(info).some(({ lastSeen }) => lastSeen);
-}
-
-/** Whether a field is selected of the nodes of a connection. */
-export function selectsOfNodes(field: string, { fieldNodes, fragments }: Selecting): boolean {
-  const nodes = (node: FieldNode): FieldNode[] =>
-    fieldsOf(node, fragments).flatMap((inside) => {
-      const { value } = inside.name;
-      return value === 'edges' ? nodes(inside) : value === 'nodes' || value === 'node' ? [inside] : [];
-    });
-  const found = fieldNodes.flatMap(nodes);
-  return found.length > 0 && selectsField(field, { fieldNodes: found, fragments });
-}
-
-/** How often a list's response repeats what is stored of its entries, at most: under other names of their fields. */
-export function copiesSelected(info: Selecting): number {
-  return all(info).reduce((sum, { copies }) => sum + copies, 0);
-}
-
-function all({ fieldNodes, fragments }: Selecting): Selected[] {
-  return fieldNodes.map((node) => {
-    const found = known.get(node) ?? read(node, fragments);
-    known.set(node, found);
-    return found;
-  });
-}
-
-const COUNTS = ['dnsRecordCount', 'httpHeaderCount', 'changeCount'];
-
-function read(node: FieldNode, fragments: Fragments): Selected {
-  const inside = fieldsOf(node, fragments);
-  const fields = new Set(inside.map(({ name }) => name.value));
-  const lists = inside.filter(({ name }) => LISTS.has(name.value));
-  const info = (list: FieldNode) => ({ fieldNodes: [list], fragments });
+function together(one: Selected, other: Selected): Selected {
   return {
-    fields,
-    parts: {
-      dnsRecords: fields.has('dnsRecords'),
-      httpHeaders: fields.has('httpHeaders'),
-      counts: COUNTS.some((field) => fields.has(field)),
-      times: fields.has('parts') || lists.some((list) => selectsLastSeen(info(list))),
-    },
-    copies: copiesOf(inside, fragments),
-    lastSeen: fields.has('lastSeen') || inside.some((field) => selectsLastSeen(info(field))),
+    fields: new Set([...one.fields, ...other.fields]),
+    anywhere: new Set([...one.anywhere, ...other.anywhere]),
+    copies: one.copies + other.copies,
+    times: one.times || other.times,
   };
+}
+
+function selectedIn(node: FieldNode, fragments: Fragments): Selected {
+  const found = known.get(node) ?? read(fieldsIn(node.selectionSet, fragments), fragments);
+  known.set(node, found);
+  return found;
 }
 
 /** The fields whose entries have `lastSeen` by the latest observation of their part. */
 const LISTS = new Set(['dnsRecords', 'httpHeaders', 'diff', 'changes']);
 
-function copiesOf(fields: readonly FieldNode[], fragments: Fragments): number {
-  const names = new Map<string, Set<string>>();
-  let inside = 1;
-  for (const field of fields) {
-    const { value: name } = field.name;
-    names.set(name, (names.get(name) ?? new Set()).add((field.alias ?? field.name).value));
-    if (field.selectionSet !== undefined)
-      inside = Math.max(inside, copiesSelected({ fieldNodes: [field], fragments }));
-  }
-  return inside * Math.max(1, ...[...names.values()].map(({ size }) => size));
-}
-
-/** The fields that are selected in a field, those of its fragments too. */
-function fieldsOf({ selectionSet }: FieldNode, fragments: Fragments): FieldNode[] {
-  const fields: FieldNode[] = [];
-  const visited = new Set<SelectionSetNode>();
-  const visit = (set: SelectionSetNode | undefined): void => {
-    if (set === undefined || visited.has(set)) return;
-    visited.add(set);
-    for (const selection of set.selections) {
-      if (selection.kind === Kind.FIELD) fields.push(selection);
-      else visit(setOf(selection, fragments));
-    }
+function read(nodes: readonly FieldNode[], fragments: Fragments): Selected {
+  const inside = nodes.map((node) => ({ node, name: node.name.value, its: selectedIn(node, fragments) }));
+  const fields = new Set(inside.map(({ name }) => name));
+  const copies = [...fields].map((field) => {
+    const names = inside
+      .filter(({ name }) => name === field)
+      .map(({ node }) => (node.alias ?? node.name).value);
+    return new Set(names).size;
+  });
+  return {
+    fields,
+    anywhere: new Set([...fields, ...inside.flatMap(({ its }) => [...its.anywhere])]),
+    copies: Math.max(1, ...inside.map(({ its }) => its.copies)) * Math.max(1, ...copies),
+    times:
+      fields.has('parts') || inside.some(({ name, its }) => LISTS.has(name) && its.anywhere.has('lastSeen')),
   };
-  visit(selectionSet);
-  return fields;
 }
 
-function setOf(
-  selection: FragmentSpreadNode | InlineFragmentNode,
+/** The fields of a selection set, those of its fragments too. */
+function fieldsIn(
+  set: SelectionSetNode | undefined,
   fragments: Fragments,
-): SelectionSetNode | undefined {
-  return selection.kind === Kind.FRAGMENT_SPREAD
-    ? fragments[selection.name.value]?.selectionSet
-    : selection.selectionSet;
+  visited = new Set<SelectionSetNode>(),
+): readonly FieldNode[] {
+  if (set === undefined || visited.has(set)) return [];
+  visited.add(set);
+  return set.selections.flatMap((selection) => {
+    if (selection.kind === Kind.FIELD) return selection;
+    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
+    const fragment = isSpread ? fragments[selection.name.value] : selection;
+    return fieldsIn(fragment?.selectionSet, fragments, visited);
+  });
 }

@@ -60,29 +60,28 @@ const PRESENT = `query ($domain: String!, $at: Timestamp) { domain(name: $domain
   dnsRecords(present: true) { ...DnsRecordFields ... on DnsRecordEntry { lastSeen } }
   httpHeaders { name present lastSeen } } } ${dnsRecordFragment()}`;
 
+interface Seen {
+  readonly lastSeen: string;
+}
+
+/** A list is null that is too long. */
 interface Present {
-  readonly domain: {
-    /** Null: it is too long. */
-    readonly dnsRecords: readonly (DnsRecordResult & { readonly lastSeen: string })[] | null;
-    readonly httpHeaders:
-      | readonly { readonly name: string; readonly present: boolean; readonly lastSeen: string }[]
-      | null;
-  } | null;
+  readonly dnsRecords: readonly (DnsRecordResult & Seen)[] | null;
+  readonly httpHeaders: readonly (Seen & { readonly name: string; readonly present: boolean })[] | null;
 }
 
 /** Makes what tells when it was last seen, as a viewer whose scopes are not checked. */
 export function createLastSeen(executor: GraphqlExecutor, viewer: Viewer): LastSeen {
   const operation = executor.prepare(PRESENT);
+  const caller = { viewer, signal: NEVER_ABORTED };
   return async (domain, at) => {
-    const caller = { viewer, signal: NEVER_ABORTED };
     const { data } = await executor.executeStored(operation, { domain, at }, caller, executor.primary, false);
-    const { domain: found }: Present = JSON.parse(JSON.stringify(data ?? { domain: null }));
+    const found: Present | null = JSON.parse(JSON.stringify(data?.['domain'] ?? null));
     const headers = found?.httpHeaders?.filter(({ present }) => present) ?? [];
+    const records = found?.dnsRecords ?? [];
     return new Map([
       ...headers.map(({ name, lastSeen }) => [name, lastSeen] as const),
-      ...(found?.dnsRecords ?? []).map(
-        (record) => [JSON.stringify(presentDnsRecord(record).data), record.lastSeen] as const,
-      ),
+      ...records.map((each) => [JSON.stringify(presentDnsRecord(each).data), each.lastSeen] as const),
     ]);
   };
 }

@@ -7,8 +7,9 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 /** An operation as openapi.yaml describes it. */
 export interface DescribedOperation {
+  /** Its name for programs, which never changes, and that of its stored operation in operations/, which selects one field. */
   readonly operationId: string;
-  /** Its name in the specification (section 4). */
+  /** Its name, as the specification calls it (section 4). */
   readonly summary: string;
   readonly description: string;
   /** How settled the body is (specification, 9). */
@@ -37,8 +38,11 @@ interface Described {
     readonly parameters: Readonly<Record<string, object>>;
     readonly headers: Readonly<Record<string, object>>;
     readonly schemas: Readonly<Record<string, Schema>>;
-    /** What each status means. */
-    readonly responses: Readonly<Record<string, string>>;
+    /** What each status means, and its header fields. */
+    readonly responses: Readonly<
+      Record<string, { readonly description: string; readonly 'x-headers': readonly string[] }>
+    >;
+    readonly securitySchemes: object;
   };
 }
 

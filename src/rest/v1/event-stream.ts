@@ -9,12 +9,12 @@ import type { Variables } from './parameters.js';
 import { type EventStream, foundIn } from './prepared-routes.js';
 import { problemOf } from './problem.js';
 
+/** The request of a stream, which is paid for. */
 interface Listening {
   readonly variables: Variables;
   readonly caller: Caller;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly onInternalError: OnInternalError;
 }
 
 /**
@@ -25,26 +25,21 @@ interface Listening {
 export async function streamEvents(
   executor: GraphqlExecutor,
   stream: EventStream,
-  { variables, caller, request, response, onInternalError }: Listening,
+  { variables, caller, request, response }: Listening,
+  onInternalError: OnInternalError,
 ): Promise<void> {
   const lastEventId = request.headers['last-event-id'];
   const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
-  const context = executor.contextFor(caller);
   const continued = isResumed ? { ...variables, after: lastEventId } : variables;
+  const results = await subscribe(executor, stream, continued, executor.contextFor(caller));
   try {
-    await context.charge(STREAM_UNITS);
-    const subscribed = await subscribe(executor, stream, continued, context);
-    try {
-      const first = await subscribed.next();
-      if (first.done === true) return;
-      const found = eventsIn(first.value);
-      setRateFields(response, caller.viewer.rates);
-      await sendEvents(response, textsOf(found, subscribed, { stream, response, onInternalError }));
-    } finally {
-      await subscribed.return?.();
-    }
+    const first = await results.next();
+    if (first.done === true) return;
+    const found = eventsIn(first.value);
+    setRateFields(response, caller.viewer.rates);
+    await sendEvents(response, textsOf(response, stream, found, results, onInternalError));
   } finally {
-    if (!response.headersSent) setRateFields(response, caller.viewer.rates);
+    await results.return?.();
   }
 }
 
@@ -68,22 +63,17 @@ export function eventsIn(result: ExecutionResult): object {
   return found;
 }
 
-/** What opening a stream costs: @cost of Subscription.changes. */
-const STREAM_UNITS = 2;
-
 /** In milliseconds: when a client reconnects, and how often a comment shows that the stream is open. */
 const RECONNECT_AFTER = 3_000;
 const COMMENT_EVERY = 15_000;
 
 /** The events of a stream as text, each page once the client has read those before. */
 async function* textsOf(
+  response: ServerResponse,
+  stream: EventStream,
   first: object,
   results: AsyncIterableIterator<ExecutionResult>,
-  {
-    stream,
-    response,
-    onInternalError,
-  }: Pick<Listening, 'response' | 'onInternalError'> & { stream: EventStream },
+  onInternalError: OnInternalError,
 ): AsyncGenerator<string, void, void> {
   const comments = setInterval(() => {
     if (!response.writableNeedDrain) response.write(':\n\n');

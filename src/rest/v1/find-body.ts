@@ -1,41 +1,74 @@
 import type { ExecutionResult } from 'graphql';
-import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
+import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
+import type { Caller } from '../../limits/caller.js';
 import { LargeHistoryError, TooLargeError } from '../../limits/response-size.js';
 import { BusyError, ClientGoneError } from '../../model/errors.js';
-import { writeBody } from './media-types.js';
-import type { Variables } from './parameters.js';
-import { type Asked, type FoundBody, foundBy, readStoredOperation } from './prepared-routes.js';
+import { type MediaType, writeBody } from './media-types.js';
+import type { Requested, Variables } from './parameters.js';
+import { foundBy, type PreparedRoute, readStoredOperation } from './prepared-routes.js';
 import { nextOf, type PageResult } from './presenters/body.js';
 import { type DnsRecordResult, presentDnsRecords } from './presenters/dns-records.js';
+
+/** What a route is asked, and for whom. */
+interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
+  readonly route: PreparedRoute;
+  readonly mediaType: MediaType;
+  readonly caller: Caller;
+  /** What all of it is read from. */
+  readonly loaders: Loaders;
+}
+
+/** What an operation has found, and the body that it makes: that of a large history in parts. */
+interface FoundBody {
+  /** With the version of what the body has, where the operation selects one. */
+  readonly state: object;
+  readonly body: string | readonly Buffer[];
+  /** Of a page that others follow, the cursor of the next one; otherwise null. */
+  readonly next: string | null;
+}
 
 /** Runs the operation of a route: that of a large history by pages. @throws as foundBy() does. */
 export type FindBody = (asked: Asked) => Promise<FoundBody>;
 
 /** To be made once for each executor: it limits how many large histories are read at once. */
 export function bodyFinder(executor: GraphqlExecutor): FindBody {
-  let histories: LargeHistories | undefined;
+  let readPages: ReadPages | undefined;
+  const waiting: (() => void)[] = [];
+  let reading = 0;
   return async (asked) => {
     const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
     const whole = route.body.lists !== undefined;
     const result = await executor.executeStored(stored, variables, caller, loaders, whole);
     const octets = largeOctetsIn(result);
-    if (octets > 0) {
-      histories ??= new LargeHistories(executor);
-      return histories.read(asked, octets);
+    if (octets === 0) {
+      const state = foundBy(result, route, variables);
+      const body = writeBody(route.body, state, countedFrom, mediaType);
+      return { state, body, next: nextOf(route.body.page?.pageIn(state), countedFrom) };
     }
-    const state = foundBy(result, route, variables);
-    const body = writeBody(route.body, state, countedFrom, mediaType);
-    return { state, body, next: nextOf(route.body.page?.pageIn(state), countedFrom) };
+    if (octets > MAX_OCTETS) {
+      const what = `The history has more than ${MAX_OCTETS / 1024 ** 2} MB.`;
+      throw new TooLargeError(
+        what,
+        'Use GraphQL: dnsRecordsConnection and httpHeadersConnection have pages.',
+      );
+    }
+    if (reading >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    reading += 1;
+    try {
+      readPages ??= pageReader(executor);
+      return await new LargeHistory(asked, readPages).join();
+    } finally {
+      reading -= 1;
+      waiting.shift()?.();
+    }
   };
 }
 
 /** How many octets the lists have that are too long for one execution; 0: there are none. */
 function largeOctetsIn({ errors = [] }: ExecutionResult): number {
-  const sizes = errors.map(({ originalError }) =>
-    originalError instanceof LargeHistoryError ? originalError.octets : 0,
-  );
-  return sizes.reduce((sum, octets) => sum + octets, 0);
+  const large = errors.map(({ originalError }) => originalError);
+  return large.reduce((sum, error) => sum + (error instanceof LargeHistoryError ? error.octets : 0), 0);
 }
 
 /** In octets: a longer body is not made. */
@@ -52,108 +85,88 @@ interface DomainPage {
   readonly headers?: { readonly nodes: readonly { readonly page: PageResult<object> }[] };
 }
 
-/** Makes the bodies of large histories: page by page, by the loaders of the connections, joined as JSON. */
-class LargeHistories {
-  readonly #executor: GraphqlExecutor;
-  readonly #records: StoredOperation;
-  readonly #headers: StoredOperation;
-  readonly #history: StoredOperation;
-  readonly #waiting: (() => void)[] = [];
-  #reading = 0;
+/** Executes an operation for a page of a list, or of the history of a header. */
+type ReadPages = (list: keyof typeof PAGES, asked: Asked, variables: Variables) => Promise<DomainPage>;
 
-  constructor(executor: GraphqlExecutor) {
-    this.#executor = executor;
-    this.#records = executor.prepare(readStoredOperation('domain-record-page.graphql'));
-    this.#headers = executor.prepare(readStoredOperation('domain-header-page.graphql'));
-    this.#history = executor.prepare(readStoredOperation('header-history-page.graphql'));
+const PAGES = {
+  dnsRecords: 'domain-record-page.graphql',
+  httpHeaders: 'domain-header-page.graphql',
+  history: 'header-history-page.graphql',
+};
+
+function pageReader(executor: GraphqlExecutor): ReadPages {
+  const prepare = (list: keyof typeof PAGES) => executor.prepare(readStoredOperation(PAGES[list]));
+  const stored = {
+    dnsRecords: prepare('dnsRecords'),
+    httpHeaders: prepare('httpHeaders'),
+    history: prepare('history'),
+  };
+  return async (list, { route, caller, loaders }, variables) => {
+    const result = await executor.executeStored(stored[list], variables, caller, loaders, false);
+    return foundBy(result, route, variables) as DomainPage;
+  };
+}
+
+/** A history that is too long for one execution: its body is joined of pages, which the loaders of the connections give. */
+class LargeHistory {
+  readonly #asked: Asked;
+  readonly #readPages: ReadPages;
+  #state: DomainPage | undefined;
+
+  constructor(asked: Asked, readPages: ReadPages) {
+    this.#asked = asked;
+    this.#readPages = readPages;
   }
 
-  /**
-   * The body of a history that is too long for one execution.
-   *
-   * @throws TooLargeError beyond 128 MB; BusyError where the domain changed meanwhile.
-   */
-  async read(asked: Asked, octets: number): Promise<FoundBody> {
-    if (octets > MAX_OCTETS) {
-      const what = `The history has more than ${MAX_OCTETS / 1024 ** 2} MB.`;
-      throw new TooLargeError(
-        what,
-        'Use GraphQL: dnsRecordsConnection and httpHeadersConnection have pages.',
-      );
-    }
-    if (this.#reading >= AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#reading += 1;
-    try {
-      return await this.#join(asked);
-    } finally {
-      this.#reading -= 1;
-      this.#waiting.shift()?.();
-    }
-  }
-
-  /** The fields of the domain, and after them its lists. */
-  async #join(asked: Asked): Promise<FoundBody> {
-    const { lists = [] } = asked.route.body;
+  /** The fields of the domain, and after them its lists. @throws BusyError where the domain changed meanwhile. */
+  async join(): Promise<FoundBody> {
     const parts: Buffer[] = [];
-    let state: DomainPage | undefined;
-    const check = (found: DomainPage) => {
-      if (asked.caller.signal.aborted) throw new ClientGoneError();
-      state ??= found;
-      if (state.version !== found.version) throw changed();
-    };
-    for (const list of lists) {
-      const entries = list === 'dnsRecords' ? this.#recordsOf(asked, check) : this.#headersOf(asked, check);
+    for (const list of this.#asked.route.body.lists ?? []) {
       parts.push(Buffer.from(`,"${list}":[`));
       let comma = '';
-      for await (const entry of entries) {
-        parts.push(Buffer.from(comma + entry));
+      for await (const text of list === 'dnsRecords' ? this.#records() : this.#headers()) {
+        parts.push(Buffer.from(comma + text));
         comma = ',';
       }
       parts.push(Buffer.from(']'));
     }
-    if (state === undefined) throw changed();
-    const { version: _version, page: _page, ...domain } = state;
+    if (this.#state === undefined) throw changed();
+    const { version: _version, page: _page, ...domain } = this.#state;
     const start = Buffer.from(JSON.stringify(domain).slice(0, -1));
-    return { state, body: [start, ...parts, Buffer.from('}')], next: null };
+    return { state: this.#state, body: [start, ...parts, Buffer.from('}')], next: null };
   }
 
-  async *#recordsOf(asked: Asked, check: (found: DomainPage) => void): AsyncGenerator<string> {
-    for await (const nodes of this.#pages(this.#records, asked, {}, check)) {
-      const presented = presentDnsRecords(nodes as readonly DnsRecordResult[]);
-      if (presented.length > 0) yield JSON.stringify(presented).slice(1, -1);
+  async *#records(): AsyncGenerator<string> {
+    for await (const nodes of this.#pages('dnsRecords')) {
+      yield JSON.stringify(presentDnsRecords(nodes as readonly DnsRecordResult[])).slice(1, -1);
     }
   }
 
-  async *#headersOf(asked: Asked, check: (found: DomainPage) => void): AsyncGenerator<string> {
-    for await (const headers of this.#pages(this.#headers, asked, {}, check)) {
+  async *#headers(): AsyncGenerator<string> {
+    for await (const headers of this.#pages('httpHeaders')) {
       for (const header of headers as readonly { readonly name: string }[]) {
         const items: string[] = [];
-        for await (const nodes of this.#pages(this.#history, asked, { name: header.name }, check)) {
-          if (nodes.length > 0) items.push(JSON.stringify(nodes).slice(1, -1));
+        for await (const nodes of this.#pages('history', header.name)) {
+          items.push(JSON.stringify(nodes).slice(1, -1));
         }
         yield `${JSON.stringify(header).slice(0, -1)},"history":[${items.join(',')}]}`;
       }
     }
   }
 
-  /** The nodes of all pages of an operation, whose domain is checked. */
-  async *#pages(
-    operation: StoredOperation,
-    { route, variables: { domain, at }, caller, loaders }: Asked,
-    more: Variables,
-    check: (found: DomainPage) => void,
-  ): AsyncGenerator<readonly object[]> {
-    let after: string | null = null;
-    do {
-      const variables: Variables = { domain, at, ...more, first: FIRST, after };
-      const result = await this.#executor.executeStored(operation, variables, caller, loaders, false);
-      const found = foundBy(result, route, variables) as DomainPage;
-      check(found);
+  /** The nodes of all pages that have some. @param name Of the header whose history it is. */
+  async *#pages(list: keyof typeof PAGES, name?: string): AsyncGenerator<readonly object[]> {
+    const { variables, caller } = this.#asked;
+    const { domain, at } = variables;
+    for (let after: string | null | undefined; after !== null; ) {
+      const found = await this.#readPages(list, this.#asked, { domain, at, name, first: FIRST, after });
+      if (caller.signal.aborted) throw new ClientGoneError();
+      this.#state ??= found;
       const page: PageResult<object> | undefined = found.page ?? found.headers?.nodes[0]?.page;
-      if (page === undefined) throw changed();
-      yield page.nodes;
+      if (this.#state.version !== found.version || page === undefined) throw changed();
+      if (page.nodes.length > 0) yield page.nodes;
       after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
-    } while (after !== null);
+    }
   }
 }
 

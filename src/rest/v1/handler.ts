@@ -3,16 +3,16 @@ import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
 import { type Caller, signalOf } from '../../limits/caller.js';
-import type { Gate } from '../../limits/gate.js';
+import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rate-policy.js';
-import { nothingAtPath, PublicError } from '../../model/errors.js';
+import { nothingAtPath } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
 import { bodyFinder, type FindBody } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
-import type { Requested, Variables } from './parameters.js';
-import { foundBy, type PreparedRoute, prepareRoute } from './prepared-routes.js';
+import type { Requested } from './parameters.js';
+import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import {
@@ -20,7 +20,6 @@ import {
   isConditional,
   isUnmodified,
   lastModifiedField,
-  mayBeUnmodified,
   type Validators,
   validatorsOf,
 } from './validators.js';
@@ -50,20 +49,18 @@ export interface RestOptions {
   readonly onInternalError: (error: unknown, response: ServerResponse) => void;
 }
 
-/** A request that a route answers. */
+/** A request that a route answers, and that is paid for. */
 interface Exchange extends Requested {
   readonly route: PreparedRoute;
   readonly caller: Caller;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly mediaType: MediaType;
+  readonly cost: RequestCost;
+  /** Null: the answer has no validators. */
+  readonly validation: PreparedRoute['validation'];
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
-  /** Of keyOfBody(). */
-  readonly key: string | undefined;
-  readonly bodies: BodyCache;
-  readonly findBody: FindBody;
-  readonly gate: Gate;
 }
 
 /**
@@ -77,7 +74,7 @@ export function createRestV1(
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
-  const shared = { bodies: new BodyCache(cache), findBody: bodyFinder(executor), gate: executor.gate };
+  const answers = new Answers(executor, cache);
   return async (request, response, path, viewer) => {
     const matched = match(path);
     if (matched === undefined) throw nothingAtPath(basePath);
@@ -85,54 +82,40 @@ export function createRestV1(
     requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.scope !== null) requireScope(viewer, route.scope);
-    const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
-    const caching = cacheControl(audience, maxAge);
-    const { stream, mediaTypes } = route;
-    if (mediaTypes.length > 1)
+    if (route.mediaTypes.length > 1)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
-    const mediaType = preferredType(request.headers.accept, mediaTypes);
+    const mediaType = preferredType(request.headers.accept, route.mediaTypes);
+    const stream = mediaType === 'text/event-stream' ? route.stream : undefined;
     const caller = { viewer, signal: signalOf(response) };
-    try {
-      if (stream !== undefined && mediaType === 'text/event-stream') {
-        const { variables } = await read(stream, segments, request, caller);
-        const onFailure = (error: unknown) => onInternalError(error, response);
-        const listening = { variables, caller, request, response, onInternalError: onFailure };
-        return await streamEvents(executor, stream, listening);
-      }
-      const requested = await read(route, segments, request, caller);
-      const asked = validatedAs(mediaType, route, requested);
-      const exchange = { ...requested, route: asked, mediaType, caller, request, response, caching };
-      const key = keyOfBody(asked, requested.variables);
-      return await answer(executor, { ...exchange, ...shared, key });
-    } catch (error) {
-      setRateFields(response, viewer.rates);
-      throw error;
+    const asked = { route, caller, request, response, mediaType };
+    const exchange = { ...asked, ...(await readAndPay(executor, stream ?? route, segments, asked)) };
+    if (stream !== undefined) {
+      return streamEvents(executor, stream, exchange, (error) => onInternalError(error, response));
     }
+    const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
+    const validation = validationOf(exchange);
+    return answers.answer({ ...exchange, validation, caching: cacheControl(audience, maxAge) });
   };
-
-  /** What a request asks for. One that is rejected costs 1. */
-  async function read(
-    { readParameters }: Pick<PreparedRoute, 'readParameters'>,
-    segments: readonly string[],
-    request: IncomingMessage,
-    caller: Caller,
-  ): Promise<Requested> {
-    try {
-      return readParameters(segments, new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]), now());
-    } catch (error) {
-      if (error instanceof PublicError) await executor.charge(caller, 1);
-      throw error;
-    }
-  }
 }
 
-/** The route with the validators that its answer has: every media type has tags of its own. */
-function validatedAs(mediaType: MediaType, route: PreparedRoute, { countedFrom }: Requested): PreparedRoute {
-  // At another moment, the same request means another instant: nobody keeps the answer.
-  if (countedFrom !== null) return { ...route, validation: null };
-  if (mediaType === 'application/json' || route.validation === null) return route;
-  const { stored, tag } = route.validation;
-  return { ...route, validation: { stored, tag: `${tag}-${mediaType.replace(/.*\W/, '')}` } };
+/** What a request asks for, once that is paid for. One that is rejected costs 1. */
+async function readAndPay(
+  executor: GraphqlExecutor,
+  { readParameters, stored }: Operation,
+  segments: readonly string[],
+  { request, response, caller }: Pick<Exchange, 'request' | 'response' | 'caller'>,
+): Promise<Requested & { readonly cost: RequestCost }> {
+  let units = 1;
+  try {
+    const query = new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]);
+    const requested = readParameters(segments, query, now());
+    const cost = stored.cost(requested.variables);
+    // What has no cost of its own costs 1.
+    units = Math.max(1, cost.sum);
+    return { ...requested, cost };
+  } finally {
+    await executor.charge(caller, units).finally(() => setRateFields(response, caller.viewer.rates));
+  }
 }
 
 /** Wall-clock time. */
@@ -140,23 +123,94 @@ export function now(): Instant {
   return BigInt(Date.now()) * 1_000n;
 }
 
-/** Answers a request that is paid for here, in its place. */
-async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, variables, caller, request, response, bodies, gate } = exchange;
-  const cost = route.stored.cost(variables);
-  // What has no cost of its own costs 1.
-  await executor.charge(caller, Math.max(1, cost.sum));
-  setRateFields(response, caller.viewer.rates);
-  const kept = bodies.find(exchange.key);
-  if (kept !== undefined && bodies.isFresh(kept) && agrees(request, kept.validators)) {
-    return sendKept(exchange, kept);
+/** The validators that an answer has: every media type has tags of its own. */
+function validationOf({ route, mediaType, countedFrom }: Omit<Exchange, 'validation' | 'caching'>) {
+  // At another moment, the same request means another instant: nobody keeps the answer.
+  if (countedFrom !== null) return null;
+  if (mediaType === 'application/json' || route.validation === null) return route.validation;
+  const { stored, tag } = route.validation;
+  return { stored, tag: `${tag}-${mediaType.replace(/.*\W/, '')}` };
+}
+
+/** Answers requests, each in its place. */
+class Answers {
+  readonly #executor: GraphqlExecutor;
+  readonly #bodies: BodyCache;
+  readonly #findBody: FindBody;
+
+  constructor(executor: GraphqlExecutor, cache: BodyCacheOptions) {
+    this.#executor = executor;
+    this.#bodies = new BodyCache(cache);
+    this.#findBody = bodyFinder(executor);
   }
-  const loaders = executor.readFrom(cost.hasCursor || isConditional(request.headers));
-  const leave = await gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
-  try {
-    await answerFrom(executor, exchange, loaders, kept);
-  } finally {
-    leave();
+
+  async answer(exchange: Exchange): Promise<void> {
+    const { route, variables, caller, request, validation, cost } = exchange;
+    const key =
+      route.isPlain && validation !== null ? `${route.path} ${JSON.stringify(variables)}` : undefined;
+    const kept = this.#bodies.find(key);
+    if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(request, kept.validators)) {
+      return this.#sendKept(exchange, kept);
+    }
+    const loaders = this.#executor.readFrom(cost.hasCursor || isConditional(request.headers));
+    const leave = await this.#executor.gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
+    try {
+      await this.#answerFrom(exchange, loaders, key, kept);
+    } finally {
+      leave();
+    }
+  }
+
+  async #answerFrom(
+    exchange: Exchange,
+    loaders: Loaders,
+    key: string | undefined,
+    kept: KeptBody | undefined,
+  ): Promise<void> {
+    const { route, variables, caller, request, validation } = exchange;
+    const askedAt = performance.now();
+    if (validation !== null && key !== undefined && (kept !== undefined || isConditional(request.headers))) {
+      const state = await this.#executor.executeStored(validation.stored, variables, caller, loaders, false);
+      const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
+      if (kept?.validators.etag === validators.etag) {
+        kept.checkedAt = askedAt;
+        return this.#sendKept(exchange, kept);
+      }
+      if (sendIfUnmodified(exchange, validators)) return;
+    }
+    const { state, body, next } = await this.#findBody({ ...exchange, loaders });
+    const validators = validation && validatorsOf(state, validation.tag);
+    if (sendIfUnmodified(exchange, validators)) return;
+    setLink(exchange, next);
+    this.#send(exchange, validators, body);
+    if (key !== undefined && validators !== null && typeof body === 'string')
+      this.#bodies.keep(key, { validators, body, checkedAt: askedAt });
+  }
+
+  #sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
+    if (!sendIfUnmodified(exchange, validators)) this.#send(exchange, validators, octets);
+  }
+
+  #send(
+    { caller, response, mediaType, caching }: Exchange,
+    validators: Validators | null,
+    body: string | Buffer | readonly Buffer[],
+  ): void {
+    const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
+    const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    this.#executor.gate.written(caller, octets, response);
+    response.writeHead(200, {
+      'content-type': `${mediaType}; charset=utf-8`,
+      'content-length': octets,
+      ...(validators && {
+        etag: validators.etag,
+        'last-modified': lastModifiedField(validators, secondsNow()),
+        'cache-control': caching,
+      }),
+    });
+    for (const part of parts.slice(0, -1)) response.write(part);
+    // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
+    response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
   }
 }
 
@@ -166,44 +220,11 @@ function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
   return isUnmodified(headers, { etag, lastModified: 0 }, secondsNow());
 }
 
-async function answerFrom(
-  executor: GraphqlExecutor,
-  exchange: Exchange,
-  loaders: Loaders,
-  kept: KeptBody | undefined,
-): Promise<void> {
-  const { route, variables, caller, request, bodies, key } = exchange;
-  const { validation } = route;
-  const askedAt = performance.now();
-  const asksForState = kept !== undefined || mayBeUnmodified(request.headers, validation?.tag ?? '');
-  if (validation !== null && key !== undefined && asksForState) {
-    const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
-    const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
-    if (kept?.validators.etag === validators.etag) {
-      kept.checkedAt = askedAt;
-      return sendKept(exchange, kept);
-    }
-    if (sendIfUnmodified(exchange, validators)) return;
-  }
-  const { state, body, next } = await exchange.findBody({ ...exchange, loaders });
-  const validators = validation && validatorsOf(state, validation.tag);
-  if (sendIfUnmodified(exchange, validators)) return;
-  setLink(exchange, next);
-  send(exchange, validators, body);
-  if (key !== undefined && validators !== null && typeof body === 'string')
-    bodies.keep(key, { validators, body, checkedAt: askedAt });
-}
-
-/**
- * The key of an answer whose state may be asked for alone, and whose body is kept: those of the specification's operations. Others
- * have parameters that are checked by the operation, before a 304, too, or are pages.
- */
-function keyOfBody(
-  { validation, parameters, path }: PreparedRoute,
-  variables: Variables,
-): string | undefined {
-  const isPlain = parameters.every(({ name }) => name === 'domain' || name === 'at');
-  return validation !== null && isPlain ? `${path} ${JSON.stringify(variables)}` : undefined;
+/** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
+function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators | null): boolean {
+  if (validators === null || !isUnmodified(request.headers, validators, secondsNow())) return false;
+  response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
+  return true;
 }
 
 /**
@@ -220,39 +241,6 @@ function setLink({ request, response, query, mediaType }: Exchange, next: string
   continued.set('after', next);
   const link = `<${target.pathname}?${continued}>; rel="next"`;
   if (mediaType !== 'application/json' || link.length <= LONGEST_LINK) response.setHeader('link', link);
-}
-
-function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
-  if (!sendIfUnmodified(exchange, validators)) send(exchange, validators, octets);
-}
-
-function send(
-  { caller, response, mediaType, caching, gate }: Exchange,
-  validators: Validators | null,
-  body: string | Buffer | readonly Buffer[],
-): void {
-  const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
-  const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-  gate.written(caller, octets, response);
-  response.writeHead(200, {
-    'content-type': `${mediaType}; charset=utf-8`,
-    'content-length': octets,
-    ...(validators && {
-      etag: validators.etag,
-      'last-modified': lastModifiedField(validators, secondsNow()),
-      'cache-control': caching,
-    }),
-  });
-  for (const part of parts.slice(0, -1)) response.write(part);
-  // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
-  response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
-}
-
-/** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
-function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators | null): boolean {
-  if (validators === null || !isUnmodified(request.headers, validators, secondsNow())) return false;
-  response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
-  return true;
 }
 
 function secondsNow(): number {

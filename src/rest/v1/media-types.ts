@@ -64,15 +64,10 @@ export function writeBody(
   if (page === undefined || mediaType === 'application/json') {
     return JSON.stringify(present(found, countedFrom));
   }
-  if (mediaType === 'application/x-ndjson') return linesOf(page.itemsIn(found));
-  const { columns } = page;
-  return (
-    csvHead(columns) +
-    page
-      .rowsIn(found)
-      .map((row) => csvLine(columns, row))
-      .join('')
-  );
+  const { nodes } = page.pageIn(found);
+  if (mediaType === 'application/x-ndjson') return linesOf(nodes.map((node) => page.itemOf(node)));
+  const lines = nodes.map((node) => csvLine(page.columns, page.rowOf(node, found)));
+  return csvHead(page.columns) + lines.join('');
 }
 
 /** Each value as a line of JSON. */

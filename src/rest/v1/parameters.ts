@@ -62,14 +62,13 @@ export type ReadParameters = (segments: readonly string[], query: URLSearchParam
 
 /** Makes the reader of a route's parameters. */
 export function parameterReader(path: string, parameters: readonly Parameter[]): ReadParameters {
-  const pattern = path.split('/');
-  const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-  const inQuery = parameters.filter(({ name }) => !inPath.includes(name));
+  const place = path.split('/').indexOf('{domain}');
+  const inQuery = parameters.filter((parameter) => parameter.in !== 'path');
   return (segments, query, now) => {
-    const variables: Record<string, unknown> = {};
-    for (const name of inPath) variables[name] = decodeDomain(segments[pattern.indexOf(`{${name}}`)] ?? '');
-    const { variables: ofQuery, ...requested } = readQuery(inQuery, inPath.length > 0, query, now);
-    return { variables: { ...variables, ...ofQuery }, ...requested };
+    const segment = segments[place];
+    const ofPath = segment === undefined ? {} : { domain: decodeDomain(segment) };
+    const { variables, ...requested } = readQuery(inQuery, segment !== undefined, query, now);
+    return { variables: { ...ofPath, ...variables }, ...requested };
   };
 }
 

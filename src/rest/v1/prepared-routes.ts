@@ -1,53 +1,54 @@
 import { readFileSync } from 'node:fs';
 import type { ExecutionResult } from 'graphql';
-import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
-import type { Caller } from '../../limits/caller.js';
+import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
 import { type MediaType, mediaTypesOf } from './media-types.js';
-import { parameterReader, type ReadParameters, type Requested, type Variables } from './parameters.js';
+import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import type { Live, Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
-/** A route, ready to run. */
-export interface PreparedRoute extends Route {
+/** What a request is answered with, ready to run. */
+export interface Operation {
   readonly readParameters: ReadParameters;
   readonly stored: StoredOperation;
+}
+
+export type EventStream = Live & Operation;
+
+/** A route, ready to run. */
+export interface PreparedRoute extends Route, Operation {
   /** The same with what a table has. */
   readonly table: StoredOperation;
   readonly mediaTypes: readonly MediaType[];
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
+  /**
+   * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations. Others have
+   * parameters that are checked by the operation, before a 304, too, or are pages.
+   */
+  readonly isPlain: boolean;
   readonly stream?: EventStream | undefined;
-}
-
-/** A route's stream, ready to run. */
-export interface EventStream extends Live {
-  readonly readParameters: ReadParameters;
-  readonly stored: StoredOperation;
 }
 
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const text = readStoredOperation(route.operation);
+  const { path, parameters, operationId, live } = route;
+  const text = readStoredOperation(`${operationId}.graphql`);
   const stored = executor.prepare(text);
-  const { live } = route;
+  const isTable = route.body.page !== undefined;
   const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
+  const ofStream = parameters.filter(({ name }) => live?.parameters.includes(name));
   return {
     ...route,
-    readParameters: parameterReader(route.path, route.parameters),
+    readParameters: parameterReader(path, parameters),
     stored,
-    table:
-      route.body.page === undefined
-        ? stored
-        : executor.prepare(readStoredOperation(route.operation, [...TABLE_FRAGMENTS, ...FRAGMENTS])),
+    table: isTable ? executor.prepare(readStoredOperation(`${operationId}.graphql`, OF_TABLES)) : stored,
     mediaTypes: mediaTypesOf(route),
     validation: state && { stored: state, tag: tagOfOperation(text) },
+    isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
     stream: live && {
       ...live,
-      readParameters: parameterReader(
-        route.path,
-        route.parameters.filter(({ name }) => live.parameters.includes(name)),
-      ),
+      readParameters: parameterReader(path, ofStream),
       stored: executor.prepare(readStoredOperation(live.operation)),
     },
   };
@@ -57,47 +58,27 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
 const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
 
 function readText(file: string): string {
-  return readFileSync(new URL(`${file}.graphql`, OPERATIONS), 'utf8');
+  return readFileSync(new URL(file, OPERATIONS), 'utf8');
 }
 
-/** Of what comes in bodies more than once, or is another in tables. */
-const FRAGMENTS = [
+/** What comes in bodies more than once, or is another in tables, by name. One may spread those that follow it. */
+const FRAGMENTS: ReadonlyMap<string, string> = new Map([
   ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields', 'DnsRecordWithText'].map(
-    readText,
+    (name) => [name, readText(`${name}.graphql`)] as const,
   ),
-  dnsRecordFragment(),
-];
+  ['DnsRecordFields', dnsRecordFragment()],
+]);
+const OF_TABLES: typeof FRAGMENTS = new Map([
+  ...FRAGMENTS,
+  ['RecordMatchFields', readText('tables/RecordMatchFields.graphql')],
+  ['HeaderMatchFields', readText('tables/HeaderMatchFields.graphql')],
+]);
 
-/** What tables have in place of fragments of the same names. */
-const TABLE_FRAGMENTS = ['tables/RecordMatchFields', 'tables/HeaderMatchFields'].map(readText);
-
-/** The text of a stored operation, with the fragments that it spreads: of each name the first. */
-export function readStoredOperation(file: string, fragments: readonly string[] = FRAGMENTS): string {
-  let text = readText(file.replace('.graphql', ''));
-  // A fragment may spread one that follows it.
-  for (const fragment of fragments) {
-    const name = /fragment (\w+)/.exec(fragment)?.[1];
-    if (text.includes(`...${name}`) && !text.includes(`fragment ${name} `)) text += `\n${fragment}`;
-  }
+/** The text of a stored operation, with the fragments that it spreads. */
+export function readStoredOperation(file: string, fragments = FRAGMENTS): string {
+  let text = readText(file);
+  for (const [name, fragment] of fragments) if (text.includes(`...${name}`)) text += `\n${fragment}`;
   return text;
-}
-
-/** What an operation has found, and the body that it makes: that of a large history in parts. */
-export interface FoundBody {
-  /** With the version of what the body has, where the operation selects one. */
-  readonly state: object;
-  readonly body: string | readonly Buffer[];
-  /** Of a page that others follow, the cursor of the next one; otherwise null. */
-  readonly next: string | null;
-}
-
-/** What a route is asked, and for whom. */
-export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
-  readonly route: PreparedRoute;
-  readonly mediaType: MediaType;
-  readonly caller: Caller;
-  /** What all of it is read from. */
-  readonly loaders: Loaders;
 }
 
 /** What the operation's one field is; undefined: null. @throws the first error. */

@@ -57,19 +57,8 @@ export function lastModifiedField({ lastModified }: Validators, now: number): st
 
 type Headers = Pick<IncomingHttpHeaders, 'if-none-match' | 'if-modified-since'>;
 
-/** One tag of a list (RFC 9110, section 8.8.3): `W/` does not matter in a weak comparison. */
+/** A tag of a list, in its quotation marks (RFC 9110, section 8.8.3): `W/` does not matter in a weak comparison. */
 const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
-
-/**
- * Whether a request may be answered 304, once the state is known.
- *
- * @param operationTag Of the operation: the client has no answer of it without a tag that ends so.
- */
-export function mayBeUnmodified(headers: Headers, operationTag: string): boolean {
-  const noneMatch = headers['if-none-match'];
-  if (noneMatch === undefined) return headers['if-modified-since'] !== undefined;
-  return isAny(noneMatch) || noneMatch.includes(`-${operationTag}"`);
-}
 
 /** Whether a request is answered by what the client has: it is read from the primary, which has all that any client can have. */
 export function isConditional(headers: Headers): boolean {
@@ -84,18 +73,12 @@ export function isConditional(headers: Headers): boolean {
  */
 export function isUnmodified(headers: Headers, { etag, lastModified }: Validators, now: number): boolean {
   const noneMatch = headers['if-none-match'];
-  if (noneMatch !== undefined) return isAny(noneMatch) || tagsOf(noneMatch).includes(etag.replace('W/', ''));
+  if (noneMatch !== undefined) {
+    const tags = [...noneMatch.matchAll(TAG)].map(([, tag]) => tag);
+    return noneMatch.trim() === '*' || tags.includes(etag.replace('W/', ''));
+  }
   const since = parseHttpDate(headers['if-modified-since'] ?? '', now);
   return since !== undefined && lastModified <= since;
-}
-
-function isAny(noneMatch: string): boolean {
-  return noneMatch.trim() === '*';
-}
-
-/** The opaque tags, in their quotation marks. */
-function tagsOf(list: string): string[] {
-  return [...list.matchAll(TAG)].map(([, tag = '']) => tag);
 }
 
 /**

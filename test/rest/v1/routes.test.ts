@@ -128,7 +128,7 @@ describe('a route whose row has query parameters', () => {
   });
 });
 
-test.each(ROUTES.flatMap(({ operation, state }) => [operation, ...(state === null ? [] : [state])]))(
+test.each(ROUTES.flatMap(({ operationId, state }) => [`${operationId}.graphql`, state ?? []].flat()))(
   '%s selects one field, whose cost the rate limit counts',
   (file) => {
     const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);

@@ -1,4 +1,3 @@
-import { SCOPES } from '../../../auth/viewer.js';
 import { DESCRIBED } from '../described.js';
 import { isTime, type Parameter } from '../parameters.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
@@ -26,20 +25,14 @@ export function openApiDocument(
 ): object {
   const api = `${basePath}/api/v1`;
   const access = { tokenRequired, anonymousScopes };
-  const { headers, schemas: described } = DESCRIBED.components;
+  const { headers, schemas: described, securitySchemes } = DESCRIBED.components;
   const first = [...routes.map(({ body }) => body.name), 'DnsRecordEntry'];
   const bodies = Object.fromEntries(first.map((name) => [name, described[name] ?? {}]));
   const schemas = { ...bodies, ...recordSchemas(), ...described };
-  const { title, summary, description, license } = DESCRIBED.info;
+  const description = `${DESCRIBED.info.description}\n\n[This document as a page](${api}/docs).`;
   return {
     openapi: '3.1.0',
-    info: {
-      title,
-      version,
-      summary,
-      description: `${description}\n\n[This document as a page](${api}/docs).`,
-      license,
-    },
+    info: { ...DESCRIBED.info, version, description },
     servers: [{ url: api, description: 'The server that this document comes from.' }],
     tags: DESCRIBED.tags,
     paths: Object.fromEntries(
@@ -48,7 +41,7 @@ export function openApiDocument(
         return [route.path, { get: operationOf(route, access, example) }];
       }),
     ),
-    components: { securitySchemes: { [TOKEN_SCHEME]: TOKEN }, parameters: CONDITIONS, headers, schemas },
+    components: { securitySchemes, parameters: CONDITIONS, headers, schemas },
   };
 }
 
@@ -59,9 +52,7 @@ function operationOf(route: Route, access: AnonymousAccess, example: unknown): o
   return {
     operationId,
     summary: name,
-    description: [route.described.description, `Maturity: **${maturity}**.`, accessOf(route, access)].join(
-      '\n\n',
-    ),
+    description: [route.description, `Maturity: **${maturity}**.`, accessOf(route, access)].join('\n\n'),
     tags: ['Domains'],
     'x-maturity': maturity,
     parameters: [
@@ -107,16 +98,5 @@ function parameterOf(parameter: Parameter): object {
   };
 }
 
-/** The name of the security scheme. */
+/** The name of the security scheme in openapi.yaml. */
 const TOKEN_SCHEME = 'accessToken';
-
-const SCOPE_NAMES = new Intl.ListFormat('en-GB').format(SCOPES.map((scope) => `\`${scope}\``));
-
-const TOKEN = {
-  type: 'http',
-  scheme: 'bearer',
-  description:
-    'An access token, sent as `Authorization: Bearer <token>`. The operator of the service creates one with ' +
-    `\`dms token create\`. Its scopes are ${SCOPE_NAMES}; each ` +
-    'operation has the one that it needs. A token that is sent must be valid, even where none is needed.',
-};

@@ -4,59 +4,40 @@ import { linesOf } from '../media-types.js';
 import { STATUS_OF_CODE } from '../problem.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
-const MEANING = DESCRIBED.components.responses;
-
-/** The errors that an operation can answer with, and their header fields. */
-const ERRORS: Readonly<Record<number, readonly string[]>> = {
-  400: [],
-  401: ['WWW-Authenticate'],
-  403: ['WWW-Authenticate'],
-  404: [],
-  413: [],
-  429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
-  431: [],
-  500: [],
-  503: ['Retry-After'],
-};
-
-/**
- * The responses of an operation, by status.
- *
- * @param example Of the body.
- */
+/** The responses of an operation, by status. @param example Of the body. */
 export function responsesOf(
   route: Route,
   access: AnonymousAccess,
   example: unknown,
 ): Readonly<Record<string, object>> {
-  const validated = route.state !== null;
-  const kept = [
-    'X-Request-Id',
-    ...(validated ? ['ETag'] : []),
-    ...['Cache-Control', 'Vary', 'RateLimit', 'RateLimit-Policy'],
+  const never = [
+    ...(route.state === null ? ['304', 'ETag', 'Last-Modified'] : []),
+    ...(route.scope === null || isOpen(route, access) ? ['403'] : []),
+    ...(route.missing === null ? ['404'] : []),
+    ...(route.body.page === undefined ? ['Link'] : []),
   ];
-  return {
-    200: {
-      description: MEANING[200],
-      headers: headersOf([
-        ...kept,
-        ...(validated ? ['Last-Modified'] : []),
-        ...(route.body.page === undefined ? [] : ['Link']),
-      ]),
-      content: contentOf(route, example),
-    },
-    ...(validated && { 304: { description: MEANING[304], headers: headersOf(kept) } }),
-    408: { description: MEANING[408], headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control']) },
-    ...errorResponses(route, access),
-  };
+  const responses = Object.entries(DESCRIBED.components.responses).filter(
+    ([status]) => !never.includes(status),
+  );
+  return Object.fromEntries(
+    responses.map(([status, { description, 'x-headers': names }]) => {
+      const headers = names.filter((name) => !never.includes(name));
+      const content = status === '200' ? contentOf(route, example) : problemsOf(route, Number(status));
+      return [status, { description, headers: Object.fromEntries(headers.map(headerOf)), ...content }];
+    }),
+  );
+}
+
+function headerOf(name: string): readonly [string, object] {
+  return [name, { $ref: `#/components/headers/${name}` }];
 }
 
 /** The forms of a body. */
-function contentOf({ body, described }: Route, example: unknown): object {
-  const { 'x-csv-row': row, 'x-stream': stream } = described;
+function contentOf(route: Route, example: unknown): object {
+  const { body, 'x-csv-row': row, 'x-stream': stream } = route;
   const [items = []] = Object.values(Object(example)).filter(Array.isArray);
   const { LastEventID } = DESCRIBED.components.parameters;
-  return {
+  const content = {
     'application/json': { schema: schemaReference(body.name), example },
     ...(body.page && {
       'text/csv': {
@@ -83,22 +64,7 @@ function contentOf({ body, described }: Route, example: unknown): object {
       },
     }),
   };
-}
-
-function headersOf(names: readonly string[]): Readonly<Record<string, object>> {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-function errorResponses(route: Route, access: AnonymousAccess): Readonly<Record<string, object>> {
-  const never = [
-    ...(route.scope === null || isOpen(route, access) ? ['403'] : []),
-    ...(route.missing === null ? ['404'] : []),
-  ];
-  return Object.fromEntries(
-    Object.entries(ERRORS)
-      .filter(([status]) => !never.includes(status))
-      .map(([status, fields]) => [status, errorResponse(route, Number(status), fields)]),
-  );
+  return { content };
 }
 
 function codesOf({ parameters }: Route, status: number): readonly string[] {
@@ -114,29 +80,17 @@ function codeOf({ name }: Route['parameters'][number]): string {
   return /domain/i.test(name) ? 'INVALID_DOMAIN' : 'INVALID_PARAMETER';
 }
 
-/** Each adds to the schema of every error's body by `allOf`, which knows no properties but its own: that one is open. */
-function errorResponse(route: Route, status: number, fields: readonly string[]): object {
-  const content = {
-    schema: {
-      allOf: [
-        schemaReference('Problem'),
-        {
-          type: 'object',
-          properties: {
-            status: { type: 'integer', const: status },
-            code: { type: 'string', enum: codesOf(route, status) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    description: MEANING[status],
-    headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control', ...fields]),
-    content: {
-      'application/json': content,
-      // Where the header fields are not read, it is not known what the client accepts.
-      ...(status === 431 ? {} : { 'application/problem+json': content }),
-    },
-  };
+/**
+ * The forms of an error. Each adds to the schema of every error's body by `allOf`, which knows no properties but its own: that
+ * one is open.
+ */
+function problemsOf(route: Route, status: number): object {
+  const codes = codesOf(route, status);
+  // A client that was too slow, or has the body, gets none.
+  if (codes.length === 0) return {};
+  const properties = { status: { type: 'integer', const: status }, code: { type: 'string', enum: codes } };
+  const problem = { schema: { allOf: [schemaReference('Problem'), { type: 'object', properties }] } };
+  // Where the header fields are not read, it is not known what the client accepts.
+  const forms = status === 431 ? {} : { 'application/problem+json': problem };
+  return { content: { 'application/json': problem, ...forms } };
 }

@@ -28,12 +28,12 @@ export interface PageResult<Node> {
 /** A body that is a page of a list, in the other forms that it has. */
 export interface PageBody {
   /** The page, in what the stored operation has found. */
-  pageIn(found: object): PageResult<unknown>;
-  /** The entries, as the body has them. */
-  itemsIn(found: object): readonly object[];
+  pageIn(found: object): PageResult<object>;
+  /** An entry, as the body has it. */
+  itemOf(node: object): object;
   /** As a table, of the operation with the fragments of tables/. */
   readonly columns: readonly string[];
-  rowsIn(found: object): readonly CsvRow[];
+  rowOf(node: object, found: object): CsvRow;
 }
 
 /**

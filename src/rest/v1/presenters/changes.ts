@@ -33,9 +33,9 @@ export const DOMAIN_CHANGES: Body = {
   }),
   page: {
     pageIn: ({ changes }: ChangesResult) => changes,
-    itemsIn: ({ changes }: ChangesResult) => changes.nodes.map(presentChange),
+    itemOf: presentChange,
     columns: CHANGE_COLUMNS,
-    rowsIn: ({ domain, changes }: ChangesResult) => changes.nodes.map((change) => rowOf(domain, change)),
+    rowOf: (change: ChangeResult, { domain }: ChangesResult) => rowOf(domain, change),
   },
 };
 
@@ -48,10 +48,9 @@ export const CHANGES: Body = {
   }),
   page: {
     pageIn: (page: PageResult<ChangeResult>) => page,
-    itemsIn: ({ nodes }: PageResult<ChangeResult>) => nodes.map(presentOfDomain),
+    itemOf: presentOfDomain,
     columns: CHANGE_COLUMNS,
-    rowsIn: ({ nodes }: PageResult<ChangeResult>) =>
-      nodes.map((change) => rowOf(change.domain?.name, change)),
+    rowOf: (change: ChangeResult) => rowOf(change.domain?.name, change),
   },
 };
 

@@ -3,25 +3,19 @@ import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 
 /** The body of a search: a page of what meets the question. */
-function matches<Node>(
+function matches<Node extends object>(
   name: string,
   itemOf: (node: Node) => object,
   columns: readonly string[],
   rowOf: (node: Node) => CsvRow,
 ): Body {
-  const itemsIn = ({ nodes }: PageResult<Node>) => nodes.map(itemOf);
   return {
     name,
     present: (found: PageResult<Node>, countedFrom) => ({
-      matches: itemsIn(found),
+      matches: found.nodes.map(itemOf),
       next: nextOf(found, countedFrom),
     }),
-    page: {
-      pageIn: (page: PageResult<Node>) => page,
-      itemsIn,
-      columns,
-      rowsIn: ({ nodes }: PageResult<Node>) => nodes.map(rowOf),
-    },
+    page: { pageIn: (page: PageResult<Node>) => page, itemOf, columns, rowOf },
   };
 }
 

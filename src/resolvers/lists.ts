@@ -1,0 +1,110 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { LargeHistoryError, MAX_LIST_ENTRIES, requireListSize } from '../limits/response-size.js';
+import type { Loaders } from '../loaders/create-loaders.js';
+import type { DomainHistory } from '../loaders/domain-history.js';
+import type { HeaderEntry } from '../loaders/header-entries.js';
+import type { RecordPlace } from '../loaders/search-records.js';
+import { BusyError } from '../model/errors.js';
+import { octetsOf } from './connection.js';
+import { loadersOf, type RequestContext } from './context.js';
+import { selectDnsEntries, selectHeaders, sortedNames, sortedTypes } from './select-entries.js';
+import { selected } from './selections.js';
+import type { DomainDnsRecordsArgs, DomainResolvers } from './types.generated.js';
+
+/** A list of a domain without pages: what was loaded with it, or of a large history what is read by the connection's pages. */
+interface List {
+  readonly history: DomainHistory;
+  readonly name: 'dnsRecords' | 'httpHeaders';
+  readonly context: RequestContext;
+  readonly info: GraphQLResolveInfo;
+}
+
+/** What to request instead of a list that is too long. */
+const ADVICE = {
+  dnsRecords: 'Request dnsRecordsConnection, which has pages, or fewer types.',
+  httpHeaders: 'Request httpHeadersConnection, which has pages, or fewer names.',
+};
+
+/** What a page has that is longer than a list may be. */
+const WHOLE = MAX_LIST_ENTRIES + 1;
+
+/** The records of a domain that the arguments select: of a large history, no others are read. */
+export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, args, context, info) => {
+  const list: List = { history, name: 'dnsRecords', context, info };
+  const { dnsRecords: all, times } = history;
+  if (all !== null) return selectedOf(list, all, selectDnsEntries(all, args));
+  const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: times !== null };
+  return readList(list, async ({ recordPage }, after: RecordPlace | undefined) => {
+    const { matches, next } = await recordPage.load({ ...page, after }, context.caller.signal);
+    return [matches.map(({ record }) => record), next];
+  });
+};
+
+/** The same for headers. */
+export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, args, context, info) => {
+  const list: List = { history, name: 'httpHeaders', context, info };
+  const { httpHeaders: all, name: domain, at } = history;
+  if (all !== null) return withDomain(selectedOf(list, all, selectHeaders(all, args)), list);
+  const needsHistory = selected(info).fields.has('history');
+  const page = { domain, at, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
+  return readList(list, async ({ headerPage }, after: string | undefined) => {
+    const { headers, next } = await headerPage.load({ ...page, after }, context.caller.signal);
+    return [withDomain(headers, list), next];
+  });
+};
+
+/** Which records of a domain. */
+export function recordFilter(
+  { name: domain, at }: DomainHistory,
+  { types, present }: Partial<DomainDnsRecordsArgs>,
+) {
+  return { domain, at, present: present ?? undefined, types: sortedTypes(types) };
+}
+
+/** Headers with their domain, where their ids or pages of their histories are selected. */
+function withDomain(headers: readonly HeaderEntry[], { history, info }: List): readonly HeaderEntry[] {
+  const { fields } = selected(info);
+  if (!fields.has('id') && !fields.has('historyConnection')) return headers;
+  const { name: domain, at, isOfPrimary } = history;
+  return headers.map((header) => ({ ...header, of: { domain, at, isOfPrimary } }));
+}
+
+/** Counts what is selected of a loaded list, which was measured when it was read. */
+function selectedOf<Entry>(
+  { history, name, context, info }: List,
+  all: readonly Entry[],
+  found: readonly Entry[],
+): readonly Entry[] {
+  const share = all.length === 0 ? 0 : (history.octets[name] * found.length) / all.length;
+  context.size.addList(found.length, share, selected(info).copies, ADVICE[name]);
+  return found;
+}
+
+/** @throws BusyError where the domain has changed since it was read: a list has to be of the same version. */
+async function readList<Entry, Place>(
+  { history, name: list, context, info }: List,
+  load: (
+    loaders: Loaders,
+    after: Place | undefined,
+  ) => Promise<readonly [readonly Entry[], next: Place | null]>,
+): Promise<readonly Entry[]> {
+  const { name, at, version } = history;
+  if (context.wholeHistories) throw new LargeHistoryError(name, history.octets[list]);
+  const loaders = loadersOf(history, context);
+  const all: Entry[] = [];
+  let octets = 0;
+  for (let after: Place | null | undefined; after !== null; ) {
+    const [entries, next] = await load(loaders, after);
+    for (const entry of entries) all.push(entry);
+    octets += octetsOf(entries);
+    requireListSize(all.length, octets, ADVICE[list]);
+    after = next;
+  }
+  context.size.addList(all.length, octets, selected(info).copies, ADVICE[list]);
+  const found = await loaders.domainHistory.load({ name, at, ...NOTHING }, context.caller.signal);
+  if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
+  return all;
+}
+
+/** The row of a domain alone. */
+export const NOTHING = { dnsRecords: false, httpHeaders: false, counts: false, times: false };
