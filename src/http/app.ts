@@ -11,7 +11,7 @@ import { handleErrors, type OnRequestFailure } from './handle-errors.js';
 import { limitBody } from './limit-body.js';
 import { observeRequests, type RequestParts } from './log-requests.js';
 import type { DocumentedService } from './pages/html-pages.js';
-import { answerPages } from './pages/pages.js';
+import { createPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
 /** The parts of the HTTP side. */
@@ -27,8 +27,9 @@ interface AppOptions extends DocumentedService, RequestParts, RequestAuthenticat
 }
 
 /**
- * The HTTP side of the service. Express, which gives each request and response a prototype of its own, is not in it: V8 no
- * longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does afterwards.
+ * The HTTP side of the service. The APIs do not pass Express, which serves the pages: it gives each request and response a
+ * prototype of its own, V8 no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does
+ * afterwards.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
@@ -37,9 +38,9 @@ export function createApp(options: AppOptions): RequestListener {
   const begin = beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 });
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
   const authenticate = authenticateRequests(clientOf, options);
-  const answerPage = answerPages(options);
-  const restPrefix = `${basePath}/api/v1`.length;
   const onFailure = handleErrors(log, options.onInternalError);
+  const pages = createPages(options, onFailure);
+  const restPrefix = `${basePath}/api/v1`.length;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     begin(request, response);
@@ -50,7 +51,7 @@ export function createApp(options: AppOptions): RequestListener {
     await limitBody(request, response);
     await authenticate(request, response);
     const { api } = request.kind;
-    if (api !== 'rest' && api !== 'graphql') return answerPage(request, response);
+    if (api !== 'rest' && api !== 'graphql') return pages(request, response);
     compressResponse(request, response);
     if (api === 'graphql') return graphql(request, response);
     return rest(request, response, pathOf(request).slice(restPrefix), request.viewer);

@@ -6,8 +6,11 @@ import type { Logger } from '../telemetry/logging.js';
 /** Takes an error that the client of a request is not shown. */
 export type OnRequestFailure = (error: unknown, request: IncomingMessage) => void;
 
+/** Responds to a request that has failed. */
+export type OnFailure = (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
+
 /** Sends an error for whatever was thrown before, in the format of the path's API. */
-export function handleErrors(log: Logger, onInternalError: OnRequestFailure) {
+export function handleErrors(log: Logger, onInternalError: OnRequestFailure): OnFailure {
   return (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
     // Rejected meanwhile: its body was not valid HTTP.
     if (response.writableEnded) return;

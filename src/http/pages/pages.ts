@@ -1,9 +1,11 @@
+import type { RequestListener } from 'node:http';
+import express, { type ErrorRequestHandler, type Handler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { nothingAtPath } from '../../model/errors.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
-import { pathOf } from '../endpoint.js';
+import type { OnFailure } from '../handle-errors.js';
 import {
   type DocumentedService,
   documentPages,
@@ -15,36 +17,40 @@ import {
   WEB,
   webPage,
 } from './html-pages.js';
-import { folderHandlers, type PageHandler, type StaticResponse, staticHandler } from './static-files.js';
+import { folderHandlers, type StaticResponse, staticHandler } from './static-files.js';
 
-/** Serves the pages and documents that describe the APIs, for people and for programs. @throws PublicError NOT_FOUND. */
-export function answerPages(service: DocumentedService): PageHandler {
+/**
+ * Serves the pages and documents that describe the APIs, for people and for programs.
+ *
+ * @param onFailure Takes NOT_FOUND for any other path.
+ */
+export function createPages(service: DocumentedService, onFailure: OnFailure): RequestListener {
   const { basePath, webPage: hasWebPage } = service;
+  const app = express().disable('x-powered-by').disable('etag');
+  app.enable('case sensitive routing').enable('strict routing');
   const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
-  const handlers = pagesByPath(service);
-  for (const path of [basePath, `${basePath}/`]) handlers.set(path, root);
-  const domains = `${basePath}/domains/`;
-  return (request, response) => {
-    const path = pathOf(request);
-    // One page for all of them: it reads the name from its address.
-    const isOfDomain = hasWebPage && path.startsWith(domains) && path.length > domains.length;
-    const handler = isOfDomain ? root : handlers.get(path);
-    if (handler === undefined) throw nothingAtPath(basePath);
-    handler(request, response);
-  };
+  app.all([basePath, `${basePath}/`].filter(Boolean), root);
+  // One page for all of them: it reads the name from its address.
+  if (hasWebPage) app.all(`${basePath}/domains/*name`, root);
+  for (const [path, handler] of pagesByPath(service)) app.all(path, handler);
+  app.use((_request, _response, next) => next(nothingAtPath(basePath)));
+  // Express knows an error handler by its four parameters.
+  const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
+    onFailure(error, request, response);
+  return app.use(handleError);
 }
 
 const JSON_TYPE = 'application/json';
 /** There is no registered media type of schemas. */
 const SDL_TYPE = 'text/plain';
 
-function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, PageHandler> {
+function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
   const openApi = () => JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
   const text = (type: string, body: () => string) =>
     staticHandler(() => ({ mediaType: `${type}; charset=utf-8`, body: body() }));
   const catalog = staticHandler(() => apiCatalog(basePath, anyQuery));
-  const handlers = new Map<string, PageHandler>([
+  const handlers = new Map<string, Handler>([
     [`${basePath}/api/v1/openapi.json`, text(JSON_TYPE, openApi)],
     [`${basePath}/api/v1/docs`, staticHandler(() => libraryPage('swagger-ui', basePath))],
     [`${basePath}/schema.graphql`, text(SDL_TYPE, schemaText)],

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Handler } from 'express';
 import { requireGetOrHead } from '../../rest/v1/problem.js';
 import { isUnmodified } from '../../rest/v1/validators.js';
-import { COMPRESSION_THRESHOLD, preferredCoding } from '../compression.js';
+import { COMPRESSION_THRESHOLD } from '../compression.js';
 
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
@@ -25,33 +25,27 @@ interface Representation extends Pick<StaticResponse, 'mediaType' | 'headers'> {
   readonly gzip: Buffer | undefined;
 }
 
-/** Answers a request for a page. */
-export type PageHandler = (request: IncomingMessage, response: ServerResponse) => void;
-
 /**
  * Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time unless
  * `headers` has another Cache-Control.
  *
  * @param read Gives the response, at the first request: most processes never show a page.
  */
-export function staticHandler(read: () => StaticResponse): PageHandler {
+export function staticHandler(read: () => StaticResponse): Handler {
   let kept: Representation | undefined;
   return (request, response) => {
     requireGetOrHead(request, response);
     kept ??= representationOf(read());
     const { mediaType, headers, etag, gzip, identity } = kept;
-    const fields = { 'cache-control': 'no-cache', ...headers, etag };
-    // Nothing here has a date.
+    response.set({ 'cache-control': 'no-cache', ...headers, etag });
+    // Nothing here has a date. Express would send the whole to fetch(), which asks with Cache-Control: no-cache.
     if (isUnmodified(request.headers, { etag, lastModified: Number.POSITIVE_INFINITY }, 0)) {
-      response.writeHead(304, fields).end();
+      response.status(304).end();
       return;
     }
-    const packed = gzip && preferredCoding(request, ['gzip', 'identity']) === 'gzip' ? gzip : undefined;
-    if (packed !== undefined) response.setHeader('content-encoding', 'gzip');
-    const body = packed ?? identity;
-    response
-      .writeHead(200, { ...fields, 'content-type': mediaType, 'content-length': body.length })
-      .end(body);
+    const packed = gzip && request.acceptsEncodings('gzip', 'identity') === 'gzip' ? gzip : undefined;
+    if (packed !== undefined) response.set('content-encoding', 'gzip');
+    response.set('content-type', mediaType).send(packed ?? identity);
   };
 }
 
@@ -83,7 +77,7 @@ export function folderHandlers(
   path: string,
   folder: URL,
   headers: Readonly<Record<string, string>> = {},
-): readonly (readonly [path: string, handler: PageHandler])[] {
+): readonly (readonly [path: string, handler: Handler])[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
     const name = file.replace(/\.gz$/, '');
     const mediaType = MEDIA_TYPES[extname(name)];
