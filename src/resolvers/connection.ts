@@ -14,7 +14,7 @@ const DEFAULT_FIRST = 100;
  *
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
- * @returns them, and what makes the page from what a loader gives; `end`: where it ends, if that is known without `next` and a node.
+ * @returns them, and what makes the page of what a loader gives; `end`: where it ends, if `next` and nodes do not tell.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
@@ -47,7 +47,7 @@ function requireFirst(first: number): number {
   throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
 
-/** The kinds of fields of a place, as they are read from a cursor: undefined where it is not one. Times are digits and `n`. */
+/** The kinds of fields of a place, read from a cursor; undefined: it is none. Times are digits and `n`. */
 const KINDS = {
   text: (value: unknown) => (typeof value === 'string' && !value.includes('\0') ? value : undefined),
   number: (value: unknown) =>
