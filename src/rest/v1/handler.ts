@@ -79,7 +79,6 @@ export function createRestV1(
     const { row: route, segments } = matched;
     requireGetOrHead(request, response);
     requireToken(viewer);
-    if (route.scope !== null) requireScope(viewer, route.scope);
     if (route.mediaTypes.length > 1)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
     const mediaType = preferredType(request.headers.accept, route.mediaTypes);
@@ -101,10 +100,11 @@ async function readAndPay(
   executor: GraphqlExecutor,
   { readParameters, stored }: Operation,
   segments: readonly string[],
-  { request, response, caller }: Pick<Exchange, 'request' | 'response' | 'caller'>,
+  { route, request, response, caller }: Pick<Exchange, 'route' | 'request' | 'response' | 'caller'>,
 ): Promise<Requested> {
   let units = 1;
   try {
+    if (route.scope !== null) requireScope(caller.viewer, route.scope);
     const query = new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]);
     const requested = readParameters(segments, query, now());
     units = unitsOf(stored, requested.variables);
