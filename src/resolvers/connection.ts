@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { MOST_OF_PAGE, readCursor, writeCursor } from '../model/cursor.js';
+import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
 import type { EdgeOf, PageOf } from './pages.js';
@@ -22,11 +22,11 @@ export function paging<Place extends object>(
   { first, after }: Partial<Pick<QueryChangesArgs, 'first' | 'after'>>,
   fields: PlaceFields<Place>,
 ) {
-  const write = (place: Place | undefined) => writeCursor(question, storedPlace(place ?? {}, fields));
+  const cursors = cursorsOf(question);
+  const write = (place: Place | undefined) => cursors.write(storedPlace(place ?? {}, fields));
   return {
     first: requireFirst(first ?? DEFAULT_FIRST),
-    after:
-      after == null ? undefined : readCursor('after', question, after, (value) => placeIn(value, fields)),
+    after: after == null ? undefined : cursors.read('after', after, (value) => placeIn(value, fields)),
     pageOf: <Node>(
       nodes: readonly Node[],
       next: Place | null,

@@ -93,8 +93,7 @@ function fieldsIn(
   visited.add(set);
   return set.selections.flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return selection;
-    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
-    const fragment = isSpread ? fragments[selection.name.value] : selection;
+    const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value] : selection;
     return fieldsIn(fragment?.selectionSet, fragments, visited);
   });
 }
