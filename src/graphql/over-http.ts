@@ -11,14 +11,12 @@ import type { GraphqlExecutor } from './execute.js';
 import { shownError, TOO_DEEP } from './format-error.js';
 import { ListedOperations } from './listed-operations.js';
 import {
-  acceptsEvents,
+  acceptedBy,
   bodyOfSearch,
   checkHead,
   EVENT_STREAM,
   JSON_RESPONSE,
   METHODS,
-  mediaTypeFor,
-  prefersPage,
   readBody,
   rejection,
 } from './request.js';
@@ -87,16 +85,17 @@ export async function createGraphqlOverHttp(
   const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
+    const accepted = acceptedBy(request);
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
     const context = async () => ({
       ...executor.contextFor(caller),
-      ...{ onInternalError, outcome, takesEvents: acceptsEvents(request) },
+      ...{ onInternalError, outcome, takesEvents: accepted.events },
     });
-    if (sandbox && isReading(request) && prefersPage(request)) {
+    if (sandbox && isReading(request) && accepted.page) {
       return sendPage(response, await execute(request, 'text/html', context));
     }
-    const accept = mediaTypeFor(request) ?? JSON_RESPONSE;
+    const accept = accepted.mediaType ?? JSON_RESPONSE;
     let asEvents = isForEvents(request);
     try {
       const result = await readRequest(request, response)
@@ -135,7 +134,8 @@ function searchOf({ url = '' }: IncomingMessage): string {
 
 /** Whether the client accepts server-sent events alone. */
 function isForEvents(request: IncomingMessage): boolean {
-  return mediaTypeFor(request) === undefined && acceptsEvents(request);
+  const { mediaType, events } = acceptedBy(request);
+  return mediaType === undefined && events;
 }
 
 /** @returns how many octets. */

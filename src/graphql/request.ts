@@ -3,6 +3,7 @@ import { HeaderMap } from '@apollo/server';
 import express, { type Request } from 'express';
 import { GraphQLError } from 'graphql';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
+import { memoized } from '../model/memoized.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -31,41 +32,43 @@ export const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-
 /** For the results of subscriptions, and for clients that accept nothing else (GraphQL over SSE, distinct connections). */
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
+/** What a client accepts, by its field Accept. */
+interface Accepted {
+  /** The value of Content-Type for a response; undefined: none that is supported. */
+  readonly mediaType: string | undefined;
+  /** Whether it accepts server-sent events. */
+  readonly events: boolean;
+  /** Whether it prefers a page to a response to GET. */
+  readonly page: boolean;
+}
+
 /** In order of preference where the client has none. */
 const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 
 /** For GET: a browser prefers the page. Clients that list multipart/mixed first do not. */
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
-/**
- * The media type for the response to a request.
- *
- * @returns The value of `Content-Type`; undefined where Accept has none that is supported.
- */
-export function mediaTypeFor(request: Pick<IncomingMessage, 'headers'>): string | undefined {
-  return request.headers.accept === undefined ? JSON_RESPONSE : preferred(request, OF_RESPONSE) || undefined;
+const ANYTHING: Accepted = { mediaType: JSON_RESPONSE, events: true, page: false };
+
+/** What a request accepts. Clients send few different fields: each is read once. */
+export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>): Accepted {
+  return accept === undefined ? ANYTHING : readAccept(accept);
 }
 
-/** Which of some media types a client prefers, as Express finds it; false: none. */
-function preferred({ headers }: Pick<IncomingMessage, 'headers'>, mediaTypes: string[]): string | false {
-  const request: Pick<Request, 'accepts'> = Object.assign(Object.create(express.request), { headers });
-  return request.accepts(mediaTypes);
-}
+const readAccept = memoized((accept: string): Accepted => {
+  const request: Pick<Request, 'accepts'> = Object.assign(Object.create(express.request), {
+    headers: { accept },
+  });
+  return {
+    mediaType: request.accepts(OF_RESPONSE) || undefined,
+    events: request.accepts(EVENT_STREAM) !== false,
+    page: /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html',
+  };
+}, 1_000);
 
 /** Whether the value of Content-Type is that of JSON, with any parameters. */
 export function isJson(type: string | undefined): boolean {
   return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
-}
-
-/** Whether the client accepts server-sent events. */
-export function acceptsEvents(request: IncomingMessage): boolean {
-  return preferred(request, [EVENT_STREAM]) !== false;
-}
-
-/** Whether the client of a GET prefers a page to a response. */
-export function prefersPage(request: IncomingMessage): boolean {
-  const { accept } = request.headers;
-  return accept !== undefined && /text\//i.test(accept) && preferred(request, WITH_PAGE) === 'text/html';
 }
 
 export const METHODS = 'GET, HEAD, POST';
@@ -88,7 +91,8 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
   }
   // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).
-  if (mediaTypeFor(request) === undefined && !acceptsEvents(request)) {
+  const { mediaType, events } = acceptedBy(request);
+  if (mediaType === undefined && !events) {
     const message =
       'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
     throw rejection(406, 'NOT_ACCEPTABLE', message);

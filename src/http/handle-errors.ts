@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
+import { acceptedBy, JSON_RESPONSE } from '../graphql/request.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 
@@ -34,7 +34,7 @@ function sendGraphqlError(
   const text = JSON.stringify({ errors });
   response.writeHead(body.status, {
     ...headers,
-    'content-type': mediaTypeFor(request) ?? JSON_RESPONSE,
+    'content-type': acceptedBy(request).mediaType ?? JSON_RESPONSE,
     'content-length': Buffer.byteLength(text),
   });
   response.end(text);

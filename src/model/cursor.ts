@@ -8,41 +8,43 @@ export const MOST_OF_PAGE = 500;
 const OCTETS_OF_DIGEST = 9;
 
 /**
- * Writes the place where a page ends, for the next page of the same question.
+ * The cursors of a question: each is the place where a page of it ends.
  *
  * @param question Text that is the same for all pages of a question, and for no other question.
- * @param place A JSON value.
  */
-export function writeCursor(question: string, place: unknown): string {
-  const text = Buffer.from(JSON.stringify(place));
-  return Buffer.concat([digestOf(question, text), text]).toString('base64url');
-}
+export function cursorsOf(question: string) {
+  // Once for all cursors of a page: a question may have lists of half a megabyte.
+  const ofQuestion = createHash('sha256').update(`${question}\n`);
+  const digestOf = (text: Buffer) => ofQuestion.copy().update(text).digest().subarray(0, OCTETS_OF_DIGEST);
+  return {
+    /** @param place A JSON value. */
+    write(place: unknown): string {
+      const text = Buffer.from(JSON.stringify(place));
+      return Buffer.concat([digestOf(text), text]).toString('base64url');
+    },
 
-/**
- * Reads what writeCursor() has written for the same question.
- *
- * @param name Of the argument.
- * @param placeIn The place that a value is; undefined: it is none of the question. The digest is no secret.
- * @throws PublicError INVALID_CURSOR for any other text.
- */
-export function readCursor<Place>(
-  name: string,
-  question: string,
-  cursor: string,
-  placeIn: (value: unknown) => Place | undefined,
-): Place {
-  const octets = Buffer.from(cursor, 'base64url');
-  const text = octets.subarray(OCTETS_OF_DIGEST);
-  const isOfQuestion = octets.subarray(0, OCTETS_OF_DIGEST).equals(digestOf(question, text));
-  // Buffer.from ignores what is not of the alphabet.
-  if (isOfQuestion && octets.toString('base64url') === cursor) {
-    const place = placeIn(parsed(text.toString()));
-    if (place !== undefined) return place;
-  }
-  throw new PublicError(
-    'INVALID_CURSOR',
-    `${name}: this is not a cursor of this question. Use one of a page or an event of the same operation with the same other arguments, as it was given, or begin without a cursor.`,
-  );
+    /**
+     * Reads what write() has written for the same question.
+     *
+     * @param name Of the argument.
+     * @param placeIn The place that a value is; undefined: it is none of the question. The digest is no secret.
+     * @throws PublicError INVALID_CURSOR for any other text.
+     */
+    read<Place>(name: string, cursor: string, placeIn: (value: unknown) => Place | undefined): Place {
+      const octets = Buffer.from(cursor, 'base64url');
+      const text = octets.subarray(OCTETS_OF_DIGEST);
+      const isOfQuestion = octets.subarray(0, OCTETS_OF_DIGEST).equals(digestOf(text));
+      // Buffer.from ignores what is not of the alphabet.
+      if (isOfQuestion && octets.toString('base64url') === cursor) {
+        const place = placeIn(parsed(text.toString()));
+        if (place !== undefined) return place;
+      }
+      throw new PublicError(
+        'INVALID_CURSOR',
+        `${name}: this is not a cursor of this question. Use one of a page or an event of the same operation with the same other arguments, as it was given, or begin without a cursor.`,
+      );
+    },
+  };
 }
 
 function parsed(text: string): unknown {
@@ -51,8 +53,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function digestOf(question: string, text: Buffer): Buffer {
-  return createHash('sha256').update(`${question}\n`).update(text).digest().subarray(0, OCTETS_OF_DIGEST);
 }

@@ -17,7 +17,7 @@ export function memberOf(entry: { readonly type: string }): MemberName {
 
 export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
 
-/** The resolvers of entries, by type: entries have the fields of the specification, some of which have other names here. */
+/** The resolvers of entries, by type: entries have the specification's fields, some under other names. */
 export const recordResolvers = Object.fromEntries([
   ['OtherRecord', { id: idOfRecord }],
   ...Array.from(RDATA_FIELDS, ([type, fields]) => [

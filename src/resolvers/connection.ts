@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { MOST_OF_PAGE, readCursor, writeCursor } from '../model/cursor.js';
+import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
 import type { EdgeOf, PageOf } from './pages.js';
@@ -14,7 +14,7 @@ const DEFAULT_FIRST = 100;
  *
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
- * @returns them, and what makes the page from what a loader gives; `end`: where it ends, if that is known without `next` and a node.
+ * @returns them, and what makes the page of what a loader gives; `end`: where it ends, if `next` and nodes do not tell.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
@@ -22,11 +22,11 @@ export function paging<Place extends object>(
   { first, after }: Partial<Pick<QueryChangesArgs, 'first' | 'after'>>,
   fields: PlaceFields<Place>,
 ) {
-  const write = (place: Place | undefined) => writeCursor(question, storedPlace(place ?? {}, fields));
+  const cursors = cursorsOf(question);
+  const write = (place: Place | undefined) => cursors.write(storedPlace(place ?? {}, fields));
   return {
     first: requireFirst(first ?? DEFAULT_FIRST),
-    after:
-      after == null ? undefined : readCursor('after', question, after, (value) => placeIn(value, fields)),
+    after: after == null ? undefined : cursors.read('after', after, (value) => placeIn(value, fields)),
     pageOf: <Node>(
       nodes: readonly Node[],
       next: Place | null,
@@ -47,7 +47,7 @@ function requireFirst(first: number): number {
   throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
 
-/** The kinds of fields of a place, as they are read from a cursor: undefined where it is not one. Times are digits and `n`. */
+/** The kinds of fields of a place, read from a cursor; undefined: it is none. Times are digits and `n`. */
 const KINDS = {
   text: (value: unknown) => (typeof value === 'string' && !value.includes('\0') ? value : undefined),
   number: (value: unknown) =>

@@ -11,7 +11,7 @@ import { selectDnsEntries, selectHeaders, sortedNames, sortedTypes } from './sel
 import { selected } from './selections.js';
 import type { DomainDnsRecordsArgs, DomainResolvers } from './types.generated.js';
 
-/** A list of a domain without pages: what was loaded with it, or of a large history what is read by the connection's pages. */
+/** A list of a domain without pages: loaded with it, or of a large history read by the connection's pages. */
 interface List {
   readonly history: DomainHistory;
   readonly name: 'dnsRecords' | 'httpHeaders';

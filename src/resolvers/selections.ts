@@ -53,30 +53,34 @@ function together(one: Selected, other: Selected): Selected {
 }
 
 function selectedIn(node: FieldNode, fragments: Fragments): Selected {
-  const found = known.get(node) ?? read(fieldsIn(node.selectionSet, fragments), fragments);
-  known.set(node, found);
-  return found;
+  const found = known.get(node);
+  if (found !== undefined) return found;
+  const read = readSelected(fieldsIn(node.selectionSet, fragments), fragments);
+  known.set(node, read);
+  return read;
 }
 
 /** The fields whose entries have `lastSeen` by the latest observation of their part. */
 const LISTS = new Set(['dnsRecords', 'httpHeaders', 'diff', 'changes']);
 
-function read(nodes: readonly FieldNode[], fragments: Fragments): Selected {
-  const inside = nodes.map((node) => ({ node, name: node.name.value, its: selectedIn(node, fragments) }));
-  const fields = new Set(inside.map(({ name }) => name));
-  const copies = [...fields].map((field) => {
-    const names = inside
-      .filter(({ name }) => name === field)
-      .map(({ node }) => (node.alias ?? node.name).value);
-    return new Set(names).size;
-  });
-  return {
-    fields,
-    anywhere: new Set([...fields, ...inside.flatMap(({ its }) => [...its.anywhere])]),
-    copies: Math.max(1, ...inside.map(({ its }) => its.copies)) * Math.max(1, ...copies),
-    times:
-      fields.has('parts') || inside.some(({ name, its }) => LISTS.has(name) && its.anywhere.has('lastSeen')),
-  };
+function readSelected(nodes: readonly FieldNode[], fragments: Fragments): Selected {
+  const aliases = new Map<string, Set<string>>();
+  const anywhere = new Set<string>();
+  let copiesInside = 1;
+  let times = false;
+  for (const node of nodes) {
+    const { value: name } = node.name;
+    aliases.set(name, (aliases.get(name) ?? new Set()).add((node.alias ?? node.name).value));
+    if (node.selectionSet === undefined) continue;
+    const inside = selectedIn(node, fragments);
+    for (const each of inside.anywhere) anywhere.add(each);
+    copiesInside = Math.max(copiesInside, inside.copies);
+    times ||= LISTS.has(name) && inside.anywhere.has('lastSeen');
+  }
+  const fields = new Set(aliases.keys());
+  for (const field of fields) anywhere.add(field);
+  const copies = copiesInside * Math.max(1, ...[...aliases.values()].map(({ size }) => size));
+  return { fields, anywhere, copies, times: times || fields.has('parts') };
 }
 
 /** The fields of a selection set, those of its fragments too. */
@@ -89,8 +93,7 @@ function fieldsIn(
   visited.add(set);
   return set.selections.flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return selection;
-    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
-    const fragment = isSpread ? fragments[selection.name.value] : selection;
+    const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value] : selection;
     return fieldsIn(fragment?.selectionSet, fragments, visited);
   });
 }

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import express from 'express';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mediaTypeFor, prefersPage } from '../../src/graphql/request.js';
+import { acceptedBy } from '../../src/graphql/request.js';
 
 const JSON_UTF_8 = 'application/json; charset=utf-8';
 const GRAPHQL_UTF_8 = 'application/graphql-response+json; charset=utf-8';
@@ -30,8 +30,7 @@ test.each([
   ['text/html,application/xhtml+xml,*/*;q=0.8', JSON_UTF_8, true],
   ['image/png', undefined, false],
 ])('a client that accepts %s gets a response in %s; the page: %s', (accept, mediaType, page) => {
-  expect(mediaTypeFor(requestFor(accept))).toBe(mediaType);
-  expect(prefersPage(requestFor(accept))).toBe(page);
+  expect(acceptedBy(requestFor(accept))).toMatchObject({ mediaType, page });
 });
 
 test('a chosen type is chosen again by a client that accepts it alone, and is not a page', () => {
@@ -43,9 +42,9 @@ test('a chosen type is chosen again by a client that accepts it alone, and is no
   fc.assert(
     fc.property(fc.array(weighed, { maxLength: 5 }), (parts) => {
       const accept = parts.map(([range, quality]) => range + quality).join(', ');
-      const chosen = mediaTypeFor(requestFor(accept)) ?? '*/*;q=0';
-      expect(mediaTypeFor(requestFor(chosen)) ?? '*/*;q=0').toBe(chosen);
-      expect(prefersPage(requestFor(chosen))).toBe(false);
+      const chosen = acceptedBy(requestFor(accept)).mediaType ?? '*/*;q=0';
+      expect(acceptedBy(requestFor(chosen)).mediaType ?? '*/*;q=0').toBe(chosen);
+      expect(acceptedBy(requestFor(chosen)).page).toBe(false);
     }),
   );
 });

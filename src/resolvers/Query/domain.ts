@@ -36,7 +36,7 @@ export function instantOf(at: Instant | null | undefined): Instant | undefined {
 /** The row of a domain of which nothing but the name is selected. */
 const UNREAD = { created: 0n, lastUpdate: 0n, lastChange: 0n, recordedAt: 0n, version: 0n };
 
-/** The domain of a match or a change: nothing is read for its names, nor where its row was found and has what is selected. */
+/** The domain of a match or a change: nothing is read for its names, nor for what a row has that was found. */
 export async function domainOfEntry(
   { domain: name, at, row }: { domain: string; at?: Instant | undefined; row?: DomainRow },
   context: RequestContext,

@@ -7,7 +7,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 /** An operation as openapi.yaml describes it. */
 export interface DescribedOperation {
-  /** Its name for programs, which never changes, and that of its stored operation in operations/, which selects one field. */
+  /** Its name for programs, which never changes, and that of its stored operation, which selects one field. */
   readonly operationId: string;
   /** Its name, as the specification calls it (section 4). */
   readonly summary: string;

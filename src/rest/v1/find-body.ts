@@ -107,7 +107,7 @@ function pageReader(executor: GraphqlExecutor): ReadPages {
   };
 }
 
-/** A history that is too long for one execution: its body is joined of pages, which the loaders of the connections give. */
+/** A history that is too long for one execution: its body is joined of the pages of connections. */
 class LargeHistory {
   readonly #asked: Asked;
   readonly #readPages: ReadPages;
@@ -118,7 +118,7 @@ class LargeHistory {
     this.#readPages = readPages;
   }
 
-  /** The fields of the domain, and after them its lists. @throws BusyError where the domain changed meanwhile. */
+  /** The fields of the domain, then its lists. @throws BusyError where the domain changed meanwhile. */
   async join(): Promise<FoundBody> {
     const parts: Buffer[] = [];
     for (const list of this.#asked.route.body.lists ?? []) {

@@ -23,8 +23,8 @@ export interface PreparedRoute extends Route, Operation {
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
   /**
-   * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations. Others have
-   * parameters that are checked by the operation, before a 304, too, or are pages.
+   * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations. Others
+   * have parameters that are checked by the operation, before a 304, too, or are pages.
    */
   readonly isPlain: boolean;
   readonly stream?: EventStream | undefined;
@@ -61,7 +61,7 @@ function readText(file: string): string {
   return readFileSync(new URL(file, OPERATIONS), 'utf8');
 }
 
-/** What comes in bodies more than once, or is another in tables, by name. One may spread those that follow it. */
+/** What bodies have more than once, or tables have otherwise, by name. One may spread those that follow it. */
 const FRAGMENTS: ReadonlyMap<string, string> = new Map([
   ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields', 'DnsRecordWithText'].map(
     (name) => [name, readText(`${name}.graphql`)] as const,

@@ -94,8 +94,8 @@ export const ROUTES: readonly Route[] = ROWS.map((row) => {
 });
 
 /**
- * Makes the function that finds the row of a path, percent-encoded as it came, with the path's segments. Case and a final slash
- * count (RFC 3986, section 6.2.2.1).
+ * Makes the function that finds the row of a path, percent-encoded as it came, with the path's segments. Case and a
+ * final slash count (RFC 3986, section 6.2.2.1).
  */
 export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[]) {
   const patterns = rows.map((row) => ({ row, pattern: row.path.split('/') }));

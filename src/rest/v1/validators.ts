@@ -57,7 +57,7 @@ export function lastModifiedField({ lastModified }: Validators, now: number): st
 
 type Headers = Pick<IncomingHttpHeaders, 'if-none-match' | 'if-modified-since'>;
 
-/** A tag of a list, in its quotation marks (RFC 9110, section 8.8.3): `W/` does not matter in a weak comparison. */
+/** A tag of a list, in quotation marks (RFC 9110, section 8.8.3): in a weak comparison, `W/` does not matter. */
 const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** Whether a request is answered by what the client has: it is read from the primary, which has all that any client can have. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { writeCursor } from '../../../src/model/cursor.js';
+import { cursorsOf } from '../../../src/model/cursor.js';
 import { TEST_SERVER } from '../../support/database.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
 import { startTestService, type TestService } from '../../support/service.js';
@@ -205,9 +205,9 @@ describe('a cursor is INVALID_CURSOR', () => {
     ];
     const question = ['changes', NAME, undefined, undefined, undefined, kinds, false].join(' ');
     // A place that is one, to see that the question is right.
-    const sound = writeCursor(question, FIRST_PLACE);
+    const sound = cursorsOf(question).write(FIRST_PLACE);
     expect((await get(`?after=${sound}`)).status).toBe(200);
-    const { status, body } = await get(`?after=${writeCursor(question, place)}`);
+    const { status, body } = await get(`?after=${cursorsOf(question).write(place)}`);
     expect([status, body.code]).toEqual([400, 'INVALID_CURSOR']);
   });
 

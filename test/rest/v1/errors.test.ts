@@ -288,6 +288,28 @@ describe('when the budget of requests is used up', () => {
     await limited.stop();
   });
 
+  test('an operation without its scope counts against it like any other', async () => {
+    const limited = await startTestService({
+      database: service.database,
+      rateLimits: { anonymous: 1, token: 2 },
+      anonymousScopes: new Set(),
+    });
+    const headers = bearer(await limited.createToken({ scopes: ['dns:read'] }));
+    const statuses = [];
+    for (const init of [{ headers }, { headers }, { headers }, {}, {}]) {
+      const response = await fetch(`${limited.url}/api/v1/search/domains`, init);
+      statuses.push([response.status, response.headers.get('ratelimit')?.split(';')[1]]);
+    }
+    expect(statuses).toEqual([
+      [403, 'r=1'],
+      [403, 'r=0'],
+      [429, 'r=0'],
+      [401, 'r=0'],
+      [429, 'r=0'],
+    ]);
+    await limited.stop();
+  });
+
   test('a proxy that is trusted names the client, each with a budget of its own', async () => {
     const { database } = service;
     const limited = await startTestService({

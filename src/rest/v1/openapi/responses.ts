@@ -81,8 +81,8 @@ function codeOf({ name }: Route['parameters'][number]): string {
 }
 
 /**
- * The forms of an error. Each adds to the schema of every error's body by `allOf`, which knows no properties but its own: that
- * one is open.
+ * The forms of an error. Each adds to the schema of every error's body by `allOf`, which knows no properties but its
+ * own: that one is open.
  */
 function problemsOf(route: Route, status: number): object {
   const codes = codesOf(route, status);
