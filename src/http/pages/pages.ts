@@ -15,59 +15,59 @@ import {
   WEB,
   webPage,
 } from './html-pages.js';
-import { folderHandlers, type PageHandler, type StaticResponse, staticHandler } from './static-files.js';
+import {
+  filesIn,
+  type PageAt,
+  type PageHandler,
+  type StaticResponse,
+  staticHandler,
+} from './static-files.js';
 
 /** Serves the pages and documents that describe the APIs, for people and for programs. @throws PublicError NOT_FOUND. */
 export function answerPages(service: DocumentedService): PageHandler {
-  const { basePath, webPage: hasWebPage } = service;
-  const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
-  const handlers = pagesByPath(service);
-  for (const path of [basePath, `${basePath}/`]) handlers.set(path, root);
+  const { basePath } = service;
+  const root = staticHandler(() => (service.webPage ? webPage(service) : startPage(service)));
+  const pages = pagesOf(service).map(([path, read]) => [path, staticHandler(read)] as const);
+  const handlers = new Map([...pages, [basePath, root], [`${basePath}/`, root]]);
   const domains = `${basePath}/domains/`;
   return (request, response) => {
     const path = pathOf(request);
     // One page for all of them: it reads the name from its address.
-    const isOfDomain = hasWebPage && path.startsWith(domains) && path.length > domains.length;
+    const isOfDomain = service.webPage && path.startsWith(domains) && path.length > domains.length;
     const handler = isOfDomain ? root : handlers.get(path);
     if (handler === undefined) throw nothingAtPath(basePath);
     handler(request, response);
   };
 }
 
-const JSON_TYPE = 'application/json';
-/** There is no registered media type of schemas. */
-const SDL_TYPE = 'text/plain';
-
-function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, PageHandler> {
+/** All but the page at the root, by path. */
+function pagesOf({ basePath, access, anyQuery }: DocumentedService): readonly PageAt[] {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
-  const openApi = () => JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
-  const text = (type: string, body: () => string) =>
-    staticHandler(() => ({ mediaType: `${type}; charset=utf-8`, body: body() }));
-  const catalog = staticHandler(() => apiCatalog(basePath, anyQuery));
-  const handlers = new Map<string, PageHandler>([
-    [`${basePath}/api/v1/openapi.json`, text(JSON_TYPE, openApi)],
-    [`${basePath}/api/v1/docs`, staticHandler(() => libraryPage('swagger-ui', basePath))],
-    [`${basePath}/schema.graphql`, text(SDL_TYPE, schemaText)],
-    [`${basePath}/possibleTypes.json`, text(JSON_TYPE, () => JSON.stringify(possibleTypes()))],
+  const json = (body: unknown) => utf8('application/json', JSON.stringify(body));
+  const catalog = () => apiCatalog(basePath, anyQuery);
+  const pages: readonly PageAt[] = [
+    [
+      `${basePath}/api/v1/openapi.json`,
+      () => json(openApiDocument(ROUTES, { ...access, basePath, version })),
+    ],
+    [`${basePath}/api/v1/docs`, () => libraryPage('swagger-ui', basePath)],
+    // There is no registered media type of schemas.
+    [`${basePath}/schema.graphql`, () => utf8('text/plain', schemaText())],
+    [`${basePath}/possibleTypes.json`, () => json(possibleTypes())],
     [API_CATALOG_PATH, catalog],
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
-    [ICON_PATH, staticHandler(icon)],
-    ...folderHandlers(`${basePath}/assets`, new URL('assets/', PAGES)),
+    [ICON_PATH, icon],
+    ...filesIn(new URL('assets/', PAGES), `${basePath}/assets`),
     // Their names have a digest of the content: what was loaded is never requested again.
-    ...folderHandlers(`${basePath}/assets/web`, WEB, {
-      'cache-control': 'public, max-age=31536000, immutable',
-    }),
-    ...documentPages(basePath).map(
-      ([name, read]) => [`${basePath}/docs/${name}`, staticHandler(read)] as const,
-    ),
-  ]);
-  if (anyQuery)
-    handlers.set(
-      `${basePath}/graphiql`,
-      staticHandler(() => libraryPage('graphiql', basePath)),
-    );
-  return handlers;
+    ...filesIn(WEB, `${basePath}/assets/web`, { 'cache-control': 'public, max-age=31536000, immutable' }),
+    ...documentPages(basePath),
+  ];
+  return anyQuery ? [...pages, [`${basePath}/graphiql`, () => libraryPage('graphiql', basePath)]] : pages;
+}
+
+function utf8(type: string, body: string): StaticResponse {
+  return { mediaType: `${type}; charset=utf-8`, body };
 }
 
 /** Where browsers look for an icon, whatever the base path. */
