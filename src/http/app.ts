@@ -14,7 +14,6 @@ import type { DocumentedService } from './pages/html-pages.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
-/** The parts of the HTTP side. */
 interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
@@ -27,8 +26,9 @@ interface AppOptions extends DocumentedService, RequestParts, RequestAuthenticat
 }
 
 /**
- * The HTTP side of the service. Express, which gives each request and response a prototype of its own, is not in it: V8 no
- * longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does afterwards.
+ * The HTTP side of the service. Express, which gives each request and response a prototype of its own, is not
+ * in it: V8 no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does
+ * afterwards.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;

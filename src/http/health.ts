@@ -17,7 +17,6 @@ interface DatabaseHealth {
   readonly lag: number | null;
 }
 
-/** The probes of a process. */
 interface Health {
   /** Answers `/livez` and `/readyz`. */
   readonly endpoint: Endpoint;

@@ -22,7 +22,8 @@ export const PAGES = new URL('../../../dist/pages/', import.meta.url);
 // What each page may load: from no other host, and no script that is not a file of this server.
 const WEB_POLICY = `${PAGE_POLICY}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'`;
 const DOCUMENT_POLICY = `${PAGE_POLICY}; style-src 'self'; img-src data:`;
-// The libraries write styles into elements: what could be injected so is how they look. Fonts and pictures are in the styles.
+// The libraries write styles into elements: what could be injected so is how they look. Fonts and pictures are
+// in the styles.
 const LIBRARY_POLICY =
   `${PAGE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; ` +
   "font-src data:; img-src 'self' data:";

@@ -23,7 +23,11 @@ import {
   staticHandler,
 } from './static-files.js';
 
-/** Serves the pages and documents that describe the APIs, for people and for programs. @throws PublicError NOT_FOUND. */
+/**
+ * Serves the pages and documents that describe the APIs, for people and for programs.
+ *
+ * @throws PublicError NOT_FOUND.
+ */
 export function answerPages(service: DocumentedService): PageHandler {
   const { basePath } = service;
   const root = staticHandler(() => (service.webPage ? webPage(service) : startPage(service)));

@@ -25,7 +25,6 @@ interface Representation extends Pick<StaticResponse, 'mediaType' | 'headers'> {
   readonly gzip: Buffer | undefined;
 }
 
-/** Answers a request for a page. */
 export type PageHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
@@ -74,7 +73,6 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A page, with the path that it is at. */
 export type PageAt = readonly [path: string, read: () => StaticResponse];
 
 /**
