@@ -19,7 +19,6 @@ import { type ServingParts, startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
 import { createForgetMetrics } from './telemetry/process-metrics.js';
 
-/** The running service. */
 export interface Application {
   /** Of the root, with the base path, without a trailing slash. */
   readonly url: string;

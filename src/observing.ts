@@ -19,7 +19,6 @@ import type { Tracing } from './telemetry/tracing.js';
 /** How often the worker polls for due domains, in milliseconds. */
 const IDLE = 1000;
 
-/** A running worker. */
 export interface Observing {
   /** Finishes running checks or hands their domains back, and settles when all is written. */
   stop(): Promise<void>;

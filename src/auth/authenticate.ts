@@ -22,7 +22,6 @@ const NO_PROVIDER: TokenVerifier = {
 /** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
-/** The parts of authentication. */
 export interface AuthenticationOptions {
   readonly tokens: TokenVerifier;
   /** Verifies the tokens of an identity provider; absent: they are rejected. */

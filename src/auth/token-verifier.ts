@@ -6,7 +6,6 @@ import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './tokens.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
-/** Finds the viewer of a token. */
 export interface TokenVerifier {
   /**
    * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
@@ -21,7 +20,6 @@ export function invalidToken(reason?: string): UnauthenticatedError {
   return new UnauthenticatedError(message, true, reason);
 }
 
-/** A valid token. */
 export interface ValidToken {
   readonly viewer: Viewer;
   readonly expiresAt: Instant | null;

@@ -16,7 +16,6 @@ export function digestOf(token: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(token).digest());
 }
 
-/** A token to create. */
 interface NewToken {
   /** Unique among all tokens, revoked ones included. */
   readonly name: string;

@@ -14,7 +14,6 @@ import type { DocumentedService } from './pages/html-pages.js';
 import { createPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
-/** The parts of the HTTP side. */
 interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];

@@ -8,7 +8,11 @@ import type { Forwarding } from './forwarding.js';
 
 export interface RequestAuthentication {
   readonly authenticate: Authenticate;
-  /** Takes what a failed authentication costs from what its address may spend. @throws RateLimitedError where nothing is left. */
+  /**
+   * Takes what a failed authentication costs from what its address may spend.
+   *
+   * @throws RateLimitedError where nothing is left.
+   */
   readonly chargeFailure: (viewer: Viewer) => Promise<void>;
   readonly log: Logger;
 }

@@ -3,7 +3,8 @@ import { PublicError } from '../model/errors.js';
 import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
 /**
- * Makes the function that begins every response: it sets the header fields that all have, and rejects malformed requests.
+ * Makes the function that begins every response: it sets the header fields that all have, and rejects malformed
+ * requests.
  *
  * @param variesByOrigin Whether the response is another for another site's page.
  */

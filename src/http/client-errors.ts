@@ -6,14 +6,12 @@ import type { Logger } from '../telemetry/logging.js';
 import type { Connections } from './connections.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-fields.js';
 
-/** Observes what is rejected here. */
 export interface RejectionObserver {
   readonly log: Logger;
   /** Takes the status of what was rejected before it was a request. */
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-/** A response to what is no valid request. */
 interface Rejection {
   readonly status: number;
   /** For the log: Node.js' code of what is wrong with the request. */
@@ -55,7 +53,11 @@ export function handleClientErrors(
   });
 }
 
-/** What handles the request finds that its response has ended. @param reason Node.js' code of what is wrong with it. */
+/**
+ * What handles the request finds that its response has ended.
+ *
+ * @param reason Node.js' code of what is wrong with it.
+ */
 export function rejectRequest(
   response: ServerResponse,
   reason: string | undefined,

@@ -7,7 +7,6 @@ import { clientKey } from '../limits/client-key.js';
 /** The open connections, each with its exchanges in order: those whose response is not closed or whose request is not complete. */
 export type Connections = ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
 
-/** What trackConnections() gives. */
 interface ConnectionTracker {
   readonly connections: Connections;
   /**

@@ -3,8 +3,8 @@ import { methodNotAllowed } from '../model/errors.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 /**
- * Answers a request that is for it; undefined for others. Endpoints come before everything else: they are neither
- * authenticated, limited nor logged.
+ * Answers a request that is for it; undefined for others. Endpoints come before everything else: they are
+ * neither authenticated, limited nor logged.
  */
 export type Endpoint = (request: IncomingMessage) => Promise<TextResponse> | undefined;
 
@@ -25,7 +25,11 @@ export function pathOf({ url = '' }: IncomingMessage): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** Has a request answered by an endpoint, if it is GET or HEAD: other methods are rejected. @returns whether it is for it. */
+/**
+ * Has a request answered by an endpoint, if it is GET or HEAD: other methods are rejected.
+ *
+ * @returns whether it is for it.
+ */
 export function answerAt(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): boolean {
   const answer = endpoint(request);
   void answer?.then((answered) => {

@@ -5,7 +5,6 @@ import type { Logger } from '../telemetry/logging.js';
 
 /** What trusted proxies say of a request. */
 export interface Forwarding {
-  /** The key of its client. */
   clientOf(request: IncomingMessage): string;
   /** `http` or `https`. */
   schemeOf(request: IncomingMessage): string;

@@ -2,7 +2,7 @@ import type { Logger } from '../telemetry/logging.js';
 import { type Endpoint, pathOf, type TextResponse } from './endpoint.js';
 
 /** Why a running process should get no requests; null: it is ready. */
-export type Unreadiness = {
+type Unreadiness = {
   readonly reason: string;
   /** For the log alone. */
   readonly cause?: string | undefined;
@@ -17,7 +17,6 @@ interface DatabaseHealth {
   readonly lag: number | null;
 }
 
-/** The probes of a process. */
 interface Health {
   /** Answers `/livez` and `/readyz`. */
   readonly endpoint: Endpoint;

@@ -7,8 +7,8 @@ import { PublicError } from '../model/errors.js';
 const LINGER_MS = 1_000;
 
 /**
- * Rejects a body that is announced as larger than 512 kB, and closes the connection. What reads a body limits it itself; one
- * that nothing reads, Node.js drops.
+ * Rejects a body that is announced as larger than 512 kB, and closes the connection. What reads a body limits
+ * it itself; one that nothing reads, Node.js drops.
  *
  * @throws PublicError PAYLOAD_TOO_LARGE, at the end of the body or after a second of it.
  */

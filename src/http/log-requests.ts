@@ -19,7 +19,6 @@ declare module 'node:http' {
   }
 }
 
-/** What observes requests. */
 export interface RequestParts {
   readonly log: Logger;
   readonly metrics: RequestMetrics;
@@ -30,9 +29,9 @@ export interface RequestParts {
 }
 
 /**
- * Makes the function that gives each request its id and its kind, has it answered, and logs, counts and traces it when its
- * response is closed. The line of the log has no query, which may be confidential, and no header fields, of which one has the
- * token.
+ * Makes the function that gives each request its id and its kind, has it answered, and logs, counts and traces
+ * it when its response is closed. The line of the log has no query, which may be confidential, and no header
+ * fields, of which one has the token.
  */
 export function observeRequests(
   kinds: RequestKinds,
@@ -55,7 +54,8 @@ export function observeRequests(
     metrics.began();
     /** Whether its bytes, which are all written, have left; undefined: they are not yet. */
     let hasLeft: boolean | undefined;
-    // Before Node.js' own, which takes the socket from the response: afterwards, bytes that were dropped look the same.
+    // Before Node.js' own, which takes the socket from the response: afterwards, bytes that were dropped look
+    // the same.
     response.prependOnceListener('finish', () => {
       hasLeft = response.socket?.destroyed === false;
     });

@@ -3,7 +3,6 @@ import { isLoopback } from '../model/ip-address.js';
 import type { Logger } from '../telemetry/logging.js';
 import { type Endpoint, pathOf } from './endpoint.js';
 
-/** Prometheus' text, and its media type. */
 export interface Exposition {
   readonly contentType: string;
   text(): Promise<string>;

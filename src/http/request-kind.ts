@@ -1,4 +1,4 @@
-import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
+import { pathMatcher, ROUTES, type Route } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
 import { API_CATALOG_PATH, ICON_PATH } from './pages/pages.js';
 
@@ -26,33 +26,27 @@ export function requestKinds(basePath: string): RequestKinds {
   const page = (operation: string, path: string): RoutedKind => ({
     ...{ api: 'page', operation, route: basePath + path },
   });
-  const graphqlPath = `${basePath}/graphql`;
-  const catalog: RoutedKind = { api: 'page', operation: 'api-catalog', route: API_CATALOG_PATH };
   const start = page('start', '/');
-  const pages = [
+  const pages: readonly RoutedKind[] = [
+    start,
     page('openapi', '/api/v1/openapi.json'),
     page('docs', '/api/v1/docs'),
     page('graphiql', '/graphiql'),
     page('api-catalog', API_CATALOG_PATH),
-    start,
-    catalog,
-    { api: 'page', operation: 'asset', route: ICON_PATH } as const,
-    { api: 'graphql', operation: 'query', route: graphqlPath } as const,
+    { api: 'page', operation: 'api-catalog', route: API_CATALOG_PATH },
+    { api: 'page', operation: 'asset', route: ICON_PATH },
+    { api: 'graphql', operation: 'query', route: `${basePath}/graphql` },
   ];
   const fixed = new Map(pages.map((kind) => [kind.route, kind])).set(basePath, start);
   const below = [
-    [`${basePath}/domains/`, page('domain', '/domains/{domain}')],
-    [`${basePath}/docs/`, page('document', '/docs/{document}')],
-    [`${basePath}/assets/`, page('asset', '/assets/{file}')],
-  ] as const;
+    page('domain', '/domains/{domain}'),
+    page('document', '/docs/{document}'),
+    page('asset', '/assets/{file}'),
+  ].map((kind) => [kind.route?.replace(/\{.*/, '') ?? '', kind] as const);
   // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
   const api = `${basePath}/api/v1`;
-  const matchRest = pathMatcher(
-    ROUTES.map(({ name, path }) => ({
-      path,
-      kind: { api: 'rest', operation: name, route: api + path } satisfies RoutedKind,
-    })),
-  );
+  const kindOf = ({ name, path }: Route): RoutedKind => ({ api: 'rest', operation: name, route: api + path });
+  const matchRest = pathMatcher(ROUTES.map((route) => ({ path: route.path, kind: kindOf(route) })));
   return {
     graphqlPage: page('sandbox', '/graphql'),
     of(path) {

@@ -49,7 +49,6 @@ export interface ListenOptions extends RejectionObserver {
   readonly settings?: typeof SETTINGS | undefined;
 }
 
-/** A running server. */
 export interface HttpServer {
   readonly port: number;
   /** Accepts no more connections, and completes the requests in progress. */
@@ -78,8 +77,8 @@ export async function startHttpServer(
     // beginResponses() rejects what has none, with the body that all errors have.
     requireHostHeader: false,
   });
-  // Node.js 20 drops the fields beyond without an error, and they must not count as absent: one more than allowed shows that
-  // there were too many.
+  // Node.js 20 drops the fields beyond without an error, and they must not count as absent: one more than
+  // allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
   const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;

@@ -3,7 +3,6 @@ import { redactorOf } from './redact.js';
 
 export type { Logger } from 'pino';
 
-/** The parts of a log. */
 interface LoggingOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where its lines go; absent: standard error. */

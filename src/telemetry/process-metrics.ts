@@ -14,7 +14,6 @@ export function processMetrics(): Registry {
   return registry;
 }
 
-/** The state of a pool of connections. */
 interface PoolState {
   readonly totalCount: number;
   readonly idleCount: number;
@@ -53,7 +52,6 @@ export function createPoolMetrics(
   });
 }
 
-/** The state of a replica. */
 interface ReplicaState {
   readonly place: string;
   /** Why it is left out; null: it is in use. */

@@ -7,7 +7,6 @@ export interface RequestKind {
   readonly operation: string;
 }
 
-/** Counts requests. */
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 /** Upper bounds in seconds: from a response out of memory to a timeout of the database. */
@@ -56,7 +55,6 @@ const POLICIES = ['anonymous', 'token'] as const;
 
 type RateLimitPolicy = (typeof POLICIES)[number];
 
-/** Counts rejections by rate limits, and failures. */
 export type RejectionMetrics = ReturnType<typeof createRejectionMetrics>;
 
 /** Creates the counters of rejections in a registry, once for each registry. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type AnonymousAccess, isOpen, ROUTES } from '../../rest/v1/routes.js';
 import { PAGE_POLICY } from '../response-fields.js';
-import type { StaticResponse } from './static-files.js';
+import type { PageAt, StaticResponse } from './static-files.js';
 
 /** The service that the pages describe. */
 export interface DocumentedService {
@@ -22,7 +22,8 @@ export const PAGES = new URL('../../../dist/pages/', import.meta.url);
 // What each page may load: from no other host, and no script that is not a file of this server.
 const WEB_POLICY = `${PAGE_POLICY}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'`;
 const DOCUMENT_POLICY = `${PAGE_POLICY}; style-src 'self'; img-src data:`;
-// The libraries write styles into elements: what could be injected so is how they look. Fonts and pictures are in the styles.
+// The libraries write styles into elements: what could be injected so is how they look. Fonts and pictures are
+// in the styles.
 const LIBRARY_POLICY =
   `${PAGE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; ` +
   "font-src data:; img-src 'self' data:";
@@ -52,8 +53,8 @@ export function libraryPage(name: 'swagger-ui' | 'graphiql', basePath: string): 
   return html(readPage(`${name}.html`, basePath), LIBRARY_POLICY);
 }
 
-/** The documents of the project as pages, by name. They have the style of the page at the root, and no script. */
-export function documentPages(basePath: string): readonly (readonly [string, () => StaticResponse])[] {
+/** The documents of the project as pages. They have the style of the page at the root, and no script. */
+export function documentPages(basePath: string): readonly PageAt[] {
   const style = readdirSync(WEB).find((name) => name.endsWith('.css'));
   return readdirSync(new URL('documents/', PAGES), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.html'))
@@ -62,7 +63,7 @@ export function documentPages(basePath: string): readonly (readonly [string, () 
         const page = readPage(`documents/${file}`, basePath);
         return html(page.replace('{{style}}', `${basePath}/assets/web/${style}`), DOCUMENT_POLICY);
       };
-      return [file.replace(/(?:^index)?\.html$/, ''), read] as const;
+      return [`${basePath}/docs/${file.replace(/(?:^index)?\.html$/, '')}`, read] as const;
     });
 }
 

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express, { type ErrorRequestHandler, type Handler } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { nothingAtPath } from '../../model/errors.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
@@ -17,7 +17,7 @@ import {
   WEB,
   webPage,
 } from './html-pages.js';
-import { folderHandlers, type StaticResponse, staticHandler } from './static-files.js';
+import { filesIn, type PageAt, type StaticResponse, staticHandler } from './static-files.js';
 
 /**
  * Serves the pages and documents that describe the APIs, for people and for programs.
@@ -32,7 +32,7 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
   app.all([basePath, `${basePath}/`].filter(Boolean), root);
   // One page for all of them: it reads the name from its address.
   if (hasWebPage) app.all(`${basePath}/domains/*name`, root);
-  for (const [path, handler] of pagesByPath(service)) app.all(path, handler);
+  for (const [path, read] of pagesOf(service)) app.all(path, staticHandler(read));
   app.use((_request, _response, next) => next(nothingAtPath(basePath)));
   // Express knows an error handler by its four parameters.
   const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
@@ -40,40 +40,34 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
   return app.use(handleError);
 }
 
-const JSON_TYPE = 'application/json';
-/** There is no registered media type of schemas. */
-const SDL_TYPE = 'text/plain';
-
-function pagesByPath({ basePath, access, anyQuery }: DocumentedService): Map<string, Handler> {
+/** All but the page at the root, by path. */
+function pagesOf({ basePath, access, anyQuery }: DocumentedService): readonly PageAt[] {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
-  const openApi = () => JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
-  const text = (type: string, body: () => string) =>
-    staticHandler(() => ({ mediaType: `${type}; charset=utf-8`, body: body() }));
-  const catalog = staticHandler(() => apiCatalog(basePath, anyQuery));
-  const handlers = new Map<string, Handler>([
-    [`${basePath}/api/v1/openapi.json`, text(JSON_TYPE, openApi)],
-    [`${basePath}/api/v1/docs`, staticHandler(() => libraryPage('swagger-ui', basePath))],
-    [`${basePath}/schema.graphql`, text(SDL_TYPE, schemaText)],
-    [`${basePath}/possibleTypes.json`, text(JSON_TYPE, () => JSON.stringify(possibleTypes()))],
+  const json = (body: unknown) => utf8('application/json', JSON.stringify(body));
+  const catalog = () => apiCatalog(basePath, anyQuery);
+  const pages: readonly PageAt[] = [
+    [
+      `${basePath}/api/v1/openapi.json`,
+      () => json(openApiDocument(ROUTES, { ...access, basePath, version })),
+    ],
+    [`${basePath}/api/v1/docs`, () => libraryPage('swagger-ui', basePath)],
+    // There is no registered media type of schemas.
+    [`${basePath}/schema.graphql`, () => utf8('text/plain', schemaText())],
+    [`${basePath}/possibleTypes.json`, () => json(possibleTypes())],
     [API_CATALOG_PATH, catalog],
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
-    [ICON_PATH, staticHandler(icon)],
-    ...folderHandlers(`${basePath}/assets`, new URL('assets/', PAGES)),
+    [ICON_PATH, icon],
+    ...filesIn(new URL('assets/', PAGES), `${basePath}/assets`),
     // Their names have a digest of the content: what was loaded is never requested again.
-    ...folderHandlers(`${basePath}/assets/web`, WEB, {
-      'cache-control': 'public, max-age=31536000, immutable',
-    }),
-    ...documentPages(basePath).map(
-      ([name, read]) => [`${basePath}/docs/${name}`, staticHandler(read)] as const,
-    ),
-  ]);
-  if (anyQuery)
-    handlers.set(
-      `${basePath}/graphiql`,
-      staticHandler(() => libraryPage('graphiql', basePath)),
-    );
-  return handlers;
+    ...filesIn(WEB, `${basePath}/assets/web`, { 'cache-control': 'public, max-age=31536000, immutable' }),
+    ...documentPages(basePath),
+  ];
+  return anyQuery ? [...pages, [`${basePath}/graphiql`, () => libraryPage('graphiql', basePath)]] : pages;
+}
+
+function utf8(type: string, body: string): StaticResponse {
+  return { mediaType: `${type}; charset=utf-8`, body };
 }
 
 /** Where browsers look for an icon, whatever the base path. */

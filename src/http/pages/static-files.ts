@@ -68,26 +68,24 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+export type PageAt = readonly [path: string, read: () => StaticResponse];
+
 /**
- * The scripts, styles and pictures of a folder, by path.
+ * The scripts, styles and pictures of a folder.
  *
  * @param folder Of files as they are, or compressed with the ending `.gz`.
  */
-export function folderHandlers(
-  path: string,
+export function filesIn(
   folder: URL,
+  path: string,
   headers: Readonly<Record<string, string>> = {},
-): readonly (readonly [path: string, handler: Handler])[] {
+): readonly PageAt[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
     const name = file.replace(/\.gz$/, '');
     const mediaType = MEDIA_TYPES[extname(name)];
     if (mediaType === undefined) return [];
-    const read = () => ({
-      mediaType,
-      body: readFileSync(new URL(file, folder)),
-      isPacked: file !== name,
-      headers,
-    });
-    return [[`${path}/${name}`, staticHandler(read)] as const];
+    const isPacked = file !== name;
+    const read = () => ({ mediaType, headers, isPacked, body: readFileSync(new URL(file, folder)) });
+    return [[`${path}/${name}`, read] as const];
   });
 }
