@@ -19,7 +19,7 @@ import type { Caller } from '../limits/caller.js';
 import { Costs, NO_COST, type RequestCost, type Variables } from '../limits/costs.js';
 import { Gate } from '../limits/gate.js';
 import { createLimiters, type Limiters } from '../limits/limiters.js';
-import { ResponseSize } from '../limits/response-size.js';
+import { ResponseSize, TooLargeError } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
@@ -180,16 +180,18 @@ export class GraphqlExecutor {
       const definitions = operation?.variableDefinitions ?? [];
       const { errors } = getVariableValues(this.schema, definitions, variables, { maxErrors: MAX_ERRORS });
       if (errors !== undefined) return { errors };
-      const result = await compiled.query(undefined, context, variables);
+      const result = withinErrors(await compiled.query(undefined, context, variables));
       return { ...result, ...(result.errors && { errors: result.errors.map(withoutLocations) }) };
     }
-    return execute({
-      schema: this.schema,
-      document,
-      contextValue: context,
-      variableValues: variables,
-      ...(operationName != null && { operationName }),
-    });
+    return withinErrors(
+      await execute({
+        schema: this.schema,
+        document,
+        contextValue: context,
+        variableValues: variables,
+        ...(operationName != null && { operationName }),
+      }),
+    );
   }
 
   /** Subscribes to a client's valid subscription. The context's `resumeAfter` changes with each result. */
@@ -217,6 +219,19 @@ export class GraphqlExecutor {
 
 /** What the loaders give has its types from the database: strings and enums need no second check. */
 const COMPILER = { disableLeafSerialization: true };
+
+/** As many as a document can have fields at its root, each of which may be one that is not paid for. */
+const MAX_TOLD = 2_500;
+
+/** A result whose errors can be told: where lists multiply them, they would be larger than a response may be. */
+function withinErrors(result: ExecutionResult): ExecutionResult {
+  if ((result.errors?.length ?? 0) <= MAX_TOLD) return result;
+  const error = new TooLargeError(
+    `The response has more than ${MAX_TOLD} errors.`,
+    'Ask for less in one request.',
+  );
+  return { data: null, errors: [new GraphQLError(error.message, { originalError: error })] };
+}
 
 /** The compiler makes an empty list of locations for documents without them. */
 function withoutLocations(error: GraphQLError): GraphQLError {

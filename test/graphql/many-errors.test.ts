@@ -112,6 +112,25 @@ test.each([
   expect(validate(schema, document).map((error) => locate(error))).toEqual(expected);
 });
 
+test('more errors than can be told are one, without the data beside them', async () => {
+  const query = `query ($from: Timestamp!, $to: Timestamp!) {
+    domains(names: ${JSON.stringify(DOMAINS)}) { ${failing(126, DIFF)} } }`;
+  const answers = [1, 2, 3].map(() => ask(query, REVERSED));
+  for (const answer of await Promise.all(answers)) {
+    expect(answer).toEqual({
+      status: 200,
+      data: null,
+      errors: [
+        {
+          message: 'The response has more than 2500 errors. Ask for less in one request.',
+          extensions: { code: 'TOO_LARGE' },
+        },
+      ],
+      extensions: { cost: expect.any(Number) },
+    });
+  }
+});
+
 test('a text that is no GraphQL is rejected with the place of the first error', async () => {
   const { status, errors } = await ask('{\n  domain(');
   expect(status).toBe(400);
