@@ -5,6 +5,7 @@ import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
 import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
+import { memoized } from '../model/memoized.js';
 import type { GraphqlContext, Outcome } from './context.js';
 import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
@@ -62,10 +63,7 @@ export async function createGraphqlOverHttp(
     apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: {
         method: body === undefined ? 'GET' : 'POST',
-        headers: new HeaderMap([
-          ['content-type', 'application/json'],
-          ['accept', accept],
-        ]),
+        headers: fieldsFor(accept),
         search: searchOf(request),
         body,
       },
@@ -122,6 +120,14 @@ export async function createGraphqlOverHttp(
   };
   return { handle: run, stop: () => apollo.stop() };
 }
+
+/** The header fields that Apollo Server reads. */
+const fieldsFor = memoized((accept: string) => {
+  return new HeaderMap([
+    ['content-type', 'application/json'],
+    ['accept', accept],
+  ]);
+});
 
 function rejectTooDeep(): never {
   throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);

@@ -39,11 +39,6 @@ export function parseNamePattern(argument: string, text: string): NamePattern {
   return { parts: pattern.split(/\*+/).map((part) => part.replaceAll(ASTERISK, '*')) };
 }
 
-/** Whether names meet it by a part that may be anywhere in them, as `*shop*`. */
-export function isPart({ parts }: NamePattern): boolean {
-  return parts.slice(1, -1).some((part) => part !== '');
-}
-
 /** `*.example.net` as `.example.net`, for all names below it; the name itself where there is no `*`. */
 export function parseNameOrSubdomains(argument: string, text: string): NamePattern {
   const pattern = parseNamePattern(argument, text);
