@@ -30,9 +30,28 @@ export class LargeHistoryError extends TooLargeError {
   }
 }
 
-/** How much of a response there is so far. */
+/** How much of a response there is so far, and how much was read for its lists that are read by themselves. */
 export class ResponseSize {
   #octets = 0;
+  #read = 0;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+
+  /** Reads lists by themselves one after the other: those of one request keep no other request's statements waiting. */
+  inTurn<List>(read: () => Promise<List>): Promise<List> {
+    const turn = this.#lastTurn.then(read);
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
+  }
+
+  /**
+   * Counts what was read for a list, also for one that is too long: more than a response may have is not read.
+   *
+   * @throws TooLargeError
+   */
+  addRead(octets: number, advice: string): void {
+    this.#read += octets;
+    if (this.#read > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
+  }
 
   /**
    * Counts a list.
@@ -49,9 +68,11 @@ export class ResponseSize {
 
   /** @throws TooLargeError */
   add(octets: number, advice: string): void {
-    if (this.#octets + octets > MAX_RESPONSE_OCTETS) {
-      throw new TooLargeError('The response would be larger than 4 MB.', advice);
-    }
+    if (this.#octets + octets > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
     this.#octets += octets;
   }
+}
+
+function tooLargeResponse(advice: string): TooLargeError {
+  return new TooLargeError('The response would be larger than 4 MB.', advice);
 }

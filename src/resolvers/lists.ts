@@ -91,19 +91,26 @@ async function readList<Entry, Place>(
   const { name, at, version } = history;
   if (context.wholeHistories) throw new LargeHistoryError(name, history.octets[list]);
   const loaders = loadersOf(history, context);
-  const all: Entry[] = [];
-  let octets = 0;
-  for (let after: Place | null | undefined; after !== null; ) {
-    const [entries, next] = await load(loaders, after);
-    for (const entry of entries) all.push(entry);
-    octets += octetsOf(entries);
-    requireListSize(all.length, octets, ADVICE[list]);
-    after = next;
-  }
-  context.size.addList(all.length, octets, selected(info).copies, ADVICE[list]);
-  const found = await loaders.domainHistory.load({ name, at, ...NOTHING }, context.caller.signal);
-  if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
-  return all;
+  const { size } = context;
+  return size.inTurn(async () => {
+    const all: Entry[] = [];
+    let octets = 0;
+    for (let after: Place | null | undefined; after !== null; ) {
+      // Nothing more is read where others have read too much.
+      size.addRead(0, ADVICE[list]);
+      const [entries, next] = await load(loaders, after);
+      for (const entry of entries) all.push(entry);
+      const read = octetsOf(entries);
+      size.addRead(read, ADVICE[list]);
+      octets += read;
+      requireListSize(all.length, octets, ADVICE[list]);
+      after = next;
+    }
+    size.addList(all.length, octets, selected(info).copies, ADVICE[list]);
+    const found = await loaders.domainHistory.load({ name, at, ...NOTHING }, context.caller.signal);
+    if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
+    return all;
+  });
 }
 
 /** The row of a domain alone. */

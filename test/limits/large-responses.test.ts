@@ -105,6 +105,21 @@ test('of a response of more than 4 MB, the lists that come after are null, and t
   expect(JSON.stringify(whole).length).toBeLessThan(6 * 1024 ** 2);
 });
 
+test('hundreds of lists of a large history keep another client waiting for none of them', async () => {
+  const lists = Array.from({ length: 300 }, (_, at) => `a${at}: dnsRecords(types: ["TXT"]) { __typename }`);
+  const order: string[] = [];
+  const large = ask(`{ domain(name: "many.example") { ${lists.join(' ')} } }`).then(({ errors }) => {
+    expect(errors).toBeUndefined();
+    order.push('large');
+  });
+  for (let time = 0; time < 10; time += 1) {
+    await fetch(`${service.url}/api/v1/domain/small.example`).then((response) => response.text());
+    order.push('small');
+  }
+  await large;
+  expect(order.indexOf('large')).toBeGreaterThan(5);
+});
+
 test('REST gives a whole large history, which is that of the pages', async () => {
   const response = await fetch(`${service.url}/api/v1/domain/many.example`);
   const whole: { dnsRecords: unknown[] } = JSON.parse(await response.text());

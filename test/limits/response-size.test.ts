@@ -41,6 +41,26 @@ describe('the lists of a response', () => {
     expect(() => new ResponseSize().addList(1, MB, 5, ADVICE)).toThrow(TOO_LARGE);
   });
 
+  test('are read one after the other, until as much was read as a response may have', async () => {
+    const size = new ResponseSize();
+    const read: string[] = [];
+    const lists = ['one', 'two', 'three'].map((list) =>
+      size.inTurn(async () => {
+        size.addRead(0, ADVICE);
+        read.push(`${list} begins`);
+        await new Promise((resolve) => setImmediate(resolve));
+        read.push(`${list} ends`);
+        size.addRead(2.5 * MB, ADVICE);
+      }),
+    );
+    expect(await Promise.allSettled(lists)).toEqual([
+      { status: 'fulfilled', value: undefined },
+      { status: 'rejected', reason: TOO_LARGE },
+      { status: 'rejected', reason: TOO_LARGE },
+    ]);
+    expect(read).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+  });
+
   test('that are too large leave room for smaller ones', () => {
     const size = new ResponseSize();
     size.addList(1, MB, 3, ADVICE);
