@@ -35,7 +35,6 @@ const server = await startServer(
     ROLE: 'api',
     LOG_LEVEL: 'silent',
     RATE_LIMIT_ANONYMOUS: '1000000000',
-    RATE_LIMIT_DOCUMENTS: '1000000000',
   },
   join(folder, 'server.log'),
 );

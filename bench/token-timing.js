@@ -43,7 +43,7 @@ async function main() {
     ROLE: 'api',
     SAMPLES: 'off',
     LOG_LEVEL: 'info',
-    RATE_LIMIT_FAILURES: '1000000000',
+    RATE_LIMIT_ANONYMOUS: '1000000000',
   };
   try {
     const server = await startServer([DMS, 'serve'], environment, join(folder, 'log'));
