@@ -4,8 +4,9 @@ import type { Changes } from '../history/apply-observation.js';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
 import type { KeptTimes } from '../history/stored-history.js';
+import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
-import { isJsonObject } from '../model/json-values.js';
+import { parseRdata } from '../model/rdata-values.js';
 import {
   type Columns,
   DATABASE_NOW,
@@ -42,7 +43,7 @@ export interface DomainChanges {
 }
 
 /** The columns of table `domain` that an observation may change. */
-const STATE_COLUMNS: Columns<DomainChanges> = [
+export const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
   ['created', 'bigint', ({ state }) => state.created],
   ['last_update', 'bigint', ({ state }) => state.lastUpdate],
   ['last_change', 'bigint', ({ state }) => state.lastChange],
@@ -102,7 +103,7 @@ const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed_source', 'text', ({ item }) => item.removal?.source],
 ];
 
-const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
+export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ...STAY_KEY,
   ['host', 'text', ({ item }) => item.record.host],
   ['class', 'text', ({ item }) => item.record.class],
@@ -124,12 +125,12 @@ const HEADER_COLUMNS: Columns<RowOf<HeaderChange>> = [
 const NAME_COLUMNS: Columns<string> = [['name', 'text', (name) => name]];
 
 /** A text, and what it is the text of: `TXT` or the name of a header. */
-interface KnownText {
+export interface KnownText {
   readonly kind: string;
   readonly text: string;
 }
 
-const TEXT_COLUMNS: Columns<KnownText> = [
+export const TEXT_COLUMNS: Columns<KnownText> = [
   ['kind', 'text', ({ kind }) => kind],
   ['text', 'text', ({ text }) => text],
 ];
@@ -176,10 +177,23 @@ const END_STAYS: WriteRows = ({ from, value, keys }) => `
 const INSERT_NAMES: WriteRows = ({ from }) => `
   INSERT INTO known_name (name) SELECT name FROM ${from} ORDER BY name ON CONFLICT DO NOTHING`;
 
+/** The digest of a text, by which table `known_text` has it: a text may be longer than a key of an index. */
+function digestOf(text: string): string {
+  return `substring(sha256(convert_to(${text}, 'UTF8')) FOR 16)`;
+}
+
 const INSERT_TEXTS: WriteRows = ({ from, value }) => `
   INSERT INTO known_text (kind, digest, text)
-  SELECT ${value('kind')}, substring(sha256(convert_to(${value('text')}, 'UTF8')) FOR 16) AS digest, ${value('text')}
+  SELECT ${value('kind')}, ${digestOf(value('text'))} AS digest, ${value('text')}
     FROM ${from} ORDER BY 1, digest ON CONFLICT DO NOTHING`;
+
+/** Those of names, which have no kind, and of texts that searches do not find. */
+export const SELECT_UNKNOWN: WriteRows = ({ from, value }) => `
+  SELECT ${value('kind')} AS kind, ${value('text')} AS text FROM ${from}
+   WHERE CASE ${value('kind')}
+     WHEN '' THEN NOT EXISTS (SELECT FROM known_name WHERE name = ${value('text')})
+     ELSE NOT EXISTS (SELECT FROM known_text AS known
+                       WHERE known.kind = ${value('kind')} AND known.digest = ${digestOf(value('text'))}) END`;
 
 /**
  * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
@@ -235,6 +249,7 @@ function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
   const added = all((changes) => changes.added);
   const removed = all((changes) => changes.removed);
   const headers = all((changes) => changes.headers);
+  const records = added.map(({ item }) => item.record);
   const responses = all((changes) => changes.responses);
   return [
     ...statementsFor(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
@@ -242,7 +257,14 @@ function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
     ...statementsFor(insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers),
     ...statementsFor(insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses),
     ...statementsFor(INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added)),
-    ...statementsFor(INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers)),
+    ...statementsFor(
+      INSERT_TEXTS,
+      TEXT_COLUMNS,
+      textsIn(
+        records,
+        headers.map(({ item }) => item),
+      ),
+    ),
     // The last statement: other writers wait from here on until the transaction is committed.
     ...statementsFor(INSERT_FEED, FEED_COLUMNS, feedRows(domains)),
   ];
@@ -256,20 +278,17 @@ function namesIn(domains: readonly DomainChanges[], added: readonly RowOf<Record
   return [...names];
 }
 
-/** The texts of TXT records, and the values of headers: each once. */
-function textsIn(added: readonly RowOf<RecordStay>[], headers: readonly RowOf<HeaderChange>[]): KnownText[] {
+/** The texts of TXT records, as searches look in them, and the values of headers: each once. */
+export function textsIn(
+  records: readonly Pick<DnsRecord, 'type' | 'rdata'>[],
+  headers: readonly Pick<HeaderChange, 'name' | 'value'>[],
+): KnownText[] {
   const texts = new Map<string, KnownText>();
   const add = (kind: string, text: string) => texts.set(`${kind}\n${text}`, { kind, text });
-  for (const { item } of added) {
-    const text = item.record.type === 'TXT' ? txtOf(item.record.rdata) : undefined;
-    if (text !== undefined) add('TXT', text);
+  for (const { type, rdata } of records) {
+    const { txt } = type === 'TXT' ? parseRdata(rdata) : {};
+    if (typeof txt === 'string') add('TXT', txt);
   }
-  for (const { item } of headers) if (item.value !== null) add(item.name, item.value);
+  for (const { name, value } of headers) if (value !== null) add(name, value);
   return [...texts.values()];
-}
-
-/** The text of a TXT record, as searches look in it. @param stored Its rdata. */
-export function txtOf(stored: string): string | undefined {
-  const rdata: unknown = JSON.parse(stored);
-  return isJsonObject(rdata) && typeof rdata['txt'] === 'string' ? rdata['txt'] : undefined;
 }
