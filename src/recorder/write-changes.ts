@@ -1,9 +1,9 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
-import type { MergedChanges } from '../history/merge-changes.js';
-import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
-import type { KeptTimes } from '../history/stored-history.js';
+import type { DnsChanges } from '../history/diff.js';
+import type { DomainState, RecordedResponse, RecordStay } from '../history/state.js';
+import type { KeptTimes, StoredHeaderChange } from '../history/stored-history.js';
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import { parseRdata } from '../model/rdata-values.js';
@@ -31,7 +31,10 @@ export interface DomainChanges {
   readonly state: DomainState;
   /** The least that its version may be now (`leastNextVersion`). */
   readonly version: bigint;
-  readonly changes: MergedChanges;
+  readonly changes: DnsChanges & {
+    readonly headers: readonly StoredHeaderChange[];
+    readonly responses: readonly RecordedResponse[];
+  };
   /** The changes of each observation, for the feed; absent where what is written is no change. */
   readonly observed?: readonly Changes[];
   /** The time from which on what the feed told before has moved; absent: it has not. */
@@ -84,7 +87,7 @@ interface RowOf<Item> {
   readonly item: Item;
 }
 
-const STAY_KEY: Columns<RowOf<RecordStay>> = [
+export const STAY_KEY: Columns<RowOf<RecordStay>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['first_seen', 'bigint', ({ item }) => item.firstSeen],
   ['type', 'text', ({ item }) => item.record.type],
@@ -113,10 +116,14 @@ export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ...STAY_END,
 ];
 
-const HEADER_COLUMNS: Columns<RowOf<HeaderChange>> = [
+export const HEADER_KEY: Columns<RowOf<StoredHeaderChange>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['name', 'text', ({ item }) => item.name],
   ['observed_at', 'bigint', ({ item }) => item.observedAt],
+];
+
+const HEADER_COLUMNS: Columns<RowOf<StoredHeaderChange>> = [
+  ...HEADER_KEY,
   ['value', 'text', ({ item }) => item.value],
   ['source', 'text', ({ item }) => item.source],
   ['last_seen', 'bigint', ({ item }) => item.lastSeen],
@@ -135,9 +142,13 @@ export const TEXT_COLUMNS: Columns<KnownText> = [
   ['text', 'text', ({ text }) => text],
 ];
 
-const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
+export const RESPONSE_KEY: Columns<RowOf<RecordedResponse>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['observed_at', 'bigint', ({ item }) => item.observedAt],
+];
+
+const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
+  ...RESPONSE_KEY,
   ['scheme', 'text', ({ item }) => item.scheme],
   ['status', 'integer', ({ item }) => item.status],
   ['address', 'text', ({ item }) => item.address],
@@ -244,13 +255,11 @@ async function writeDomainRows(client: PoolClient, domains: readonly DomainChang
 }
 
 function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
-  const all = <Item>(itemsOf: (changes: MergedChanges) => readonly Item[]): RowOf<Item>[] =>
-    domains.flatMap(({ name, changes }) => itemsOf(changes).map((item) => ({ domain: name, item })));
-  const added = all((changes) => changes.added);
-  const removed = all((changes) => changes.removed);
-  const headers = all((changes) => changes.headers);
+  const added = rowsOf(domains, ({ changes }) => changes.added);
+  const removed = rowsOf(domains, ({ changes }) => changes.removed);
+  const headers = rowsOf(domains, ({ changes }) => changes.headers);
+  const responses = rowsOf(domains, ({ changes }) => changes.responses);
   const records = added.map(({ item }) => item.record);
-  const responses = all((changes) => changes.responses);
   return [
     ...statementsFor(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
     ...statementsFor(END_STAYS, [...STAY_KEY, ...STAY_END], removed),
@@ -270,6 +279,14 @@ function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
   ];
 }
 
+/** The rows of domains in another table. */
+export function rowsOf<Domain extends { readonly name: string }, Item>(
+  domains: readonly Domain[],
+  itemsOf: (domain: Domain) => readonly Item[],
+): RowOf<Item>[] {
+  return domains.flatMap((each) => itemsOf(each).map((item) => ({ domain: each.name, item })));
+}
+
 /** The names of domains that were not recorded, and the other owner names of records. */
 function namesIn(domains: readonly DomainChanges[], added: readonly RowOf<RecordStay>[]): string[] {
   const names = new Set<string>();
@@ -281,7 +298,7 @@ function namesIn(domains: readonly DomainChanges[], added: readonly RowOf<Record
 /** The texts of TXT records, as searches look in them, and the values of headers: each once. */
 export function textsIn(
   records: readonly Pick<DnsRecord, 'type' | 'rdata'>[],
-  headers: readonly Pick<HeaderChange, 'name' | 'value'>[],
+  headers: readonly Pick<StoredHeaderChange, 'name' | 'value'>[],
 ): KnownText[] {
   const texts = new Map<string, KnownText>();
   const add = (kind: string, text: string) => texts.set(`${kind}\n${text}`, { kind, text });
