@@ -1,3 +1,4 @@
+import { attempt } from '../model/attempt.js';
 import { parseUrl, splitList } from './parse.js';
 
 /** Settings that are URLs, perhaps with a password. */
@@ -25,17 +26,11 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
     ),
     ...values(PLAIN),
   ];
-  return [...new Set(secrets.flatMap((secret) => [secret, decoded(secret)]))].filter((text) => text !== '');
+  return [
+    ...new Set(secrets.flatMap((secret) => [secret, attempt(() => decodeURIComponent(secret)) ?? ''])),
+  ].filter((text) => text !== '');
 }
 
 function passwordIn(url: string): string {
   return parseUrl(url)?.password ?? '';
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
