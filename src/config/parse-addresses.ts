@@ -78,7 +78,6 @@ export function readReplicas(databaseUrl: string | undefined, urls: readonly str
   );
 }
 
-/** What a claim of a token must be. */
 export const tokenClaim = parsed(
   (value) => (/^[\x21-\x7e]{1,1000}$/.test(value) ? value : undefined),
   'write it as in the tokens: printable characters without blanks',

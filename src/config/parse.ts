@@ -104,12 +104,10 @@ export function choice<Choice extends string>(...choices: readonly Choice[]): Pa
   return parsed((value) => choices.find((candidate) => candidate === value), `write ${choices.join(' or ')}`);
 }
 
-/** `on` or `off`. */
 export function onOff(name: string, value: string): boolean {
   return choice('on', 'off')(name, value) === 'on';
 }
 
-/** The name of a scope in a list. */
 export function scope(name: string, part: string, value: string): Scope {
   const found = SCOPES.find((candidate) => candidate === part);
   if (found !== undefined) return found;

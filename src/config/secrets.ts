@@ -8,7 +8,6 @@ const URLS = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ];
-/** Settings that are lists of such URLs. */
 const URL_LISTS = ['DATABASE_READ_URLS'];
 /** Settings that are lists of `name=value`, with percent-encoded values that are secrets. */
 const LISTS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];

@@ -4,7 +4,6 @@ import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from '
 import { reasonOf, serverPlace } from './server-pool.js';
 import type { Lag, WalPositions } from './wal-positions.js';
 
-/** What is known of the primary. */
 export interface PrimaryState {
   /** What it told last; null: nothing yet. */
   readonly answer: ServerAnswer | null;
@@ -25,7 +24,6 @@ export const SILENT = 'It does not respond.';
 const GOOD: Verdict = { reason: null };
 const UNKNOWN: Verdict = { reason: 'How far it is behind the primary is not known yet.' };
 
-/** Checks one replica. */
 export class Replica {
   readonly url: string;
   /** Where it is, for messages: one phrase, without user and password. */

@@ -11,11 +11,9 @@ import { WalPositions } from './wal-positions.js';
 /** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
 export interface ReplicaHandle {
   readonly prisma: PrismaClient;
-  /** For searches. */
   readonly searchPrisma: PrismaClient;
 }
 
-/** The state of a database. */
 export interface DatabaseState {
   /** One phrase, without user and password. */
   readonly place: string;

@@ -71,7 +71,6 @@ function isNoSource(source: string | null | undefined): boolean {
   return source != null && !isCanonical(source, parseSourceName);
 }
 
-/** Whether a text is in its canonical form. */
 export function isCanonical(text: string, parse: (text: string) => string): boolean {
   return attempt(() => parse(text)) === text;
 }

@@ -46,7 +46,6 @@ interface Shown {
  * names and data in version 2, names and addresses before.
  */
 export function createCofParser(): CofParser {
-  /** Answers of DNSDB that were begun, and that were ended. */
   const answers = { begun: 0, ended: 0 };
   const shown: Shown = { exchanged: false, written: false };
   const parse = (text: string, now: Instant): ParsedLine => {

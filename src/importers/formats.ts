@@ -13,7 +13,6 @@ import { parseJsonLine } from './json-line.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
-/** The formats that are read. */
 export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns' | 'cof';
 
 interface FormatOptions {

@@ -74,7 +74,6 @@ export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether a stored record is canonical. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
   const parsed = attempt(() => parseDnsRecord(dnsRecordData(record)));
   return parsed !== undefined && compareDnsRecords(parsed, record) === 0;
