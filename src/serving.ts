@@ -37,7 +37,6 @@ import {
 } from './telemetry/request-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** What the serving parts depend on. */
 export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;

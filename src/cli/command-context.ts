@@ -38,7 +38,6 @@ export interface Speech {
 /** What a command does if the data folder has no database. */
 type IfMissing = 'create' | 'fail';
 
-/** What a command works with. */
 export interface CommandContext extends Process, Speech {
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;

@@ -40,7 +40,6 @@ export interface Invocation {
   readonly script: string;
   /** The working directory. */
   readonly folder: string;
-  /** That of the project. */
   readonly project: string;
   readonly environment: Environment;
 }

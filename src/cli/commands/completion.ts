@@ -3,7 +3,6 @@ import { recordTypes } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
 import { writeText } from '../write-text.js';
 
-/** The shells that there is a script for. */
 export type Shell = 'bash' | 'zsh' | 'fish';
 
 /**
@@ -15,7 +14,6 @@ export async function runCompletion(context: CommandContext, program: Command, s
   await writeText(context.stdout, { bash, zsh, fish }[shell](placesOf(program, '')));
 }
 
-/** A word that can be written, and what it means. */
 type Word = readonly [word: string, meaning: string];
 
 /** What can be written after a command. */

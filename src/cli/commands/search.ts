@@ -37,7 +37,6 @@ export interface SearchOptions {
   readonly json: boolean;
 }
 
-/** What is searched for. */
 interface Search {
   /** In the plural. */
   readonly noun: string;
@@ -121,7 +120,6 @@ const SEARCHES = Object.values(BY_KIND);
 
 type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What is asked. */
 interface Asked {
   readonly search: Search;
   readonly parameters: Parameters;

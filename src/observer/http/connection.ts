@@ -3,7 +3,6 @@ import { connect, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { guardedLookup, type Target } from './target.js';
 
-/** The other side closed the connection without an error. */
 export class ConnectionClosedError extends Error {
   override readonly name = 'ConnectionClosedError';
   readonly code = 'ERR_CONNECTION_CLOSED';

@@ -7,7 +7,6 @@ import { type Connection, ConnectionClosedError } from './connection.js';
 const LARGEST_HEAD = 65_536;
 const MOST_INTERIM_RESPONSES = 10;
 
-/** A response that is not recorded. */
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
   readonly code: 'malformed' | 'too-large';
