@@ -8,7 +8,7 @@ import { createTable } from '../table.js';
 import { writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
-export interface SearchOptions {
+interface SearchOptions {
   readonly ip?: string;
   readonly network?: string;
   readonly target?: string;

@@ -13,7 +13,7 @@ import type { CommandContext } from '../command-context.js';
 import { createTable, timeText } from '../table.js';
 import { isNowhere, writeText } from '../write-text.js';
 
-export interface CreateOptions {
+interface CreateOptions {
   readonly name: string;
   readonly scope?: readonly Scope[];
   /** In microseconds. */
@@ -57,7 +57,7 @@ function requireName(text: string): string {
 }
 
 /** `dms token list`: a table, or JSON, of all tokens. */
-export async function runList(context: CommandContext, json: boolean): Promise<void> {
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const tokens = await listTokens(prisma);
     if (tokens.length === 0) {

@@ -6,11 +6,11 @@ import { failIfRejected, parseDomains, readNames } from '../domain-arguments.js'
 import { writeText } from '../write-text.js';
 import { createWatchedTable, watchedAsJson } from './watch-text.js';
 
-export interface NamesOptions {
+interface NamesOptions {
   readonly fromFile?: string;
 }
 
-export interface AddOptions extends NamesOptions {
+interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
@@ -46,7 +46,7 @@ export async function runRemove(
 }
 
 /** `dms watch list`: a table, or JSON, of the watched domains. */
-export async function runList(context: CommandContext, json: boolean): Promise<void> {
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     const watchedAsText = createWatchedTable(context.stdout.columns);
     let count = 0;
