@@ -87,18 +87,13 @@ const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
 
 /** The tokens as a table, with times in UTC to the second. */
 function tokenTable(tokens: readonly TokenDescription[], now: Instant, columns: number | undefined): string {
-  const rows = [
-    HEADINGS,
-    ...tokens.map((token) => [
-      token.name,
-      token.scopes.join(' '),
-      timeText(token.createdAt),
-      token.expiresAt === null ? 'never' : timeText(token.expiresAt),
-      token.lastUsed === null ? 'never' : timeText(token.lastUsed),
-      state(token, now),
-    ]),
-  ];
-  return createTable(columns)(rows);
+  const timeOrNever = (time: Instant | null) => (time === null ? 'never' : timeText(time));
+  const rows = tokens.map((token) => [
+    ...[token.name, token.scopes.join(' ')],
+    ...[timeText(token.createdAt), timeOrNever(token.expiresAt), timeOrNever(token.lastUsed)],
+    state(token, now),
+  ]);
+  return createTable(columns, HEADINGS)(rows);
 }
 
 /** The tokens as JSON objects, one a line. */
