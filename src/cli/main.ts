@@ -20,7 +20,7 @@ const WRONG_USE = 2;
 export async function runCommand(args: readonly string[], parent: Process): Promise<void> {
   const named = (text: string) => nameProgram(text, parent.calledAs, program.commands);
   const isQuiet = () => program.opts()['quiet'] === true;
-  const context = createCommandContext(parent, { isQuiet, named });
+  const context = createCommandContext(parent, isQuiet, named);
   const program: Command = createProgram(context);
   throwUsageErrors(program, (text) => parent.stdout.write(named(text)));
   try {

@@ -19,7 +19,7 @@ import { pagesOf, withQuestions } from '../questions.js';
 import { counted } from '../table.js';
 import { writeText } from '../write-text.js';
 
-export interface ShowOptions {
+interface ShowOptions {
   readonly at?: string;
   /** From one time to another. */
   readonly diff?: readonly string[];
