@@ -19,12 +19,6 @@ export interface TextResponse {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The path of a request, without the query. */
-export function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
-}
-
 /**
  * Has a request answered by an endpoint, if it is GET or HEAD: other methods are rejected.
  *

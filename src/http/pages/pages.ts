@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { nothingAtPath } from '../../model/errors.js';
+import { pathOf } from '../../model/request-target.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
-import { pathOf } from '../endpoint.js';
 import {
   type DocumentedService,
   documentPages,

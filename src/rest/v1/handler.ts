@@ -7,6 +7,7 @@ import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import { nothingAtPath } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
+import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
 import { bodyFinder, type FindBody } from './find-body.js';
@@ -126,7 +127,7 @@ async function readAndPay(
   let units = 1;
   try {
     if (route.scope !== null) requireScope(caller.viewer, route.scope);
-    const query = new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]);
+    const query = new URLSearchParams(searchOf(request).slice(1));
     const requested = readParameters(segments, query, now());
     const cost = stored.cost(requested.variables);
     // What has no cost of its own costs 1.
@@ -249,10 +250,9 @@ const LONGEST_LINK = 2_048;
 /** Links to the next page (RFC 8288). @param next Its cursor; null: there is none. */
 function setLink({ request, response, query, mediaType }: Exchange, next: string | null): void {
   if (next === null) return;
-  const target = new URL(request.url ?? '', 'http://localhost');
   const continued = new URLSearchParams(query);
   continued.set('after', next);
-  const link = `<${target.pathname}?${continued}>; rel="next"`;
+  const link = `<${pathOf(request)}?${continued}>; rel="next"`;
   if (mediaType !== 'application/json' || link.length <= LONGEST_LINK) response.setHeader('link', link);
 }
 
