@@ -49,8 +49,6 @@ export interface HttpServer {
 }
 
 const SETTINGS = { host: 'HOST', port: 'PORT' };
-const LAST_REQUESTS = 10_000;
-const CONNECTIONS_PER_CLIENT = 250;
 
 /**
  * Listens, and handles requests by `listener`.
@@ -61,7 +59,7 @@ export async function startHttpServer(
   listener: RequestListener,
   options: ListenOptions,
 ): Promise<HttpServer> {
-  const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
+  const { host, port, timeLimits = TIME_LIMITS, lastRequests = 10_000, connectionsPerClient = 250 } = options;
   const server = createServer({
     headersTimeout: timeLimits.header,
     requestTimeout: timeLimits.request,
@@ -74,7 +72,6 @@ export async function startHttpServer(
   // allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
   const { connections, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
