@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { methodNotAllowed } from '../model/errors.js';
+import { sendBody } from '../rest/v1/problem.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 /**
@@ -30,14 +31,9 @@ export function answerAt(endpoint: Endpoint, request: IncomingMessage, response:
     if (response.headersSent) return;
     const isAllowed = request.method === 'GET' || request.method === 'HEAD';
     const { status, headers, contentType = JSON_TYPE, text } = isAllowed ? answered : METHOD_NOT_ALLOWED;
-    response.writeHead(status, {
-      ...DEFAULT_FIELDS,
-      [REQUEST_ID_FIELD]: requestIdOf(request.headers),
-      ...headers,
-      'content-type': contentType,
-      'content-length': Buffer.byteLength(text),
-    });
-    response.end(text);
+    const id = requestIdOf(request.headers);
+    const fields = { ...DEFAULT_FIELDS, [REQUEST_ID_FIELD]: id, ...headers, 'content-type': contentType };
+    sendBody(response, status, fields, text);
   });
   return answer !== undefined;
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { extname } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { requireGetOrHead } from '../../rest/v1/problem.js';
+import { requireGetOrHead, sendBody } from '../../rest/v1/problem.js';
 import { isUnmodified } from '../../rest/v1/validators.js';
 import { COMPRESSION_THRESHOLD, preferredCoding } from '../compression.js';
 
@@ -46,15 +46,8 @@ export function staticHandler(read: () => StaticResponse): RequestListener {
       return;
     }
     const packed = preferredCoding(request, ['gzip', 'identity']) === 'gzip' ? gzip : undefined;
-    const body = packed ?? identity;
     const encoding = packed && { 'content-encoding': 'gzip' };
-    response.writeHead(200, {
-      ...fields,
-      ...encoding,
-      'content-type': mediaType,
-      'content-length': body.length,
-    });
-    response.end(body);
+    sendBody(response, 200, { ...fields, ...encoding, 'content-type': mediaType }, packed ?? identity);
   };
 }
 
