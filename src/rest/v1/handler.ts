@@ -12,7 +12,7 @@ import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js
 import { streamEvents } from './event-stream.js';
 import { bodyFinder, type FindBody } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
-import type { Requested } from './parameters.js';
+import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
@@ -81,7 +81,7 @@ export function createRestV1(
   return async (request, response, path, viewer) => {
     const matched = match(path);
     if (matched === undefined) throw nothingAtPath(basePath);
-    const { row: route, segments } = matched;
+    const { row: route, domain } = matched;
     requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.mediaTypes.length > 1)
@@ -90,7 +90,7 @@ export function createRestV1(
     const stream = mediaType === 'text/event-stream' ? route.stream : undefined;
     const caller = { viewer, signal: signalOf(response) };
     const asked = { route, caller, request, response };
-    const [requested, cost] = await readAndPay(executor, stream ?? route, segments, asked);
+    const [requested, cost] = await readAndPay(executor, stream ?? route, domain, asked);
     const { variables, query, countedFrom } = requested;
     if (stream !== undefined) {
       const onFailure = (error: unknown) => onInternalError(error, response);
@@ -120,15 +120,15 @@ export function createRestV1(
 /** What a request asks for, once that is paid for. One that is rejected costs 1. */
 async function readAndPay(
   executor: GraphqlExecutor,
-  { readParameters, stored }: Operation,
-  segments: readonly string[],
+  { parameters, stored }: Operation,
+  domain: string | undefined,
   { route, request, response, caller }: Pick<Exchange, 'route' | 'request' | 'response' | 'caller'>,
 ): Promise<readonly [Requested, RequestCost]> {
   let units = 1;
   try {
     if (route.scope !== null) requireScope(caller.viewer, route.scope);
     const query = new URLSearchParams(searchOf(request).slice(1));
-    const requested = readParameters(segments, query, now());
+    const requested = readParameters(parameters, domain, query, now());
     const cost = stored.cost(requested.variables);
     // What has no cost of its own costs 1.
     units = Math.max(1, cost.sum);

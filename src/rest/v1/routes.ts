@@ -94,7 +94,7 @@ export const ROUTES: readonly Route[] = ROWS.map((row) => {
 });
 
 /**
- * Makes the function that finds the row of a path, percent-encoded as it came, with the path's segments. Case and a
+ * Makes the function that finds the row of a path, percent-encoded as it came, with the segment that is the domain, if it has one. Case and a
  * final slash count (RFC 3986, section 6.2.2.1).
  */
 export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[]) {
@@ -104,7 +104,7 @@ export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[
     const fits = (wanted: string, at: number) =>
       wanted === '{domain}' ? segments[at] !== '' : segments[at] === wanted;
     const found = patterns.find(({ pattern }) => pattern.length === segments.length && pattern.every(fits));
-    return found && { row: found.row, segments };
+    return found && { row: found.row, domain: segments[found.pattern.indexOf('{domain}')] };
   };
 }
 
