@@ -47,10 +47,7 @@ export interface Live {
  * One operation of REST v1. Everything about it follows from its row: which requests it answers, with what
  * and to whom, its entry in the OpenAPI document and on the start page, its name in metrics and traces.
  */
-export interface Route extends Row, Omit<DescribedOperation, 'summary' | 'x-maturity'> {
-  readonly name: DescribedOperation['summary'];
-  readonly maturity: DescribedOperation['x-maturity'];
-}
+export type Route = Row & DescribedOperation;
 
 /** What the operations on one domain have in common. */
 const OF_DOMAIN = {
@@ -89,8 +86,7 @@ const ROWS: readonly Row[] = [
 export const ROUTES: readonly Route[] = ROWS.map((row) => {
   const described = DESCRIBED.paths[row.path]?.get;
   if (described === undefined) throw new Error(`openapi.yaml does not describe ${row.path}.`);
-  const { summary: name, 'x-maturity': maturity, ...others } = described;
-  return { ...row, ...others, name, maturity };
+  return { ...row, ...described };
 });
 
 /**
