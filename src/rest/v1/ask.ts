@@ -3,7 +3,6 @@ import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { NEVER_ABORTED, signalUntil } from '../../limits/caller.js';
 import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
-import { now } from './handler.js';
 import { readParameters } from './parameters.js';
 import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { EventPage } from './presenters/changes.js';
@@ -38,7 +37,7 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     prepared.set(operation, route);
     const { domain, ...others } = parameters;
     const segment = domain === undefined ? undefined : encodeURIComponent(String(domain));
-    const requested = readParameters(route.parameters, segment, queryOf(others), now());
+    const requested = readParameters(route.parameters, segment, queryOf(others));
     const caller = { viewer, signal: NEVER_ABORTED };
     const { primary: loaders } = executor;
     const { body } = await findBody({
@@ -104,7 +103,7 @@ export async function* listenToChanges(
   const row = ROUTES.find(({ live }) => live !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
   if (stream === undefined) throw new Error('There is no stream of changes.');
-  const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters), now());
+  const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters));
   yield* eventPages(executor, stream, variables, { viewer, signal: signalUntil(signal) });
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { sendEvents } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
@@ -9,14 +9,6 @@ import { type EventStream, foundBy } from './prepared-routes.js';
 import type { EventPage } from './presenters/changes.js';
 import { problemOf } from './problem.js';
 
-/** The request of a stream, which is paid for. */
-interface Listening {
-  readonly variables: Variables;
-  readonly caller: Caller;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 /**
  * Sends what a subscription gives as server-sent events, until it ends or the client disconnects.
  *
@@ -25,10 +17,12 @@ interface Listening {
 export async function streamEvents(
   executor: GraphqlExecutor,
   stream: EventStream,
-  { variables, caller, request, response }: Listening,
+  variables: Variables,
+  caller: Caller,
+  response: ServerResponse,
   onInternalError: OnInternalError,
 ): Promise<void> {
-  const lastEventId = request.headers['last-event-id'];
+  const lastEventId = response.req.headers['last-event-id'];
   const continued = lastEventId ? { ...variables, after: lastEventId } : variables;
   const pages = eventPages(executor, stream, continued, caller);
   try {

@@ -55,15 +55,14 @@ export function isTime({ schema }: Parameter): boolean {
  *
  * @param all Of the operation.
  * @param segment Of the request's path, percent-encoded: the domain; undefined: the operation's path has none.
- * @param query Of the request: the one that is returned is the same.
- * @param arrived When. With a cursor that carries another instant, durations are counted back from that one.
+ * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now, or from
+ *   the instant that its cursor carries.
  * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
  */
 export function readParameters(
   all: readonly Parameter[],
   segment: string | undefined,
   query: URLSearchParams,
-  arrived: Instant,
 ): Requested {
   const ofPath = segment === undefined ? {} : { domain: decodeDomain(segment) };
   const parameters = all.filter((parameter) => parameter.in !== 'path');
@@ -81,7 +80,7 @@ export function readParameters(
   }
   const { cursor, carried } = cursorIn(query);
   if (cursor !== undefined) query.set('after', cursor);
-  const now = carried ?? arrived;
+  const now = carried ?? BigInt(Date.now()) * 1_000n;
   const variables = Object.fromEntries(
     parameters.map((each) => [each.name, readValues(each, query.getAll(each.name), now)]),
   );
