@@ -1,11 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
+import { METHODS } from '../graphql/request.js';
+import { pathOf } from '../model/request-target.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import { authenticateRequests, type RequestAuthentication } from './authenticate-requests.js';
-import { beginResponses, sendMethods } from './begin-responses.js';
+import { beginResponses } from './begin-responses.js';
 import { compressResponse } from './compression.js';
 import { allowOrigins } from './cross-origin.js';
-import { pathOf } from './endpoint.js';
 import { readForwarding } from './forwarding.js';
 import { handleErrors, type OnRequestFailure } from './handle-errors.js';
 import { limitBody } from './limit-body.js';
@@ -26,9 +27,8 @@ interface AppOptions extends DocumentedService, RequestParts, RequestAuthenticat
 }
 
 /**
- * The HTTP side of the service. The APIs do not pass Express, which serves the pages: it gives each request and response a
- * prototype of its own, V8 no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does
- * afterwards.
+ * The HTTP side of the service. No request passes Express: it gives each one and its response a prototype of its own, V8
+ * no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does afterwards.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
@@ -38,12 +38,16 @@ export function createApp(options: AppOptions): RequestListener {
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
   const authenticate = authenticateRequests(clientOf, options);
   const onFailure = handleErrors(log, options.onInternalError);
-  const pages = createPages(options, onFailure);
+  const pages = createPages(options);
   const restPrefix = `${basePath}/api/v1`.length;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     begin(request, response);
-    if (request.method === 'OPTIONS' && request.url === '*') return sendMethods(response);
+    if (request.method === 'OPTIONS' && request.url === '*') {
+      // What the server as a whole can do (RFC 9110, section 9.3.7).
+      response.writeHead(204, { allow: METHODS }).end();
+      return;
+    }
     allow?.(request, response);
     // A preflight is answered.
     if (response.writableEnded) return;
