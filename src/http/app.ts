@@ -27,8 +27,9 @@ interface AppOptions extends DocumentedService, RequestParts, RequestAuthenticat
 }
 
 /**
- * The HTTP side of the service. No request passes Express: it gives each one and its response a prototype of its own, V8
- * no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does afterwards.
+ * The HTTP side of the service. The APIs do not pass Express, which serves the pages: it gives each request and response a
+ * prototype of its own, V8 no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does
+ * afterwards.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
@@ -38,7 +39,7 @@ export function createApp(options: AppOptions): RequestListener {
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
   const authenticate = authenticateRequests(clientOf, options);
   const onFailure = handleErrors(log, options.onInternalError);
-  const pages = createPages(options);
+  const pages = createPages(options, onFailure);
   const restPrefix = `${basePath}/api/v1`.length;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

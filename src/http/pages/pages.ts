@@ -1,10 +1,11 @@
 import type { RequestListener } from 'node:http';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { nothingAtPath } from '../../model/errors.js';
-import { pathOf } from '../../model/request-target.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
+import type { OnFailure } from '../handle-errors.js';
 import {
   type DocumentedService,
   documentPages,
@@ -21,22 +22,24 @@ import { filesIn, type PageAt, type StaticResponse, staticHandler } from './stat
 /**
  * Serves the pages and documents that describe the APIs, for people and for programs.
  *
- * @returns what throws NOT_FOUND for any other path.
+ * @param onFailure Takes NOT_FOUND for any other path.
  */
-export function createPages(service: DocumentedService): RequestListener {
+export function createPages(service: DocumentedService, onFailure: OnFailure): RequestListener {
   const { basePath, webPage: hasWebPage } = service;
+  const app = express().disable('x-powered-by').disable('etag');
+  app.enable('case sensitive routing').enable('strict routing');
   const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
-  const handlers = new Map(pagesOf(service).map(([path, read]) => [path, staticHandler(read)]));
-  handlers.set(`${basePath}/`, root).set(basePath || '/', root);
-  const domains = `${basePath}/domains/`;
-  return (request, response) => {
-    const path = pathOf(request);
-    // One page for all of them: it reads the name from its address.
-    const isDomain = hasWebPage && path.startsWith(domains) && path !== domains;
-    const handle = isDomain ? root : handlers.get(path);
-    if (handle === undefined) throw nothingAtPath(basePath);
-    handle(request, response);
-  };
+  app.all([basePath, `${basePath}/`].filter(Boolean), root);
+  // One page for all of them, which reads the name from its address: it is not decoded here, where it may be invalid.
+  const page: RequestHandler = (request, response, next) =>
+    request.path === '/' ? next() : root(request, response, next);
+  if (hasWebPage) app.use(`${basePath}/domains`, page);
+  for (const [path, read] of pagesOf(service)) app.all(path, staticHandler(read));
+  app.use((_request, _response, next) => next(nothingAtPath(basePath)));
+  // Express knows an error handler by its four parameters.
+  const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
+    onFailure(error, request, response);
+  return app.use(handleError);
 }
 
 /** All but the page at the root, by path. */

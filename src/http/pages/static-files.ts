@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
 import { extname } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { requireGetOrHead, sendBody } from '../../rest/v1/problem.js';
+import type { Handler } from 'express';
+import { requireGetOrHead } from '../../rest/v1/problem.js';
 import { isUnmodified } from '../../rest/v1/validators.js';
-import { COMPRESSION_THRESHOLD, preferredCoding } from '../compression.js';
+import { COMPRESSION_THRESHOLD } from '../compression.js';
 
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
@@ -18,11 +18,8 @@ export interface StaticResponse {
 }
 
 /** A response in its content codings, which all requests share: a client that reads slowly holds no copy. */
-interface Representation {
-  readonly mediaType: string;
+interface Representation extends Pick<StaticResponse, 'mediaType' | 'headers'> {
   readonly etag: string;
-  /** With the tag, those of a 304. */
-  readonly fields: Readonly<Record<string, string>>;
   readonly identity: Buffer;
   /** Undefined: it is too small to be compressed. */
   readonly gzip: Buffer | undefined;
@@ -34,32 +31,35 @@ interface Representation {
  *
  * @param read Gives the response, at the first request: most processes never show a page.
  */
-export function staticHandler(read: () => StaticResponse): RequestListener {
+export function staticHandler(read: () => StaticResponse): Handler {
   let kept: Representation | undefined;
   return (request, response) => {
     requireGetOrHead(request, response);
     kept ??= representationOf(read());
-    const { fields, mediaType, etag, gzip, identity } = kept;
-    // Nothing here has a date.
+    const { mediaType, headers, etag, gzip, identity } = kept;
+    response.set({ 'cache-control': 'no-cache', ...headers, etag });
+    // Nothing here has a date. Express would send the whole to fetch(), which asks with Cache-Control: no-cache.
     if (isUnmodified(request.headers, { etag, lastModified: Number.POSITIVE_INFINITY }, 0)) {
-      response.writeHead(304, fields).end();
+      response.status(304).end();
       return;
     }
-    const packed = preferredCoding(request, ['gzip', 'identity']) === 'gzip' ? gzip : undefined;
-    const encoding = packed && { 'content-encoding': 'gzip' };
-    sendBody(response, 200, { ...fields, ...encoding, 'content-type': mediaType }, packed ?? identity);
+    const packed = gzip && request.acceptsEncodings('gzip', 'identity') === 'gzip' ? gzip : undefined;
+    if (packed !== undefined) response.set('content-encoding', 'gzip');
+    response.set('content-type', mediaType).send(packed ?? identity);
   };
 }
 
-function representationOf({ mediaType, headers, isPacked, ...read }: StaticResponse): Representation {
+function representationOf({ mediaType, headers = {}, isPacked, ...read }: StaticResponse): Representation {
   const body = Buffer.from(read.body);
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
   // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
-  const etag = `W/"${digest}"`;
-  const shared = { mediaType, etag, fields: { 'cache-control': 'no-cache', ...headers, etag } };
+  const shared = { mediaType, headers, etag: `W/"${digest}"` };
   if (isPacked) return { ...shared, gzip: body, identity: gunzipSync(body) };
-  const gzip = body.length < COMPRESSION_THRESHOLD ? undefined : gzipSync(body);
-  return { ...shared, gzip, identity: body };
+  return {
+    ...shared,
+    gzip: body.length < COMPRESSION_THRESHOLD ? undefined : gzipSync(body),
+    identity: body,
+  };
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
