@@ -7,7 +7,7 @@ import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { memoized } from '../model/memoized.js';
 import type { GraphqlContext, Outcome } from './context.js';
-import { sendResults, sentResults } from './event-stream.js';
+import { sendStream } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { shownError, TOO_DEEP } from './format-error.js';
 import { ListedOperations } from './listed-operations.js';
@@ -15,7 +15,6 @@ import {
   acceptedBy,
   bodyOfSearch,
   checkHead,
-  EVENT_STREAM,
   JSON_RESPONSE,
   METHODS,
   readBody,
@@ -23,6 +22,7 @@ import {
 } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
+import type { StreamFormat } from './stream-formats.js';
 
 export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */
@@ -76,25 +76,24 @@ export async function createGraphqlOverHttp(
     requireToken(viewerOf(request));
     if (request.method === 'POST') await readBody(request, response);
     // Apollo Server takes no subscription by GET, of which EventSource is made.
-    else if (listed !== undefined || isForEvents(request)) request.body = bodyOfSearch(searchOf(request));
+    else if (listed !== undefined || formatAlone(request)) request.body = bodyOfSearch(searchOf(request));
     return listed === undefined ? request.body : listed.bodyOf(request.body);
   };
 
   const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
-    const accepted = acceptedBy(request);
+    const { mediaType: accept = JSON_RESPONSE, stream, page } = acceptedBy(request);
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
     const context = async () => ({
       ...executor.contextFor(caller),
-      ...{ onInternalError, outcome, takesEvents: accepted.events },
+      ...{ onInternalError, outcome, stream },
     });
-    if (sandbox && isReading(request) && accepted.page) {
+    if (sandbox && isReading(request) && page) {
       return sendPage(response, await execute(request, 'text/html', context));
     }
-    const accept = accepted.mediaType ?? JSON_RESPONSE;
-    let asEvents = isForEvents(request);
+    let format = formatAlone(request);
     try {
       const result = await readRequest(request, response)
         .then((body) => execute(request, accept, context, body))
@@ -102,16 +101,15 @@ export async function createGraphqlOverHttp(
         .catch(async (error: unknown) => {
           if (!(error instanceof GraphQLError)) throw error;
           // What is wrong with the request itself has its status, what became of the operation is an event.
-          asEvents = false;
+          format = undefined;
           const shown = await executor.charge(caller, 1).then(() => error, shownError);
           return execute(request, accept, () => Promise.reject(shown));
         });
       setRateFields(response, caller.viewer.rates);
-      if (outcome.results !== undefined && outcome.context !== undefined) {
-        const results = sentResults(outcome.results, outcome.context, response, onInternalError);
-        return await sendResults(request, response, results);
+      if (outcome.texts !== undefined && stream !== undefined) {
+        return await sendStream(response, stream, outcome.texts);
       }
-      const octets = send(response, result, asEvents);
+      const octets = send(response, result, format);
       executor.gate.written(caller, octets, response);
     } finally {
       if (!response.headersSent) setRateFields(response, caller.viewer.rates);
@@ -138,22 +136,21 @@ function searchOf({ url = '' }: IncomingMessage): string {
   return start === -1 ? '' : url.slice(start);
 }
 
-/** Whether the client accepts server-sent events alone. */
-function isForEvents(request: IncomingMessage): boolean {
-  const { mediaType, events } = acceptedBy(request);
-  return mediaType === undefined && events;
+/** The format of a client that accepts nothing but a stream. */
+function formatAlone(request: IncomingMessage): StreamFormat | undefined {
+  const { mediaType, stream } = acceptedBy(request);
+  return mediaType === undefined ? stream : undefined;
 }
 
 /** @returns how many octets. */
-function send(response: ServerResponse, result: HTTPGraphQLResponse, asEvents: boolean): number {
+function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: StreamFormat): number {
   const { status = 200, headers, body } = result;
   if (body.kind !== 'complete') throw new Error('Apollo Server has executed a document incrementally.');
   response.statusCode = status;
   for (const [name, value] of headers) response.setHeader(name, value);
-  if (!asEvents) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
+  if (format === undefined) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
   response.statusCode = 200;
-  const text = `event: next\ndata: ${body.string.trimEnd()}\n\nevent: complete\ndata:\n\n`;
-  return end(response, EVENT_STREAM, text);
+  return end(response, format.mediaType, format.begin + format.next(body.string.trimEnd()) + format.end);
 }
 
 function isReading({ method }: IncomingMessage): boolean {

@@ -4,6 +4,7 @@ import express, { type Request } from 'express';
 import { GraphQLError } from 'graphql';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
+import { EVENTS, type StreamFormat } from './stream-formats.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -29,15 +30,12 @@ export const JSON_RESPONSE = 'application/json; charset=utf-8';
 /** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
 export const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
 
-/** For the results of subscriptions, and for clients that accept nothing else (GraphQL over SSE, distinct connections). */
-export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
-
 /** What a client accepts, by its field Accept. */
 interface Accepted {
   /** The value of Content-Type for a response; undefined: none that is supported. */
   readonly mediaType: string | undefined;
-  /** Whether it accepts server-sent events. */
-  readonly events: boolean;
+  /** As what it accepts the results of a subscription, and, without a media type, any result. */
+  readonly stream: StreamFormat | undefined;
   /** Whether it prefers a page to a response to GET. */
   readonly page: boolean;
 }
@@ -48,7 +46,7 @@ const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 /** For GET: a browser prefers the page. Clients that list multipart/mixed first do not. */
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
-const ANYTHING: Accepted = { mediaType: JSON_RESPONSE, events: true, page: false };
+const ANYTHING: Accepted = { mediaType: JSON_RESPONSE, stream: EVENTS, page: false };
 
 /** What a request accepts. Clients send few different fields: each is read once. */
 export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>): Accepted {
@@ -61,7 +59,7 @@ const readAccept = memoized((accept: string): Accepted => {
   });
   return {
     mediaType: request.accepts(OF_RESPONSE) || undefined,
-    events: request.accepts(EVENT_STREAM) !== false,
+    stream: request.accepts(EVENTS.mediaType) === false ? undefined : EVENTS,
     page: /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html',
   };
 }, 1_000);
@@ -91,8 +89,8 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
   }
   // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).
-  const { mediaType, events } = acceptedBy(request);
-  if (mediaType === undefined && !events) {
+  const { mediaType, stream } = acceptedBy(request);
+  if (mediaType === undefined && stream === undefined) {
     const message =
       'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
     throw rejection(406, 'NOT_ACCEPTABLE', message);

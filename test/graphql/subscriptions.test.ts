@@ -411,6 +411,16 @@ describe('a subscription', () => {
   });
 });
 
+test('a stream of server-sent events has a comment, each result and the end (GraphQL over SSE)', async () => {
+  const init = send(CHANGES, { after: 'wrong' }, { accept: 'text/event-stream' });
+  const response = await fetch(`${service.url}/graphql`, init);
+  const text = await response.text();
+  const [, result = ''] = /^:\n\nevent: next\ndata: (.*)\n\nevent: complete\ndata:\n\n$/.exec(text) ?? [text];
+  expect(JSON.parse(result)).toEqual({
+    errors: [{ message: expect.any(String), path: ['changes'], extensions: { code: 'INVALID_CURSOR' } }],
+  });
+});
+
 describe('a client that accepts server-sent events alone', () => {
   const ask = (query: string) => openEvents(`${service.url}/graphql`, send(query));
 

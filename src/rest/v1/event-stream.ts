@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
-import { sendEvents } from '../../graphql/event-stream.js';
+import { sendStream } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
+import { EVENTS } from '../../graphql/stream-formats.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import type { Variables } from './parameters.js';
@@ -37,7 +38,7 @@ export async function streamEvents(
     if (first.done === true) return;
     const found = eventsIn(first.value);
     setRateFields(response, caller.viewer.rates);
-    await sendEvents(response, textsOf(response, stream, found, results, onInternalError));
+    await sendStream(response, EVENTS, textsOf(stream, found, results, onInternalError));
   } finally {
     await results.return?.();
   }
@@ -63,21 +64,16 @@ export function eventsIn(result: ExecutionResult): object {
   return found;
 }
 
-/** In milliseconds: when a client reconnects, and how often a comment shows that the stream is open. */
+/** In milliseconds: when a client reconnects. */
 const RECONNECT_AFTER = 3_000;
-const COMMENT_EVERY = 15_000;
 
-/** The events of a stream as text, each page once the client has read those before. */
+/** The events of a stream as text. */
 async function* textsOf(
-  response: ServerResponse,
   stream: EventStream,
   first: object,
   results: AsyncIterableIterator<ExecutionResult>,
   onInternalError: OnInternalError,
 ): AsyncGenerator<string, void, void> {
-  const comments = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(':\n\n');
-  }, COMMENT_EVERY);
   try {
     yield `retry: ${RECONNECT_AFTER}\n${textOf(stream, first)}`;
     for await (const result of results) yield textOf(stream, eventsIn(result));
@@ -85,8 +81,6 @@ async function* textsOf(
     const { body, headers } = problemOf(error, onInternalError);
     const retry = Number(headers['retry-after'] ?? 0) * 1_000;
     yield `event: end\n${retry > RECONNECT_AFTER ? `retry: ${retry}\n` : ''}data: ${JSON.stringify(body)}\n\n`;
-  } finally {
-    clearInterval(comments);
   }
 }
 
