@@ -22,7 +22,7 @@ import {
 } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
-import type { StreamFormat } from './stream-formats.js';
+import { PARTS, type StreamFormat } from './stream-formats.js';
 
 export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */
@@ -75,15 +75,16 @@ export async function createGraphqlOverHttp(
     checkHead(request, response);
     requireToken(viewerOf(request));
     if (request.method === 'POST') await readBody(request, response);
-    // Apollo Server takes no subscription by GET, of which EventSource is made.
-    else if (listed !== undefined || formatAlone(request)) request.body = bodyOfSearch(searchOf(request));
+    // Apollo Server takes no subscription by GET, of which EventSource is made, and Apollo Client's useGETForQueries.
+    else if (listed !== undefined || isForStream(request)) request.body = bodyOfSearch(searchOf(request));
     return listed === undefined ? request.body : listed.bodyOf(request.body);
   };
 
   const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
-    const { mediaType: accept = JSON_RESPONSE, stream, page } = acceptedBy(request);
+    const { mediaType, stream, page } = acceptedBy(request);
+    const accept = mediaType ?? JSON_RESPONSE;
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
     const context = async () => ({
@@ -93,7 +94,7 @@ export async function createGraphqlOverHttp(
     if (sandbox && isReading(request) && page) {
       return sendPage(response, await execute(request, 'text/html', context));
     }
-    let format = formatAlone(request);
+    let format = mediaType === undefined ? stream : undefined;
     try {
       const result = await readRequest(request, response)
         .then((body) => execute(request, accept, context, body))
@@ -136,10 +137,10 @@ function searchOf({ url = '' }: IncomingMessage): string {
   return start === -1 ? '' : url.slice(start);
 }
 
-/** The format of a client that accepts nothing but a stream. */
-function formatAlone(request: IncomingMessage): StreamFormat | undefined {
+/** Whether the client accepts nothing but a stream, or what Apollo Client names for subscriptions alone. */
+function isForStream(request: IncomingMessage): boolean {
   const { mediaType, stream } = acceptedBy(request);
-  return mediaType === undefined ? stream : undefined;
+  return mediaType === undefined || stream === PARTS;
 }
 
 /** @returns how many octets. */

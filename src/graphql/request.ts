@@ -4,7 +4,7 @@ import express, { type Request } from 'express';
 import { GraphQLError } from 'graphql';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
-import { EVENTS, type StreamFormat } from './stream-formats.js';
+import { EVENTS, PARTS, type StreamFormat } from './stream-formats.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -59,10 +59,22 @@ const readAccept = memoized((accept: string): Accepted => {
   });
   return {
     mediaType: request.accepts(OF_RESPONSE) || undefined,
-    stream: request.accepts(EVENTS.mediaType) === false ? undefined : EVENTS,
+    stream: streamFor(request, accept),
     page: /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html',
   };
 }, 1_000);
+
+/** In a range of Accept, by whatever boundary the client expects. */
+const NAMES_PARTS = /^\s*multipart\/mixed\s*;.*\bsubscriptionSpec="?1\.0\b/i;
+
+/** Parts only where they are named: whoever accepts anything gets events. */
+function streamFor(request: Pick<Request, 'accepts'>, accept: string): StreamFormat | undefined {
+  const range = accept.split(',').find((each) => NAMES_PARTS.test(each));
+  const parts = range?.replace(/;\s*q=.*/i, '').trim() ?? EVENTS.mediaType;
+  const accepted = request.accepts([EVENTS.mediaType, parts]);
+  if (accepted === false) return undefined;
+  return accepted === EVENTS.mediaType ? EVENTS : PARTS;
+}
 
 /** Whether the value of Content-Type is that of JSON, with any parameters. */
 export function isJson(type: string | undefined): boolean {

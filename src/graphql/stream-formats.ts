@@ -17,3 +17,19 @@ export const EVENTS: StreamFormat = {
   next: (result) => `event: next\ndata: ${result}\n\n`,
   end: 'event: complete\ndata:\n\n',
 };
+
+/**
+ * Apollo's protocol for subscriptions by multipart/mixed. A part is followed by its delimiter at once, since clients know only then that it
+ * is whole.
+ */
+export const PARTS: StreamFormat = {
+  mediaType: 'multipart/mixed;boundary="-";subscriptionSpec=1.0',
+  begin: '\r\n---',
+  heartbeat: partOf('{}'),
+  next: (result) => partOf(`{"payload":${result}}`),
+  end: '--\r\n',
+};
+
+function partOf(json: string): string {
+  return `\r\nContent-Type: application/json\r\n\r\n${json}\r\n---`;
+}

@@ -7,14 +7,16 @@ import type { GraphqlExecutor } from '../execute.js';
 import { shownError } from '../format-error.js';
 import { rejection } from '../request.js';
 
+const HOW_TO_LISTEN =
+  'The results of a subscription are a stream: send Accept: text/event-stream, or multipart/mixed;subscriptionSpec=1.0.';
+
 /** A subscription has a stream in place of a body: over-http.ts sends it. */
 export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugin<GraphqlContext> {
   const listener: GraphQLRequestListener<GraphqlContext> = {
     async didResolveOperation({ operation, contextValue }) {
       if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || contextValue.stream !== undefined)
         return;
-      const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
-      throw rejection(406, 'NOT_ACCEPTABLE', message);
+      throw rejection(406, 'NOT_ACCEPTABLE', HOW_TO_LISTEN);
     },
     async responseForOperation({ document, operation, request, contextValue: context }) {
       const { stream, outcome } = context;
