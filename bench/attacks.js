@@ -161,10 +161,40 @@ const ATTACKS = [
     ),
   },
   {
-    title: '22,500 fields that fail',
+    title: '4,500 fields that fail',
     clients: 4,
     play: again(
-      `{ domains(names: ${JSON.stringify(Array(100).fill('small.example'))}) { ${repeated(225, () => `diff${REVERSED}`)} } }`,
+      `{ domains(names: ${JSON.stringify(Array(20).fill('small.example'))}) { ${repeated(225, () => `diff${REVERSED}`)} } }`,
+    ),
+  },
+  {
+    title: '1,000 names, 6 times at once',
+    clients: 6,
+    addresses: 3,
+    play: again(
+      `{ domains(names: ${JSON.stringify(Array.from({ length: 1_000 }, (_, at) => `d${at}.example`))}) { dnsRecordCount dnsRecords { __typename } } }`,
+    ),
+  },
+  {
+    title: 'documents that come twice, with fragments of 26,000 fields',
+    clients: 4,
+    play: again(
+      `{ ${repeated(30, () => 'domain(name: "small.example") { changes(first: 1) { nodes { ...F } } }')} } fragment F on Change { ${repeated(60, () => 'id')} } # `,
+      {},
+      2,
+    ),
+  },
+  {
+    title: '200 unknown tokens in one packet',
+    clients: 8,
+    addresses: 4,
+    play: written(
+      Array.from(
+        { length: 200 },
+        (_, at) =>
+          `GET / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer dms_${String(at).padStart(43, 'x')}\r\n\r\n`,
+      ).join(''),
+      200,
     ),
   },
   {
@@ -204,7 +234,7 @@ const ATTACKS = [
     play: again(
       `{ domain(name: "small.example") { dnsRecords(types: [${'"" '.repeat(29_000)}]) { __typename } } } # `,
       {},
-      true,
+      1,
     ),
   },
   {
@@ -230,7 +260,7 @@ const ATTACKS = [
     play: again(
       `{ domain(name: "small.example") { ${'httpHeaders { history { new } } '.repeat(138)} } } # `,
       {},
-      true,
+      1,
     ),
   },
   {
@@ -426,18 +456,19 @@ async function timed(port, path) {
  *
  * @param {string} query
  * @param {object} [variables]
- * @param {boolean} [isNew] whether each document is another.
+ * @param {number} [times] how often each document is sent, before another; absent: it is always the same.
  * @returns {Attack['play']}
  */
-function again(query, variables = {}, isNew = false) {
+function again(query, variables = {}, times = 0) {
   const same = JSON.stringify({ query, variables });
   return async (port, client, isOver) => {
     // A document that comes back is compiled.
-    for (let time = 0; 'types' in variables && !isNew && time < 2; time += 1)
+    for (let time = 0; 'types' in variables && times === 0 && time < 2; time += 1)
       await post(port, client, JSON.stringify({ query, variables: { types: ['A'] } }));
     while (!isOver()) {
       sent += 1;
-      await post(port, client, isNew ? JSON.stringify({ query: query + sent, variables }) : same);
+      const body = times === 0 ? same : JSON.stringify({ query: query + Math.ceil(sent / times), variables });
+      await post(port, client, body);
     }
   };
 }

@@ -126,6 +126,7 @@ function appOf(
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication(authenticationOf(parts)),
     chargeFailure: (viewer) => executor.charge({ viewer }, 1),
+    gate: executor.gate,
     rest: createRestV1(executor, {
       ...{ ...settings.http, basePath },
       onInternalError: (error, { req }) => onInternalError(error, req),

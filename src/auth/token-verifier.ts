@@ -126,7 +126,8 @@ async function findToken(
 ): Promise<ValidToken | null> {
   const digest = digestOf(token);
   const unexpired = [{ expiresAt: null }, { expiresAt: { gt: now } }];
-  const row = await prisma.accessToken.findUnique({ where: { digest, revokedAt: null, OR: unexpired } });
+  // findUnique() joins what is asked for at once into one statement, and takes longer the more that is.
+  const row = await prisma.accessToken.findFirst({ where: { digest, revokedAt: null, OR: unexpired } });
   if (row === null) return null;
   if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) recordUse(primary, digest, now);
   const scopes = new Set(SCOPES.filter((scope) => row.scopes.includes(scope)));

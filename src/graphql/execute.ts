@@ -6,12 +6,9 @@ import {
   type GraphQLSchema,
   getOperationAST,
   getVariableValues,
-  Kind,
-  OperationTypeNode,
   parse,
   subscribe,
   validate,
-  visit,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Feed } from '../feed/feed.js';
@@ -22,6 +19,7 @@ import { createLimiters, type Limiters } from '../limits/limiters.js';
 import { ResponseSize, TooLargeError } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { RequestContext } from '../resolvers/context.js';
+import { isCompilable } from './is-compilable.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 
@@ -58,8 +56,7 @@ export interface GraphqlExecutorOptions {
   readonly gate?: Gate;
 }
 
-/** A document is compiled when it comes back, if it has at most so many tokens: to compile 1,400 took 300 ms. */
-const MAX_COMPILED_TOKENS = 1_000;
+/** Documents are compiled when they come back, if isCompilable() allows it. */
 const OCCURRENCES_BEFORE_COMPILING = 2;
 
 /** Of the variables of a request, as graphql-js has it. */
@@ -209,7 +206,7 @@ export class GraphqlExecutor {
     const known: KnownDocument = this.#known.get(document) ?? { occurrences: 0, compiled: undefined };
     this.#known.set(document, known);
     known.occurrences += 1;
-    if (known.occurrences === OCCURRENCES_BEFORE_COMPILING && isCompilable(document)) {
+    if (known.occurrences === OCCURRENCES_BEFORE_COMPILING && isCompilable(this.schema, document)) {
       const compiled = compileQuery(this.schema, document, undefined, COMPILER);
       if (isCompiledQuery(compiled)) known.compiled = compiled;
     }
@@ -240,23 +237,4 @@ function withoutLocations(error: GraphQLError): GraphQLError {
     ...(path !== undefined && { path }),
     ...{ originalError: originalError ?? null, extensions: extensions ?? {} },
   });
-}
-
-/** What the compiler executes as graphql-js does: one query, and no directives, introspection, or defaults of variables. */
-function isCompilable(document: DocumentNode): boolean {
-  if ((document.tokenCount ?? Number.POSITIVE_INFINITY) > MAX_COMPILED_TOKENS) return false;
-  let isKnown = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
-  const reject = () => {
-    isKnown = false;
-  };
-  visit(document, {
-    Directive: reject,
-    Field: ({ alias, name }) => {
-      if (name.value.startsWith('__') ? name.value !== '__typename' : alias?.value === '__proto__') reject();
-    },
-    [Kind.VARIABLE_DEFINITION]: ({ variable, defaultValue }) => {
-      if (defaultValue !== undefined || variable.name.value === '__proto__') reject();
-    },
-  });
-  return isKnown;
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap } from '@apollo/server';
 import express, { type Request } from 'express';
 import { GraphQLError } from 'graphql';
@@ -96,6 +96,8 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
     throw rejection(405, 'METHOD_NOT_ALLOWED', methodNotAllowed(METHODS), { allow: METHODS });
   }
+  // It has its parameters in the body alone (GraphQL over HTTP, 6.3): clients that forget it forget its type, too.
+  if (method === 'POST' && !hasBody(headers)) throw badRequest(`POST body missing. ${HOW_TO_SEND}.`);
   const { 'content-type': type } = headers;
   if (!isJson(type) && (method === 'POST' || type !== undefined)) {
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
@@ -108,6 +110,11 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
     throw rejection(406, 'NOT_ACCEPTABLE', message);
   }
   if (method !== 'POST') requireOwnPage(request, response);
+}
+
+/** RFC 9112, section 6.3. */
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** What browsers say of a request by a page of another origin (Fetch Metadata, section 2.2). */

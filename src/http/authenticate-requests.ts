@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Viewer } from '../auth/viewer.js';
+import { signalOf } from '../limits/caller.js';
+import type { Gate } from '../limits/gate.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { UnauthenticatedError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
@@ -14,6 +16,8 @@ export interface RequestAuthentication {
    * @throws RateLimitedError where nothing is left.
    */
   readonly chargeFailure: (viewer: Viewer) => Promise<void>;
+  /** Where a token that is looked up takes a place of its address: requests with invalid ones pay only afterwards. */
+  readonly gate: Pick<Gate, 'enter'>;
   readonly log: Logger;
 }
 
@@ -23,23 +27,35 @@ export interface RequestAuthentication {
  */
 export function authenticateRequests(
   clientOf: Forwarding['clientOf'],
-  { authenticate, log, chargeFailure }: RequestAuthentication,
+  { authenticate, gate, log, chargeFailure }: RequestAuthentication,
 ) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const client = clientOf(request);
+    const { authorization } = request.headers;
+    let leave: (() => void) | undefined;
+    if (authorization !== undefined) {
+      const viewer = anonymous(`tokens of ${client}`);
+      leave = await gate.enter({ viewer, signal: signalOf(response) });
+    }
     try {
-      request.viewer = await authenticate(request.headers.authorization, client);
+      request.viewer = await authenticate(authorization, client);
     } catch (error) {
       if (!(error instanceof UnauthenticatedError)) throw error;
       const { reason } = error;
       if (reason !== undefined) log.info({ requestId: request.requestId, reason }, 'token rejected');
-      const viewer: Viewer = { kind: 'anonymous', rateLimitKey: client, scopes: new Set() };
+      const viewer = anonymous(client);
       await chargeFailure(viewer).catch((rejection: unknown) => {
         // Only here: 401 has one response for all tokens.
         setRateFields(response, viewer.rates);
         throw rejection;
       });
       throw error;
+    } finally {
+      leave?.();
     }
   };
+}
+
+function anonymous(rateLimitKey: string): Viewer {
+  return { kind: 'anonymous', rateLimitKey, scopes: new Set() };
 }

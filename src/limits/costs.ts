@@ -25,7 +25,7 @@ const TOKENS_OF_UNIT = 1_000;
 /** Of a request whose operation is not known. */
 export const NO_COST: RequestCost = {
   ...{ units: new Map(), sum: 0, unitsOfChange: 0, unitsOfDocument: 0 },
-  ...{ fields: 0, depth: 0, isSearch: false, wideFields: 0, hasCursor: false },
+  ...{ fields: 0, depth: 0, isSearch: false, wideFields: 0, ofPrimary: false },
 };
 
 /** What requests cost by a schema with directives `@cost`. */

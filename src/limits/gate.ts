@@ -1,14 +1,19 @@
 import { BusyError, ClientGoneError } from '../model/errors.js';
 import type { Caller } from './caller.js';
 
-/** What a request takes a place for: searches read many domains, and keep their places for longer. */
-export type PlaceKind = 'ordinary' | 'search';
+/**
+ * What a request takes a place for: searches read many domains, and keep their places for longer. A large history is read in a place of
+ * its own, besides that of the request.
+ */
+export type PlaceKind = 'ordinary' | 'search' | 'large';
 
 /** How many places there are, and how much may wait to be read. */
 export interface GateOptions {
   /** Places of the process, and how many of them may have searches. */
   readonly places: number;
   readonly searchPlaces: number;
+  /** How many large histories are read at once: each may take 128 MB. */
+  readonly largePlaces: number;
   /** The same for one client. */
   readonly clientPlaces: number;
   readonly clientSearchPlaces: number;
@@ -25,6 +30,7 @@ export interface GateOptions {
 export const GATE: GateOptions = {
   places: 64,
   searchPlaces: 16,
+  largePlaces: 2,
   clientPlaces: 8,
   clientSearchPlaces: 2,
   clientWaiting: 100,
@@ -36,9 +42,8 @@ export const GATE: GateOptions = {
 /** A request that waits. */
 interface Waiting {
   readonly kind: PlaceKind;
-  readonly caller: Caller;
-  /** Ends the wait: with a place, or an error. */
-  end(error?: Error): void;
+  /** Ends the wait with a place. */
+  enter(): void;
 }
 
 /** What a client has. One that has nothing is forgotten. */
@@ -68,7 +73,7 @@ const LONGEST_UNREAD = 20_000;
  */
 export class Gate {
   readonly #options: GateOptions;
-  readonly #taken: Record<PlaceKind, number> = { ordinary: 0, search: 0 };
+  readonly #taken: Record<PlaceKind, number> = { ordinary: 0, search: 0, large: 0 };
   #unread = 0;
   /** In the order of their turns. */
   readonly #clients = new Map<string, Client>();
@@ -77,16 +82,16 @@ export class Gate {
     this.#options = options;
   }
 
-  /** How many places are taken. */
+  /** How many requests have places. */
   get taken(): number {
-    return this.#taken.ordinary + this.#taken.search;
+    return requestsOf(this.#taken);
   }
 
   /**
    * Waits for a place.
    *
    * @returns the function that gives it back.
-   * @throws BusyError where too many requests of the client wait, or this one has waited too long.
+   * @throws BusyError where too many requests of the client wait, or this one has waited too long; ClientGoneError.
    */
   async enter(caller: Caller, kind: PlaceKind = 'ordinary'): Promise<() => void> {
     const client = this.#clientOf(caller.viewer.rateLimitKey);
@@ -118,19 +123,20 @@ export class Gate {
   #clientOf(key: string): Client {
     const known = this.#clients.get(key);
     if (known !== undefined) return known;
-    const client: Client = { key, taken: { ordinary: 0, search: 0 }, unread: 0, waiting: [] };
+    const client: Client = { key, taken: { ordinary: 0, search: 0, large: 0 }, unread: 0, waiting: [] };
     this.#clients.set(key, client);
     return client;
   }
 
   #hasPlace({ taken, unread }: Client, kind: PlaceKind): boolean {
-    const { places, searchPlaces, clientPlaces, clientSearchPlaces } = this.#options;
+    const { places, searchPlaces, largePlaces, clientPlaces, clientSearchPlaces } = this.#options;
+    if (this.#unread >= this.#options.unread || unread >= this.#options.clientUnread) return false;
+    // Its request has a place already.
+    if (kind === 'large') return this.#taken.large < largePlaces;
     return (
       this.taken < places &&
-      taken.ordinary + taken.search < clientPlaces &&
-      (kind === 'ordinary' || (this.#taken.search < searchPlaces && taken.search < clientSearchPlaces)) &&
-      this.#unread < this.#options.unread &&
-      unread < this.#options.clientUnread
+      requestsOf(taken) < clientPlaces &&
+      (kind === 'ordinary' || (this.#taken.search < searchPlaces && taken.search < clientSearchPlaces))
     );
   }
 
@@ -142,22 +148,28 @@ export class Gate {
   #wait(client: Client, kind: PlaceKind, caller: Caller): Promise<void> {
     const { clientWaiting, wait } = this.#options;
     return new Promise((resolve, reject) => {
+      if (caller.signal.aborted) throw new ClientGoneError();
       if (client.waiting.length >= clientWaiting) throw new BusyError(1, 'Too many of your requests wait.');
       const waiting: Waiting = {
         kind,
-        caller,
-        end: (error) => {
-          clearTimeout(timer);
-          client.waiting.splice(client.waiting.indexOf(waiting), 1);
-          if (error !== undefined) return reject(error);
+        enter: () => {
+          end();
           this.#take(client, kind, 1);
           resolve();
         },
       };
-      const timer = setTimeout(() => {
-        waiting.end(new BusyError(1, 'Too many requests are in progress.'));
+      const end = () => {
+        clearTimeout(timer);
+        const place = client.waiting.indexOf(waiting);
+        if (place >= 0) client.waiting.splice(place, 1);
+      };
+      const giveUp = (error: Error) => {
+        end();
+        reject(error);
         this.#changed();
-      }, wait);
+      };
+      const timer = setTimeout(() => giveUp(new BusyError(1, 'Too many requests are in progress.')), wait);
+      caller.signal.onAbort(() => giveUp(new ClientGoneError()));
       client.waiting.push(waiting);
     });
   }
@@ -173,7 +185,7 @@ export class Gate {
         if (next !== undefined || isIdle(client)) this.#clients.delete(client.key);
         if (next === undefined) continue;
         this.#clients.set(client.key, client);
-        next.end(next.caller.signal.aborted ? new ClientGoneError() : undefined);
+        next.enter();
         hasEntered = true;
       }
     }
@@ -181,5 +193,9 @@ export class Gate {
 }
 
 function isIdle({ taken, unread, waiting }: Client): boolean {
-  return taken.ordinary + taken.search + unread + waiting.length === 0;
+  return requestsOf(taken) + taken.large + unread + waiting.length === 0;
+}
+
+function requestsOf({ ordinary, search }: Record<PlaceKind, number>): number {
+  return ordinary + search;
 }

@@ -45,8 +45,8 @@ export interface RequestCost {
   readonly isSearch: boolean;
   /** How many of its fields read much of the database. */
   readonly wideFields: number;
-  /** Whether it continues after a cursor. */
-  readonly hasCursor: boolean;
+  /** Whether it is read from the primary: after a cursor, or where replicas may not have yet what the client knows of. */
+  readonly ofPrimary: boolean;
 }
 
 /** The arguments of the directive `@cost` of schema.graphql, which says what they mean. */
@@ -56,13 +56,14 @@ export interface FieldCost {
   readonly page?: boolean;
   readonly search?: boolean;
   readonly wide?: boolean;
+  readonly primary?: boolean;
   readonly ifLists?: boolean;
 }
 
 export type Field = GraphQLField<unknown, unknown>;
 
 /** What is selected in one place, fragments included. */
-interface Measure extends Pick<RequestCost, 'fields' | 'depth' | 'isSearch' | 'wideFields' | 'hasCursor'> {
+interface Measure extends Pick<RequestCost, 'fields' | 'depth' | 'isSearch' | 'wideFields' | 'ofPrimary'> {
   /** The cost of its fields. */
   readonly units: number;
   /** Whether one of its fields is a list of a domain. */
@@ -82,9 +83,11 @@ const NOTHING: Measure = {
   hasLists: false,
   isSearch: false,
   wideFields: 0,
-  hasCursor: false,
+  ofPrimary: false,
 };
 
+/** As how many fields one with arguments counts: it is read by itself, and its arguments may be refused, each with an error. */
+const FIELDS_OF_ARGUMENTS = 50;
 /** How many entries a list is taken to have that no argument limits. */
 const LIST_LENGTH = 10;
 /** How many a page has where `first` is not given: the default of schema.graphql. */
@@ -200,17 +203,19 @@ export class Measurement {
       : NOTHING;
     const length = this.#lengthOf(node, field, parent);
     const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
+    // What is read of the schema itself cannot fail.
+    const isCalled = given !== undefined && given.length > 0 && !parent?.name.startsWith('__');
     const isFree = cost.ifLists && !inside.hasLists;
     const own = atMost(isFree ? 0 : cost.units * (cost.each ? length : 1) + further);
     return {
       own,
       units: atMost(own + length * inside.units),
-      fields: atMost(1 + length * inside.fields),
+      fields: atMost((isCalled ? FIELDS_OF_ARGUMENTS : 1) + length * inside.fields),
       depth: inside.depth + 1,
       hasLists: LISTS_OF_DOMAIN.has(name.value),
       isSearch: inside.isSearch || cost.search === true,
       wideFields: inside.wideFields + (cost.wide ? 1 : 0),
-      hasCursor: inside.hasCursor || this.#argument(given, 'after') != null,
+      ofPrimary: inside.ofPrimary || cost.primary === true || this.#argument(given, 'after') != null,
     };
   }
 
@@ -279,7 +284,7 @@ function together(one: Measure, other: Measure): Measure {
     hasLists: one.hasLists || other.hasLists,
     isSearch: one.isSearch || other.isSearch,
     wideFields: one.wideFields + other.wideFields,
-    hasCursor: one.hasCursor || other.hasCursor,
+    ofPrimary: one.ofPrimary || other.ofPrimary,
   };
 }
 

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { PrismaClient } from '../database/generated/client.js';
 import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -150,15 +151,26 @@ function batched<Key extends DomainRowKey, Value>(
     });
   const now = create();
   const ofInstant = new Map<Instant, DataLoader<Wanted<Key>, Value>>();
-  return {
-    load(key, signal) {
-      const { at } = key;
-      if (at === undefined) return now.load({ key, signal });
-      const loader = ofInstant.get(at) ?? create();
-      // Its batches are dispatched right after that.
-      if (!ofInstant.has(at)) setImmediate(() => ofInstant.delete(at));
-      ofInstant.set(at, loader);
-      return loader.load({ key, signal });
-    },
+  const loaderOf = (at: Instant | undefined) => {
+    if (at === undefined) return now;
+    const loader = ofInstant.get(at) ?? create();
+    // Its batches are dispatched right after that.
+    if (!ofInstant.has(at)) setImmediate(() => ofInstant.delete(at));
+    ofInstant.set(at, loader);
+    return loader;
   };
+  return {
+    load: (key, signal) => pacedBy(signal)(() => loaderOf(key.at).load({ key, signal })),
+  };
+}
+
+const PACES = new WeakMap<Signal, LimitFunction>();
+
+/** A request loads as many keys at a time as a statement has: those of other requests need not wait for all of a long list. */
+function pacedBy(signal: Signal): LimitFunction {
+  const known = PACES.get(signal);
+  if (known !== undefined) return known;
+  const pace = pLimit(BATCH_SIZE);
+  PACES.set(signal, pace);
+  return pace;
 }

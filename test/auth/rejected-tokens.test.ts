@@ -7,6 +7,7 @@ import type { Settings } from '../../src/config/settings.js';
 import { UnauthenticatedError } from '../../src/model/errors.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
+import { whileLocked } from '../support/locked-table.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
 let database: TestDatabase;
@@ -159,3 +160,23 @@ function unsigned(index: number): string {
   const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `key ${index}` })).toString('base64url');
   return `${header}.${Buffer.from('{}').toString('base64url')}.AAAA`;
 }
+
+test('of an address, eight tokens are looked up at once and 100 requests wait: the next one gets 503 at once', async () => {
+  await whileLocked(
+    database.pool,
+    async () => {
+      const asked = Array.from({ length: 120 }, () =>
+        fetch(service.url, { headers: bearer(unknownToken()) }),
+      );
+      const refused = await Promise.any(
+        asked.map(async (each) => {
+          const response = await each;
+          return response.status === 503 ? response : Promise.reject(new Error(`It is ${response.status}.`));
+        }),
+      );
+      expect(refused.headers.get('retry-after')).toBe('1');
+      await Promise.allSettled(asked);
+    },
+    'access_token',
+  );
+});

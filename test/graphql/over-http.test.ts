@@ -232,18 +232,39 @@ describe('what is wrong with a request is said with a code', () => {
     'application/jsonp',
   ])('415 UNSUPPORTED_MEDIA_TYPE for a body of type %s, and what to send', async (type) => {
     const { app, logged } = await serve();
-    const request = supertest(app).post('/graphql');
-    if (type !== undefined) request.set('content-type', type);
-    const response = await request
-      .serialize((body) => body)
-      .send(type === undefined ? undefined : '{"query":"{ __typename }"}');
-    expect(response.status).toBe(415);
-    expect(response.body).toEqual({
+    const head = ['POST /graphql HTTP/1.1', 'host: a', 'connection: close', 'content-length: 26'];
+    if (type !== undefined) head.push(`content-type: ${type}`);
+    const { status, body } = await sendRaw(app, `${head.join('\r\n')}\r\n\r\n{"query":"{ __typename }"}`);
+    expect(status).toBe(415);
+    expect(JSON.parse(body)).toEqual({
       errors: [
         {
           message:
             'Content-Type must be application/json. Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json.',
           extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' },
+        },
+      ],
+    });
+    expect(logged).toEqual([]);
+  });
+
+  test.each([
+    ['/graphql', []],
+    ['/graphql', ['content-length: 0']],
+    ['/graphql', ['content-type: application/json']],
+    ['/graphql', ['content-type: text/plain', 'content-length: 0']],
+    ['/graphql?query={__typename}', ['content-type: application/json']],
+  ])('400 for POST %s without a body, whatever its header fields: %j', async (path, fields) => {
+    const { app, logged } = await serve();
+    const head = [`POST ${path} HTTP/1.1`, 'host: a', 'connection: close', ...fields, '\r\n'].join('\r\n');
+    const { status, body } = await sendRaw(app, head);
+    expect(status).toBe(400);
+    expect(JSON.parse(body)).toEqual({
+      errors: [
+        {
+          message:
+            'POST body missing. Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json.',
+          extensions: { code: 'BAD_REQUEST' },
         },
       ],
     });

@@ -69,6 +69,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
+  async function graphql(of: TestService, query: string): Promise<string> {
+    return (await ask(of, `/graphql?query=${encodeURIComponent(query)}`)).text;
+  }
+
   async function databases({ url }: TestService): Promise<readonly Shown[]> {
     const body: { databases: readonly Shown[] } = JSON.parse(await (await fetch(`${url}/readyz`)).text());
     return body.databases;
@@ -147,6 +151,19 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       await record('four');
       expect(JSON.parse((await resumed.next())?.data ?? '')).toMatchObject({ old: 'three', new: 'four' });
       resumed.close();
+    });
+  });
+
+  test('the domain of a change of the feed is as late as the change, and so is what its id names', async () => {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      await record('of the feed');
+      const query =
+        '{ changes(order: NEWEST_FIRST, first: 1) { nodes { id domain { version lastChange } } } }';
+      const [feed = '', ofPrimary] = await Promise.all([service, other].map((of) => graphql(of, query)));
+      expect(feed).toBe(ofPrimary);
+      const { id } = JSON.parse(feed).data.changes.nodes[0];
+      expect(JSON.parse(await graphql(service, `{ node(id: "${id}") { id } }`)).data.node).toEqual({ id });
     });
   });
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Caller, ClientSignal } from '../../src/limits/caller.js';
+import { type Caller, signalUntil } from '../../src/limits/caller.js';
 import { GATE, Gate, type GateOptions, type PlaceKind } from '../../src/limits/gate.js';
 import { anonymous, callerOf } from '../support/graphql-executor.js';
 
@@ -147,9 +147,19 @@ describe('who cannot wait is told so', () => {
 
 describe('a client that has gone while it waited', () => {
   const gone = (viewer = ONE.viewer) => {
-    const signal: ClientSignal & { aborted: boolean } = { aborted: false, onAbort() {} };
-    return { caller: { viewer, signal }, go: () => (signal.aborted = true) };
+    const client = new AbortController();
+    return { caller: { viewer, signal: signalUntil(client.signal) }, go: () => client.abort() };
   };
+
+  test('waits no more', async () => {
+    const { sent } = requests({ clientPlaces: 1 });
+    const { caller, go } = gone();
+    await sent.sendMany(1, 'first', ONE);
+    await sent.sendMany(1, 'gone', caller);
+    go();
+    await settled();
+    expect(sent.failed).toMatchObject([['gone0', { name: 'ClientGoneError' }]]);
+  });
 
   test('takes no place: the next one of its address gets it', async () => {
     const { gate, sent } = requests({ clientPlaces: 1 });
@@ -173,6 +183,26 @@ describe('a client that has gone while it waited', () => {
     go();
     await sent.leave('first');
     expect(sent.entered).toEqual(['first', 'next0']);
+  });
+});
+
+describe('large histories', () => {
+  test('are read two at a time, in places besides those of their requests', async () => {
+    const { gate, sent } = requests();
+    await sent.sendMany(8, 'one', ONE);
+    await sent.sendMany(3, 'large', ONE, 'large');
+    await sent.sendMany(1, 'other', OTHER, 'large');
+    expect(sent.entered.slice(8)).toEqual(['large0', 'large1']);
+    expect(gate.taken).toBe(8);
+    await sent.leave('large0');
+    await sent.leave('large1');
+    expect(sent.entered.slice(10)).toEqual(['large2', 'other0']);
+  });
+
+  test('wait no longer than other requests', async () => {
+    const { sent } = requests({ wait: 20, largePlaces: 0 });
+    await sent.send('large', ONE, 'large');
+    expect(sent.failed).toMatchObject([['large', { name: 'BusyError', retryAfter: 1 }]]);
   });
 });
 

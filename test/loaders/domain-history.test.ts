@@ -43,6 +43,18 @@ describe('what is requested at once', () => {
     );
   });
 
+  test('by one client, is loaded eight at a time: another client waits for none of the others', async () => {
+    const order: string[] = [];
+    const askFor = async (name: string, client: Pick<AbortSignal, 'aborted'>) => {
+      await loaders.domainHistory.load({ ...ALL, name }, client);
+      order.push(name);
+    };
+    const [one, other] = [{ aborted: false }, { aborted: false }];
+    const many = Array.from({ length: 200 }, (_, at) => askFor(`d${at}.example`, one));
+    await Promise.all([...many, askFor('other.example', other)]);
+    expect(order.indexOf('other.example')).toBeLessThan(40);
+  });
+
   test('is answered in its place, with each part that any of the clients of a domain needs', async () => {
     for (const name of ['a.example', 'b.example']) {
       await insertDomain(database.pool, { name });

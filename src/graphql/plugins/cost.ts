@@ -23,7 +23,7 @@ export function costPlugin(
   const charge = async ({ context, document, operation, variables }: Asked) => {
     const cost = executor.costs.of(document, operation, variables);
     context.cost = cost;
-    context.loaders = executor.readFrom(cost.hasCursor);
+    context.loaders = executor.readFrom(cost.ofPrimary);
     const besides = Math.max(cost.unitsOfDocument, cost.sum === 0 ? 1 : 0);
     if (besides > 0) await context.charge(besides);
     requireWithinLimits(cost, maxEstimate);

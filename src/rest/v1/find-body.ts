@@ -30,11 +30,9 @@ interface FoundBody {
 /** Runs the operation of a route: that of a large history by pages. @throws as foundBy() does. */
 export type FindBody = (asked: Asked) => Promise<FoundBody>;
 
-/** To be made once for each executor: it limits how many large histories are read at once. */
+/** Makes it for an executor. */
 export function bodyFinder(executor: GraphqlExecutor): FindBody {
   let readPages: ReadPages | undefined;
-  const waiting: (() => void)[] = [];
-  let reading = 0;
   return async (asked) => {
     const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
@@ -53,14 +51,12 @@ export function bodyFinder(executor: GraphqlExecutor): FindBody {
         'Use GraphQL: dnsRecordsConnection and httpHeadersConnection have pages.',
       );
     }
-    if (reading >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-    reading += 1;
+    const leave = await executor.gate.enter(caller, 'large');
     try {
       readPages ??= pageReader(executor);
       return await new LargeHistory(asked, readPages).join();
     } finally {
-      reading -= 1;
-      waiting.shift()?.();
+      leave();
     }
   };
 }
@@ -73,8 +69,6 @@ function largeOctetsIn({ errors = [] }: ExecutionResult): number {
 
 /** In octets: a longer body is not made. */
 const MAX_OCTETS = 128 * 1024 ** 2;
-/** So many are read at a time: each may take as much memory. */
-const AT_ONCE = 2;
 /** Entries of a page, which ends before 64 kB of text. */
 const FIRST = 500;
 

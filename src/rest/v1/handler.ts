@@ -106,7 +106,7 @@ export function createRestV1(
       countedFrom,
       cost,
       caller,
-      loaders: executor.readFrom(cost.hasCursor || isConditional(request.headers)),
+      loaders: executor.readFrom(cost.ofPrimary || isConditional(request.headers)),
       request,
       response,
       mediaType,

@@ -1,0 +1,67 @@
+import { parse } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { isCompilable } from '../../src/graphql/is-compilable.js';
+import { createSchema } from '../../src/graphql/schema.js';
+
+const SCHEMA = createSchema();
+
+function compiles(source: string): boolean {
+  return isCompilable(SCHEMA, parse(source, { noLocation: true }));
+}
+
+/** Fields `a0: FIELD a1: FIELD ...`. */
+function aliases(count: number, field: string): string {
+  return Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
+}
+
+const OF_DOMAIN = '{ name unicodeName registrableDomain created lastUpdate lastChange }';
+const RECORDS = 'dnsRecords { ... on DnsRecordEntry { host class type firstSeen removed lastSeen } }';
+
+const CHAIN = [
+  '{ domain(name: "a") { ...F0 } } fragment F15 on Domain { name }',
+  ...Array.from({ length: 15 }, (_, at) => {
+    const next = `changes { nodes { domain { ...F${at + 1} } } }`;
+    return `fragment F${at} on Domain { a: ${next} b: ${next} }`;
+  }),
+].join(' ');
+
+describe('the compiler, which works in one turn of the event loop, is given', () => {
+  test.each([
+    ['a query of a dashboard', `query ($name: String!) { domain(name: $name) ${OF_DOMAIN} }`],
+    ['a query whose names are those of types', '{ domain(name: "a.example") { __typename name } }'],
+    ['90 domains, written out', `{ ${aliases(90, `domain(name: "a") { name }`)} }`],
+    ['every kind of record', `{ domain(name: "a") { ${RECORDS} } }`],
+  ])('%s', (_what, source) => {
+    expect(compiles(source)).toBe(true);
+  });
+});
+
+describe('it is not given what it would write too much code for', () => {
+  test.each([
+    ['1,001 tokens', `{ ${aliases(200, 'domain(name: "a") { name }')} }`],
+    [
+      'a fragment that is spread often',
+      `{ ${aliases(90, 'domain(name: "a") { ...F }')} } fragment F on Domain ${`{ ${aliases(12, 'name')} }`}`,
+    ],
+    ['fragments of fragments, which stand for more than a number can have', CHAIN],
+    [
+      'fields of an interface, which are those of each of its types',
+      `{ domain(name: "a") { dnsRecords { ... on DnsRecordEntry { ${aliases(100, 'host')} } } } }`,
+    ],
+  ])('%s', (_what, source) => {
+    expect(compiles(source)).toBe(false);
+  });
+});
+
+describe('it is not given what it executes otherwise than graphql-js', () => {
+  test.each([
+    ['a directive', '{ domain(name: "a") { name @include(if: true) } }'],
+    ['introspection', '{ __schema { queryType { name } } }'],
+    ['a default of a variable', 'query ($name: String = "a") { domain(name: $name) { name } }'],
+    ['several operations', 'query A { domain(name: "a") { name } } query B { domain(name: "b") { name } }'],
+    ['a subscription', 'subscription { changes { nodes { id } } }'],
+    ['the name __proto__', '{ __proto__: domain(name: "a") { name } }'],
+  ])('%s', (_what, source) => {
+    expect(compiles(source)).toBe(false);
+  });
+});
