@@ -15,23 +15,15 @@ export async function* resultTexts(
 ): AsyncGenerator<string, void, void> {
   // Some browsers do not take header fields for the begin of a stream.
   yield begin + heartbeat;
-  for await (const result of shownResults(source, context)) yield next(JSON.stringify(result));
-  yield end;
-}
-
-async function* shownResults(
-  source: AsyncIterable<ExecutionResult>,
-  context: GraphqlContext,
-): AsyncGenerator<FormattedExecutionResult, void, void> {
   try {
-    for await (const { data = null, errors } of source) {
-      const [error] = errors ?? [];
-      if (error !== undefined) return yield failed(error, context);
-      yield { data, extensions: { cost: context.spent.units } };
+    for await (const { data = null, errors: [error] = [] } of source) {
+      if (error !== undefined) throw error;
+      yield next(JSON.stringify({ data, extensions: { cost: context.spent.units } }));
     }
   } catch (error) {
-    yield failed(error, context);
+    yield next(JSON.stringify(failed(error, context)));
   }
+  yield end;
 }
 
 function failed(
@@ -90,7 +82,6 @@ const LONGEST_STALL = 20_000;
 
 /** Resolves when the client has read what was written, or has disconnected, or is disconnected since it does not read. */
 async function untilRead(response: ServerResponse): Promise<void> {
-  if (response.destroyed || !response.writableNeedDrain) return;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(() => response.destroy(), LONGEST_STALL);
     const done = () => {
