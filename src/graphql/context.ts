@@ -1,3 +1,5 @@
+import type { GraphQLRequestListener } from '@apollo/server';
+import type { GraphQLError } from 'graphql';
 import type { RequestContext } from '../resolvers/context.js';
 import type { OnInternalError } from './format-error.js';
 import type { StreamFormat } from './stream-formats.js';
@@ -17,6 +19,9 @@ export interface Outcome {
   leave?: () => void;
   /** Of a subscription: its stream, in place of the response's body. */
   texts?: AsyncGenerator<string, void, void>;
-  /** Set where the document is nested too deep to be validated. */
-  isTooDeep?: boolean;
+  /** What is wrong with the request, where Apollo Server takes it for an error of its own. */
+  rejection?: GraphQLError;
 }
+
+/** A plugin for each request: what it knows of one is in the context. */
+export type GraphqlPlugin = GraphQLRequestListener<GraphqlContext>;

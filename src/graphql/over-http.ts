@@ -9,17 +9,9 @@ import { memoized } from '../model/memoized.js';
 import type { GraphqlContext, Outcome } from './context.js';
 import { sendStream } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
-import { shownError, TOO_DEEP } from './format-error.js';
+import { shownError } from './format-error.js';
 import { ListedOperations } from './listed-operations.js';
-import {
-  acceptedBy,
-  bodyOfSearch,
-  checkHead,
-  JSON_RESPONSE,
-  METHODS,
-  readBody,
-  rejection,
-} from './request.js';
+import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
 import { PARTS, type StreamFormat } from './stream-formats.js';
@@ -98,7 +90,7 @@ export async function createGraphqlOverHttp(
     try {
       const result = await readRequest(request, response)
         .then((body) => execute(request, accept, context, body))
-        .then((executed) => (outcome.isTooDeep ? rejectTooDeep() : executed))
+        .then((executed) => (outcome.rejection ? Promise.reject(outcome.rejection) : executed))
         .catch(async (error: unknown) => {
           if (!(error instanceof GraphQLError)) throw error;
           // What is wrong with the request itself has its status, what became of the operation is an event.
@@ -127,10 +119,6 @@ const fieldsFor = memoized((accept: string) => {
     ['accept', accept],
   ]);
 });
-
-function rejectTooDeep(): never {
-  throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
-}
 
 function searchOf({ url = '' }: IncomingMessage): string {
   const start = url.indexOf('?');

@@ -1,7 +1,6 @@
-import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
 import { HeaderMap } from '@apollo/server';
 import { OperationTypeNode } from 'graphql';
-import type { GraphqlContext } from '../context.js';
+import type { GraphqlPlugin } from '../context.js';
 import { resultTexts } from '../event-stream.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError } from '../format-error.js';
@@ -11,8 +10,8 @@ const HOW_TO_LISTEN =
   'The results of a subscription are a stream: send Accept: text/event-stream, or multipart/mixed;subscriptionSpec=1.0.';
 
 /** A subscription has a stream in place of a body: over-http.ts sends it. */
-export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugin<GraphqlContext> {
-  const listener: GraphQLRequestListener<GraphqlContext> = {
+export function subscriptionPlugin(executor: GraphqlExecutor): GraphqlPlugin {
+  return {
     async didResolveOperation({ operation, contextValue }) {
       if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || contextValue.stream !== undefined)
         return;
@@ -32,7 +31,6 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
       return { http, body: { kind: 'single', singleResult: { data: null } } };
     },
   };
-  return { requestDidStart: async () => listener };
 }
 
 async function* inOne<Result>(result: Result): AsyncGenerator<Result, void, void> {
