@@ -10,7 +10,7 @@ import type { GraphqlContext, Outcome } from './context.js';
 import { sendStream } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { shownError } from './format-error.js';
-import { ListedOperations } from './listed-operations.js';
+import { onlyListed } from './listed-operations.js';
 import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
@@ -42,7 +42,7 @@ export async function createGraphqlOverHttp(
   options: GraphqlOverHttpOptions,
 ): Promise<GraphqlOverHttp> {
   const { sandbox, viewerOf } = options;
-  const listed = options.listed && new ListedOperations(executor, options.listed, options.maxEstimate);
+  const listed = options.listed && onlyListed(executor, options.listed, options.maxEstimate);
   const apollo = await startGraphqlServer(executor, options);
 
   /** The request as Apollo Server takes it, or what is wrong with it, which Apollo Server formats. */
@@ -50,7 +50,7 @@ export async function createGraphqlOverHttp(
     request: IncomingMessage,
     accept: string,
     context: () => Promise<GraphqlContext>,
-    body: unknown = request.body,
+    body?: unknown,
   ) =>
     apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: {
@@ -66,13 +66,14 @@ export async function createGraphqlOverHttp(
   const readRequest = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     checkHead(request, response);
     requireToken(viewerOf(request));
-    if (request.method === 'POST') await readBody(request, response);
+    let body: unknown;
+    if (request.method === 'POST') body = await readBody(request, response);
     // Apollo Server takes no subscription by GET, of which EventSource is made, and Apollo Client's useGETForQueries.
-    else if (listed !== undefined || isForStream(request)) request.body = bodyOfSearch(searchOf(request));
-    return listed === undefined ? request.body : listed.bodyOf(request.body);
+    else if (listed !== undefined || isForStream(request)) body = bodyOfSearch(searchOf(request));
+    return listed === undefined ? body : listed(body);
   };
 
-  const run = async (request: IncomingMessage, response: ServerResponse) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
     const { mediaType, stream, page } = acceptedBy(request);
@@ -83,7 +84,8 @@ export async function createGraphqlOverHttp(
       ...executor.contextFor(caller),
       ...{ onInternalError, outcome, stream },
     });
-    if (sandbox && isReading(request) && page) {
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    if (sandbox && isReading && page) {
       return sendPage(response, await execute(request, 'text/html', context));
     }
     let format = mediaType === undefined ? stream : undefined;
@@ -109,16 +111,13 @@ export async function createGraphqlOverHttp(
       outcome.leave?.();
     }
   };
-  return { handle: run, stop: () => apollo.stop() };
+  return { handle, stop: () => apollo.stop() };
 }
 
 /** The header fields that Apollo Server reads. */
-const fieldsFor = memoized((accept: string) => {
-  return new HeaderMap([
-    ['content-type', 'application/json'],
-    ['accept', accept],
-  ]);
-});
+const fieldsFor = memoized(
+  (accept: string) => new HeaderMap(Object.entries({ 'content-type': 'application/json', accept })),
+);
 
 function searchOf({ url = '' }: IncomingMessage): string {
   const start = url.indexOf('?');
@@ -140,10 +139,6 @@ function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: St
   if (format === undefined) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
   response.statusCode = 200;
   return end(response, format.mediaType, format.begin + format.next(body.string.trimEnd()) + format.end);
-}
-
-function isReading({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */
