@@ -25,7 +25,7 @@ export interface LiveKey extends Caller {
 }
 
 /** Changes of a listener, and where they end in the feed. */
-export type LivePage = Pick<FeedPage, 'changes' | 'end'>;
+export type LivePage = Pick<FeedPage, 'items' | 'end'>;
 
 /** What bounds listeners; each has a default. */
 export interface LiveOptions {
@@ -168,7 +168,7 @@ export class Feed {
       if (!signal.aborted) ended.throwIfAborted();
     };
     let place = after ?? reader.end;
-    if (after === undefined) yield { changes: [], end: place };
+    if (after === undefined) yield { items: [], end: place };
     // A place that a client names has to be looked up, wherever it is.
     let isKnown = after === undefined;
     for (; !isKnown || isAfter(reader.begin, place); isKnown = true) {
@@ -177,7 +177,7 @@ export class Feed {
       const page = await this.page(key);
       if (page === null) throw goneCursor();
       place = page.end;
-      yield* inPieces(page.changes, page.end);
+      yield* inPieces(page.items, page.end);
     }
     const { advanceAfter = ADVANCE_AFTER } = this.#options;
     const from = place;
@@ -193,7 +193,7 @@ export class Feed {
         continue;
       }
       place = page.end;
-      const changes = page.changes.filter(isWanted);
+      const changes = page.items.filter(isWanted);
       // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
       if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
       yield* inPieces(changes, page.end);
@@ -210,13 +210,13 @@ function* inPieces(changes: readonly FeedChange[], end: FeedPlace): Generator<Li
     const more = charactersOf(change);
     const last = piece.at(-1);
     if (last !== undefined && (piece.length === PAGE_GIVEN || characters + more > MOST_CHARACTERS)) {
-      yield { changes: piece, end: last.feedPlace };
+      yield { items: piece, end: last.feedPlace };
       [piece, characters] = [[], 0];
     }
     piece.push(change);
     characters += more;
   }
-  yield { changes: piece, end };
+  yield { items: piece, end };
 }
 
 /** About how many characters a change has of values. */
@@ -304,9 +304,9 @@ class Reader {
     this.end = page.end;
     const now = performance.now();
     while ((this.#pages[0]?.readAt ?? now) < now - keptFor) this.#drop();
-    if (page.changes.length === 0) return;
+    if (page.items.length === 0) return;
     this.#pages.push({ ...page, readAt: now });
-    this.#changes += page.changes.length;
+    this.#changes += page.items.length;
     this.#octets += page.octets;
     // A listener that has read all others is never behind the latest.
     while (this.#pages.length > 1 && (this.#changes > mostKept || this.#octets > MOST_OCTETS)) this.#drop();
@@ -316,7 +316,7 @@ class Reader {
   #drop(): void {
     const dropped = this.#pages.shift();
     if (dropped === undefined) return;
-    this.#changes -= dropped.changes.length;
+    this.#changes -= dropped.items.length;
     this.#octets -= dropped.octets;
     this.begin = dropped.end;
   }

@@ -1,8 +1,7 @@
 import type { DnsRecord } from '../model/dns-record.js';
-import type { Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
 import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
-import { type DomainState, firstOfType, latestOfType, OTHER_TYPES } from './state.js';
+import { type DomainState, latestOfType, OTHER_TYPES, type PartTimes, timesOfType } from './state.js';
 
 /** What an observation does to the parts of a domain that it covers. */
 export interface ActingParts {
@@ -35,6 +34,18 @@ interface ActingHeaders {
   readonly differs: boolean;
 }
 
+/** What is recorded of a domain, where observations are put into it: they are stale by this. */
+export interface Recorded {
+  readonly state: DomainState | null;
+  /** Those older than the first of a part count, too. */
+  readonly older: boolean;
+}
+
+/** Whether an observation is stale for a part: a later one is recorded. @param times Of the part. */
+export function isStale({ observedAt }: Observation, times: PartTimes | null, { older }: Recorded): boolean {
+  return times !== null && observedAt < times.latest && !(older && observedAt < times.first);
+}
+
 /**
  * Finds the parts of a domain on which an observation acts: those whose latest observation is older.
  *
@@ -42,8 +53,13 @@ interface ActingHeaders {
  * time of its latest is that observation again; one before it is stale. Both leave the part alone.
  *
  * @param state null when nothing is recorded of the domain.
+ * @param recorded absent: the state.
  */
-export function findActingParts(state: DomainState | null, observation: Observation): Readonly<ActingParts> {
+export function findActingParts(
+  state: DomainState | null,
+  observation: Observation,
+  recorded: Recorded = { state, older: false },
+): Readonly<ActingParts> {
   const parts: ActingParts = {
     everyType: false,
     types: [],
@@ -52,46 +68,48 @@ export function findActingParts(state: DomainState | null, observation: Observat
     precedes: false,
     contradicts: false,
   };
-  if (observation.dns !== undefined) compareTypes(state, observation, observation.dns, parts);
+  if (observation.dns !== undefined) compareTypes(state, observation, observation.dns, recorded, parts);
   if (observation.httpHeaders !== undefined) {
-    compareHeaders(state, observation, observation.httpHeaders, parts);
+    compareHeaders(state, observation, observation.httpHeaders, recorded, parts);
   }
   return parts;
 }
 
 function compareTypes(
   state: DomainState | null,
-  { observedAt }: Observation,
+  observation: Observation,
   dns: DnsObservation,
+  recorded: Recorded,
   parts: ActingParts,
 ): void {
   for (const type of typesCovered(state, dns)) {
-    const latest = latestOfType(state, type);
-    if (latest !== null && latest > observedAt) {
-      setStale(parts, observedAt, firstOfType(state, type));
-      continue;
-    }
+    if (setStale(parts, observation, timesOfType(recorded.state, type), recorded)) continue;
     const records = dns.records.get(type) ?? [];
     const digest = digestOfRecords(records);
     const differs = digest !== (state?.types.get(type)?.digest ?? '');
-    if (latest === observedAt) parts.contradicts ||= differs;
+    if (latestOfType(state, type) === observation.observedAt) parts.contradicts ||= differs;
     else parts.types.push({ type, records, digest, differs });
   }
-  if (dns.types === undefined) compareOtherTypes(state, observedAt, parts);
-}
-
-/** After the types that are known, of an observation of every type. */
-function compareOtherTypes(state: DomainState | null, observedAt: Instant, parts: ActingParts): void {
-  const latest = latestOfType(state, OTHER_TYPES);
-  if (latest !== null && latest > observedAt) setStale(parts, observedAt, firstOfType(state, OTHER_TYPES));
-  if (latest !== null && latest >= observedAt) return;
+  if (dns.types !== undefined) return;
+  // After the types that are known, of an observation of every type.
+  const others = timesOfType(recorded.state, OTHER_TYPES);
+  if (setStale(parts, observation, others, recorded)) return;
+  if (latestOfType(state, OTHER_TYPES) === observation.observedAt) return;
   if (parts.stale) parts.types.push({ type: OTHER_TYPES, records: [], digest: '', differs: false });
   else parts.everyType = true;
 }
 
-function setStale(parts: ActingParts, observedAt: Instant, first: Instant | null): void {
+/** @returns whether the observation is stale for a part. */
+function setStale(
+  parts: ActingParts,
+  observation: Observation,
+  times: PartTimes | null,
+  recorded: Recorded,
+): boolean {
+  if (!isStale(observation, times, recorded)) return false;
   parts.stale = true;
-  parts.precedes ||= first !== null && first > observedAt;
+  parts.precedes ||= times !== null && times.first > observation.observedAt;
+  return true;
 }
 
 function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<string> {
@@ -107,18 +125,16 @@ function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<
 
 function compareHeaders(
   state: DomainState | null,
-  { observedAt, ignoredHeaders }: Observation,
+  observation: Observation,
   headers: ReadonlyMap<string, string>,
+  recorded: Recorded,
   parts: ActingParts,
 ): void {
-  const latest = state?.http?.latest ?? null;
-  if (latest !== null && latest > observedAt) {
-    setStale(parts, observedAt, state?.http?.first ?? null);
-    return;
-  }
+  const { observedAt, ignoredHeaders } = observation;
+  if (setStale(parts, observation, recorded.state?.http ?? null, recorded)) return;
   const known = state?.http?.digest ?? '';
   const differs = !isDigestOf(known, headers, ignoredHeaders);
-  if (latest === observedAt) {
+  if (state?.http?.latest === observedAt) {
     parts.contradicts ||= differs;
     return;
   }

@@ -1,20 +1,21 @@
 import { compareDnsRecords, recordsByType } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import type { DnsObservation, Observation } from '../model/observation.js';
+import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
+import type { Recorded } from './acting-parts.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
 import { identityOf } from './diff.js';
 import { type Moment, momentsOf, observedTimes, sightingsOf } from './moments.js';
 import { beginRecording, type Outcome, recordObservations } from './record-observations.js';
 import {
   type DomainState,
-  firstOfType,
   type Holdings,
   latestOfType,
   NOTHING_HELD,
   OTHER_TYPES,
   type PartTimes,
   type RecordStay,
+  timesOfType,
 } from './state.js';
 import {
   EVERY_TYPE,
@@ -94,8 +95,6 @@ function extendOnce(
   observations: readonly Observation[],
   { older, httpsGrace }: ExtendOptions,
 ): ExtendedOnce {
-  const restrict = restrictionTo(history?.state ?? null, observations, older);
-  const lines = observations.map((observation, line) => ({ line, ...restrict(observation) }));
   const domain = observations[0]?.domain ?? '';
   const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
   const events = [
@@ -106,16 +105,10 @@ function extendOnce(
       line: null,
       sighting,
     })),
-    ...lines.flatMap(eventsOfLine),
+    ...observations.flatMap(eventsOfLine),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
-  const replayed = replay(events, history?.state.types ?? new Map(), httpsGrace);
-  const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {
-    const found = replayed.outcomes.get(line) ?? { ...STALE, precedes };
-    if (!isStale) return found;
-    return found.kind === 'repeated'
-      ? { ...found, kind: 'stale' }
-      : { ...found, precedes, isPartial: found.kind !== 'stale' };
-  });
+  const replayed = replay(events, { state: history?.state ?? null, older }, httpsGrace);
+  const outcomes = observations.map((_, line) => replayed.outcomes.get(line) ?? STALE);
   return { extended: assembled(history, replayed), changes: replayed.changes, outcomes };
 }
 
@@ -135,7 +128,7 @@ export function isInside(state: DomainState, observation: Observation, older: bo
     return sighted !== null && observedAt <= sighted.latest && (latest === null || observedAt >= latest);
   };
   const types = [...(dns.types ?? state.types.keys())];
-  return types.some((type) => precedes(firstOfType(state, type)) || isAmongSightings(type));
+  return types.some((type) => precedes(timesOfType(state, type)?.first) || isAmongSightings(type));
 }
 
 const STALE: Outcome = {
@@ -153,8 +146,11 @@ type Event = { readonly time: Instant; readonly line: number | null } & (
 );
 
 /** What is known comes first, then observations in the order given; sightings of that time are judged by these. */
-function rankOf(event: Event): number {
-  return 'sighting' in event ? 2 : event.line === null ? 0 : 1;
+const [KNOWN, LINE, SIGHTING] = [0, 1, 2];
+
+function rankOf(event: Event | undefined): number {
+  if (event === undefined || 'observation' in event) return event?.line == null ? KNOWN : LINE;
+  return SIGHTING;
 }
 
 /** Whatever the order of sightings of one time, the same source remains. */
@@ -182,86 +178,16 @@ function known(
   return { time: observedAt, line: null, observation };
 }
 
-interface Restricted {
-  /** Null: all parts that it covers were observed before and after. */
-  readonly observation: Observation | null;
-  /** A part was left out. */
-  readonly isStale: boolean;
-  /** It is older than the first observation of a part that was left out. */
-  readonly precedes: boolean;
-}
-
-function eventsOfLine({ line, observation }: Restricted & { readonly line: number }): Event[] {
-  if (observation === null) return [];
+function eventsOfLine(observation: Observation, line: number): Event[] {
   const { observedAt: time, dns, source = null } = observation;
   if (dns?.sighted !== true) return [{ time, line, observation }];
   const records = [...dns.records.values()].flat();
   return records.map((record) => ({ time, line, sighting: { seenAt: time, record, source } }));
 }
 
-/** Leaves out of observations the parts that were observed before and after: there they are stale. */
-function restrictionTo(
-  state: DomainState | null,
-  observations: readonly Observation[],
-  older: boolean,
-): (observation: Observation) => Restricted {
-  const types = new Set([...(state?.types.keys() ?? []), ...typesIn(observations), OTHER_TYPES]);
-  const http = state?.http ?? null;
-  return (observation) => {
-    const { dns, httpHeaders, response: _, ...rest } = observation;
-    const { observedAt: time } = observation;
-    const isLate = (part: PartTimes | null) =>
-      part !== null && time < part.latest && !(older && time < part.first);
-    const late = typesOf(dns, types).filter((type) => isLate(timesOfType(state, type)));
-    const isLateHttp = httpHeaders !== undefined && isLate(http);
-    const isStale = late.length > 0 || isLateHttp;
-    if (!isStale) return { observation, isStale, precedes: false };
-    const left = late.length === 0 ? dns : dns && withoutTypes(dns, new Set(late), types);
-    const ofHttp = isLateHttp ? null : httpOf(observation);
-    const parts = [...late.map((type) => timesOfType(state, type)), isLateHttp ? http : null];
-    const precedes = parts.some((part) => time < (part?.first ?? time));
-    if (left === undefined && ofHttp === null) return { observation: null, isStale, precedes };
-    return { observation: { ...rest, ...(left && { dns: left }), ...ofHttp }, isStale, precedes };
-  };
-}
-
 /** The types that observations name or bring. */
 function typesIn(observations: readonly Observation[]): string[] {
   return observations.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
-}
-
-/** The types that an observation is of, among those that are known. Sightings are late nowhere. */
-function typesOf(dns: DnsObservation | undefined, known: ReadonlySet<string>): string[] {
-  return dns === undefined || dns.sighted === true ? [] : [...(dns.types ?? known)];
-}
-
-function httpOf({
-  httpHeaders,
-  response,
-}: Observation): Pick<Observation, 'httpHeaders' | 'response'> | null {
-  return httpHeaders === undefined ? null : { httpHeaders, ...(response && { response }) };
-}
-
-function timesOfType(state: DomainState | null, type: string): PartTimes | null {
-  const [first, latest] = [firstOfType(state, type), latestOfType(state, type)];
-  return first === null || latest === null ? null : { first, latest };
-}
-
-/** @param all Every type that is known: those that an observation of all types is of. */
-function withoutTypes(
-  { types, records, observedOwners, ...dns }: DnsObservation,
-  late: ReadonlySet<string>,
-  all: ReadonlySet<string>,
-): DnsObservation | undefined {
-  const left = [...(types ?? all)].filter((type) => !late.has(type));
-  if (left.length === 0) return undefined;
-  const isLeft = ([type]: readonly [string, unknown]) => !late.has(type);
-  return {
-    ...dns,
-    types: new Set(left),
-    records: new Map([...records].filter(isLeft)),
-    ...(observedOwners && { observedOwners: new Map([...observedOwners].filter(isLeft)) }),
-  };
 }
 
 /** How far events have been applied. */
@@ -274,24 +200,23 @@ interface Replay {
   readonly outcomes: Map<number, Outcome>;
 }
 
-/** Applies events in their order; sightings that follow each other together, since each would copy what is present. */
-function replay(
-  events: readonly Event[],
-  types: DomainState['types'],
-  httpsGrace: bigint | undefined,
-): Replay {
+/**
+ * Applies events in their order; sightings that follow each other together, since each would copy what is present. Observations that
+ * are not recorded yet are stale by what is.
+ */
+function replay(events: readonly Event[], recorded: Recorded, httpsGrace: bigint | undefined): Replay {
   const replayed: Replay = {
-    ...{ state: beforeAll(events, types), holdings: NOTHING_HELD },
+    ...{ state: beforeAll(events, recorded.state?.types ?? new Map()), holdings: NOTHING_HELD },
     ...{ changes: [], firsts: new Map(), outcomes: new Map() },
   };
   for (let next = 0; next < events.length; ) {
-    const isSighting = (event: Event | undefined) => event !== undefined && 'sighting' in event;
+    const rank = rankOf(events[next]);
     let end = next + 1;
-    while (end < events.length && isSighting(events[end]) === isSighting(events[next])) end += 1;
+    while (end < events.length && rankOf(events[end]) === rank) end += 1;
     const run = events.slice(next, end);
     next = end;
-    if (isSighting(run[0])) replaySightings(replayed, run);
-    else replayObservations(replayed, run, httpsGrace);
+    if (rank === SIGHTING) replaySightings(replayed, run);
+    else replayObservations(replayed, run, { httpsGrace, ...(rank === LINE && { recorded }) });
   }
   return replayed;
 }
@@ -317,10 +242,17 @@ function replaySightings(replayed: Replay, run: readonly Event[]): void {
   }
 }
 
-function replayObservations(replayed: Replay, run: readonly Event[], httpsGrace: bigint | undefined): void {
+function replayObservations(
+  replayed: Replay,
+  run: readonly Event[],
+  { httpsGrace, recorded }: { httpsGrace: bigint | undefined; recorded?: Recorded },
+): void {
   const observations = run.flatMap((event) => ('observation' in event ? [event.observation] : []));
   const { state, holdings } = replayed;
-  const progress = recordObservations({ ...beginRecording(state, observations, httpsGrace), holdings });
+  const progress = recordObservations({
+    ...beginRecording(state, observations, httpsGrace),
+    ...{ holdings, recorded },
+  });
   Object.assign(replayed, { state: progress.state, holdings: progress.holdings ?? holdings });
   for (const change of progress.changes) replayed.changes.push(change);
   for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);

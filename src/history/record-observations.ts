@@ -1,9 +1,9 @@
 import type { Observation } from '../model/observation.js';
-import { findActingParts } from './acting-parts.js';
+import { findActingParts, isStale, type Recorded } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
 import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './diff.js';
-import { DEFAULT_HTTPS_GRACE, type HeldBack, judgeHttps } from './judge-https.js';
+import { DEFAULT_HTTPS_GRACE, type HeldBack, type Judged, judgeHttps } from './judge-https.js';
 import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
@@ -40,6 +40,8 @@ export interface Progress {
   readonly waiting: readonly Observation[];
   /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds. */
   readonly httpsGrace: bigint;
+  /** See findActingParts(). */
+  readonly recorded?: Recorded | undefined;
 }
 
 /** Begins with a domain's state; of a domain not yet recorded the holdings are known: none. */
@@ -60,7 +62,7 @@ export function recordObservations(progress: Progress): Progress {
   const outcomes = [...progress.outcomes];
   let next = 0;
   for (const observation of progress.waiting) {
-    const step = recordOne(known, observation, progress.httpsGrace);
+    const step = recordOne(known, observation, progress);
     if (step === null) break;
     if (step.changes === null && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
     known = step;
@@ -102,36 +104,41 @@ interface Step extends Known {
 }
 
 /** @returns null when the holdings are needed and not known. */
-function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace: bigint): Step | null {
-  const judged = judgeHttps(state, observed, httpsGrace);
+function recordOne({ state, holdings }: Known, observed: Observation, progress: Progress): Step | null {
+  const judged = judge(state, observed, progress);
+  const { https, heldBack } = judged;
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
   const observation =
     holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
-  const acting = findActingParts(state, observation);
+  const acting = findActingParts(state, observation, progress.recorded);
   const { contradicts, precedes } = acting;
-  // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && contradicts && isPartial(observed)) return null;
-  const { heldBack } = judged;
-  if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
-    const after = withHttps(state, judged.https);
-    const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
-    return {
-      state: after,
-      holdings,
-      changes: null,
-      outcome: { kind, contradicts, precedes, isPartial: false, heldBack },
-    };
-  }
   const differs = acting.http?.differs === true || acting.types.some((part) => part.differs);
-  if (holdings === null && differs) return null;
+  // What it left out may be all that differs from the same observation as it is recorded.
+  if (holdings === null && (differs || (contradicts && isPartial(observed)))) return null;
+  const outcome = { contradicts, precedes, isPartial: acting.stale, heldBack };
+  if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
+    const after = withHttps(state, https);
+    const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
+    return { state: after, holdings, changes: null, outcome: { ...outcome, kind, isPartial: false } };
+  }
   const held = holdings ?? NOTHING_HELD;
   const { state: after, changes } = applyObservation(state, held, { ...judged, observation }, acting);
   if (isEmpty(changes)) {
-    const outcome: Outcome = { kind: 'unchanged', contradicts, precedes, isPartial: acting.stale, heldBack };
-    return { state: after, holdings, changes: null, outcome };
+    return { state: after, holdings, changes: null, outcome: { ...outcome, kind: 'unchanged' } };
   }
-  const outcome: Outcome = { kind: 'changed', contradicts, precedes, isPartial: acting.stale, heldBack };
-  return { state: after, holdings: holdingsAfter(held, changes), changes, outcome };
+  const holdingsNow = holdingsAfter(held, changes);
+  return { state: after, holdings: holdingsNow, changes, outcome: { ...outcome, kind: 'changed' } };
+}
+
+/** A response that is stale tells nothing of HTTPS. */
+function judge(
+  state: DomainState | null,
+  observation: Observation,
+  { httpsGrace, recorded }: Progress,
+): Judged {
+  return recorded !== undefined && isStale(observation, recorded.state?.http ?? null, recorded)
+    ? { observation, https: state?.https ?? null, heldBack: null }
+    : judgeHttps(state, observation, httpsGrace);
 }
 
 /** An observation at which HTTPS was declined is kept, even where it acts on no part. */

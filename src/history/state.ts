@@ -137,20 +137,19 @@ export function lastSeenOf(
   return { lastSeen: observed ?? firstSeen, isSighted: false };
 }
 
-/** The time of the latest observation of a DNS type, by name or among all types; null when there was none. */
-export function latestOfType(state: DomainState | null, type: string): Instant | null {
-  const named = namedTimes(state, type)?.latest ?? null;
-  const every = state?.everyType?.latest ?? null;
+/** The first and the latest observation of a DNS type, by name or among all types; null when there was none. */
+export function timesOfType(state: DomainState | null, type: string): PartTimes | null {
+  const [named, every] = [namedTimes(state, type), state?.everyType ?? null];
   if (named === null || every === null) return named ?? every;
-  return named > every ? named : every;
+  return {
+    first: named.first < every.first ? named.first : every.first,
+    latest: named.latest > every.latest ? named.latest : every.latest,
+  };
 }
 
-/** The time of the first observation of a DNS type, by name or among all types; null when there was none. */
-export function firstOfType(state: DomainState | null, type: string): Instant | null {
-  const named = namedTimes(state, type)?.first ?? null;
-  const every = state?.everyType?.first ?? null;
-  if (named === null || every === null) return named ?? every;
-  return named < every ? named : every;
+/** The time of the latest observation of a DNS type; null when there was none. */
+export function latestOfType(state: DomainState | null, type: string): Instant | null {
+  return timesOfType(state, type)?.latest ?? null;
 }
 
 /** The observations that queried a DNS type by name: of one that is not known, those of OTHER_TYPES. */

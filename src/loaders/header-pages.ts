@@ -11,7 +11,7 @@ import {
   parseHeaderEntries,
 } from './header-entries.js';
 import { latestOfHttpSql } from './observed-parts.js';
-import { literal } from './search.js';
+import { literal, type Page } from './search.js';
 
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey {
@@ -21,18 +21,18 @@ export interface HeaderPageKey {
   /** Field names in lower case; absent: all. */
   readonly names?: readonly string[] | undefined;
   readonly first: number;
-  /** The name that they follow. */
-  readonly after?: string | undefined;
+  /** The place that they follow. */
+  readonly after?: HeaderPlace | undefined;
   /** Whether the history of each header is needed. */
   readonly history: boolean;
 }
 
-/** Headers by name, and where the page ends. */
-export interface HeaderPage {
-  readonly headers: readonly HeaderEntry[];
-  /** The name after which the next page begins; null on the last one. */
-  readonly next: string | null;
+/** A header's place among those of its domain. */
+interface HeaderPlace {
+  readonly name: string;
 }
+
+type HeaderPage = Page<HeaderEntry, HeaderPlace>;
 
 /** So many changes may the headers of a page have, where their histories are needed. */
 const MOST_CHANGES = 10_000;
@@ -41,13 +41,7 @@ const MOST_CHANGES = 10_000;
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
   const page = await readHeaderPage(prisma, key, true);
   // One header alone, whose value is longer than a page.
-  return (
-    page ??
-    (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? {
-      headers: [],
-      next: null,
-    }
-  );
+  return page ?? (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? { items: [], next: null };
 }
 
 /** Null where not even the first header is complete within the octets of a page. */
@@ -56,7 +50,8 @@ async function readHeaderPage(
   key: HeaderPageKey,
   isMeasured: boolean,
 ): Promise<HeaderPage | null> {
-  const { domain, at, first, after = '' } = key;
+  const { domain, at, first } = key;
+  const after = key.after?.name ?? '';
   const limit = literal(first + 1);
   const isKnown = upTo('observed_at', at);
   const next = (name: Prisma.Sql) => Prisma.sql`
@@ -103,11 +98,8 @@ function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage
   const complete = isWhole ? headers : headers.slice(0, -1);
   const isLast = isWhole && names <= first;
   return {
-    headers: complete.map((header) => ({
-      ...header,
-      ...(header.present && { lastSeen: latest }),
-    })),
-    next: isLast ? null : (complete.at(-1)?.name ?? null),
+    items: complete.map((header) => ({ ...header, ...(header.present && { lastSeen: latest }) })),
+    next: isLast ? null : (complete.at(-1) ?? null),
   };
 }
 
@@ -132,30 +124,27 @@ export interface HeaderHistoryKey {
   readonly name: string;
   readonly at?: Instant | undefined;
   readonly first: number;
-  /** The time that they follow. */
-  readonly after?: Instant | undefined;
+  /** The place that they follow. */
+  readonly after?: HeaderHistoryPlace | undefined;
 }
 
-/** Changes of the value of a header, and where the page ends. */
-export interface HeaderHistoryPage {
-  readonly items: readonly HeaderHistoryItem[];
-  /** The time after which the next page begins; null on the last one. */
-  readonly next: Instant | null;
+interface HeaderHistoryPlace {
+  readonly date: Instant;
 }
 
 /** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
 export async function loadHeaderHistory(
   prisma: PrismaClient,
   { domain, name, at, first, after }: HeaderHistoryKey,
-): Promise<HeaderHistoryPage> {
-  const interval = { from: after, to: at, at };
+): Promise<Page<HeaderHistoryItem, HeaderHistoryPlace>> {
+  const interval = { from: after?.date, to: at, at };
   const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };
-  const { changes, next } = await loadChanges(prisma, key);
+  const { items: changes, next } = await loadChanges(prisma, key);
   const items = changes.map(({ kind, date, new: value, old }) => ({
     event: kind === 'HEADER_CREATED' ? ('created' as const) : ('updated' as const),
     ...{ date, new: value ?? '', old: old ?? null },
   }));
-  return { items, next: next?.date ?? null };
+  return { items, next };
 }
 
 const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);

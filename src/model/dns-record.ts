@@ -73,21 +73,11 @@ export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether a record has its rdata as text, since its type has no fields of its own. */
-export function hasRdataText({ rdata }: DnsRecord): boolean {
-  return rdata.startsWith('{"data":');
-}
-
-/** Whether a stored record is canonical: earlier versions accepted texts that parseDnsRecord rejects. */
+/** Whether a stored record is canonical. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
   try {
     const parsed = parseDnsRecord(dnsRecordData(record));
-    return (
-      parsed.type === record.type &&
-      parsed.rdata === record.rdata &&
-      parsed.host === record.host &&
-      parsed.class === record.class
-    );
+    return compareDnsRecords(parsed, record) === 0;
   } catch {
     return false;
   }

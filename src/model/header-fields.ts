@@ -47,8 +47,7 @@ function isWhiteSpace(unit: number): boolean {
 /**
  * Adds a field to those of one response: canonical names to the values of that name, in the order of the fields.
  *
- * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). Values stored before this
- *   check remain readable.
+ * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5).
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);

@@ -1,4 +1,4 @@
-import type { PoolClient, QueryConfig } from 'pg';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 
 /** Columns of a table: each with its type, and its value in a row. */
 export type Columns<Row> = readonly (readonly [name: string, type: string, read: (row: Row) => unknown])[];
@@ -66,7 +66,7 @@ export function statementsFor<Row>(
 
 /** Runs the statement for rows. @returns the rows that it returns. */
 export async function write<Row, Result extends object>(
-  client: PoolClient,
+  client: Pool | PoolClient,
   statement: WriteRows,
   columns: Columns<Row>,
   rows: readonly Row[],

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
 import { type ExtendedHistory, extendHistory } from '../history/extend-history.js';
+import { headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
 import type { Outcome } from '../history/record-observations.js';
 import type { RecordedResponse, RecordStay } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
@@ -8,8 +10,15 @@ import { type Columns, type WriteRows, write } from './bulk-write.js';
 import { untilNoneLeft } from './contention.js';
 import { type HistoryOctets, historyOctets } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
-import { leastNextVersion, storedKeptTimes, storedTypes } from './rows.js';
-import { type DomainChanges, writeDomains } from './write-changes.js';
+import { leastNextVersion, storedKeptTimes } from './rows.js';
+import {
+  type DomainChanges,
+  HEADER_KEY,
+  RESPONSE_KEY,
+  rowsOf,
+  STAY_KEY,
+  writeDomains,
+} from './write-changes.js';
 
 /** The observations of a domain, some of which belong into what is known of it. */
 interface Extending {
@@ -78,7 +87,8 @@ function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, o
   const stays = differenceOf(before?.stays ?? [], after.stays, stayText);
   const headers = differenceOf(before?.headers ?? [], after.headers, headerText);
   const responses = differenceOf(before?.responses ?? [], after.responses, responseText);
-  const isChanged = before === null || stateText(before) !== stateText(after) || stays.isAny || headers.isAny;
+  const isSame = before !== null && isDeepStrictEqual(stateOf(before), stateOf(after));
+  const isChanged = !isSame || stays.isAny || headers.isAny;
   // What was told by sightings may be known, and tell nothing new.
   const outcomes = isChanged ? after.outcomes : after.outcomes.map(asKnown);
   const { name } = of;
@@ -92,7 +102,7 @@ function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, o
     changes: {
       added: stays.added,
       removed: [],
-      headers: headers.added.map((change) => ({ ...change, kind: 'updated' as const, old: null })),
+      headers: headers.added,
       responses: responses.added,
     },
     observed: after.later,
@@ -116,50 +126,17 @@ interface Difference<Item> {
 function differenceOf<Item>(
   before: readonly Item[],
   after: readonly Item[],
-  textOf: (item: Item) => string,
+  textOf: (item: Item) => ItemText,
 ): Difference<Item> {
-  const [known, kept] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
-  const added = after.filter((item) => !known.has(textOf(item)));
-  const gone = before.filter((item) => !kept.has(textOf(item)));
+  const keyOf = (item: Item) => textOf(item).join('\n');
+  const [known, kept] = [new Set(before.map(keyOf)), new Set(after.map(keyOf))];
+  const added = after.filter((item) => !known.has(keyOf(item)));
+  const gone = before.filter((item) => !kept.has(keyOf(item)));
   return { added, gone, isAny: added.length + gone.length > 0 };
 }
 
-function stayText({ record, removal, ...stay }: RecordStay): string {
-  const times = [stay.firstSeen, stay.firstSighted, stay.lastSighted, stay.position, stay.source];
-  const end = removal && [removal.removed, removal.lastSeen, removal.lastSighted, removal.source];
-  return textOfAll([record.type, record.host, record.class, record.rdata, ...times, ...(end ?? [])]);
-}
-
-function headerText({ name, observedAt, value, lastSeen, source }: StoredHeaderChange): string {
-  return textOfAll([name, observedAt, value, lastSeen, source]);
-}
-
-function responseText({ observedAt, scheme, status, address }: RecordedResponse): string {
-  return textOfAll([observedAt, scheme, status, address]);
-}
-
-function stateText({ state, keptTimes }: Pick<StoredHistory, 'state' | 'keptTimes'>): string {
-  const { types, ...others } = state;
-  const sorted = new Map([...types].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const kept = new Map([...(keptTimes ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const { created, lastUpdate, lastChange, everyType, http, https } = others;
-  return textOfAll([
-    created,
-    lastUpdate,
-    lastChange,
-    everyType,
-    http,
-    https,
-    storedTypes(sorted),
-    storedKeptTimes(kept),
-  ]);
-}
-
-/** @param values Of bigint, too. */
-function textOfAll(values: readonly unknown[]): string {
-  return JSON.stringify(values, (_key, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
+function stateOf({ state, keptTimes = new Map() }: Pick<StoredHistory, 'state' | 'keptTimes'>) {
+  return { state, keptTimes };
 }
 
 function octetsOf({
@@ -175,29 +152,6 @@ function octetsOf({
   return { records: added.records - gone.records, headers: added.headers - gone.headers };
 }
 
-interface RowOf<Item> {
-  readonly name: string;
-  readonly item: Item;
-}
-
-const STAYS: Columns<RowOf<RecordStay>> = [
-  ['domain', 'text', ({ name }) => name],
-  ['first_seen', 'bigint', ({ item }) => item.firstSeen],
-  ['type', 'text', ({ item }) => item.record.type],
-  ['position', 'integer', ({ item }) => item.position],
-];
-
-const HEADERS: Columns<RowOf<StoredHeaderChange>> = [
-  ['domain', 'text', ({ name }) => name],
-  ['name', 'text', ({ item }) => item.name],
-  ['observed_at', 'bigint', ({ item }) => item.observedAt],
-];
-
-const RESPONSES: Columns<RowOf<RecordedResponse>> = [
-  ['domain', 'text', ({ name }) => name],
-  ['observed_at', 'bigint', ({ item }) => item.observedAt],
-];
-
 const KEPT: Columns<Rewriting> = [
   ['name', 'text', ({ name }) => name],
   ['kept', 'jsonb', ({ kept }) => (kept === undefined ? null : storedKeptTimes(kept))],
@@ -208,32 +162,31 @@ const SET_KEPT: WriteRows = ({ from, value, keys }) =>
 
 /** Deletes the rows that are written again, or are no more; what is kept of observations is replaced. */
 async function replaceRows(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
-  const all = <Item>(itemsOf: (domain: Rewriting) => readonly Item[]): RowOf<Item>[] =>
-    written.flatMap((domain) => itemsOf(domain).map((item) => ({ name: domain.name, item })));
-  await write(
+  await erase(
     client,
-    deleteFrom('dns_record', STAYS),
-    STAYS,
-    all(({ stays }) => stays),
+    'dns_record',
+    STAY_KEY,
+    rowsOf(written, ({ stays }) => stays),
   );
-  await write(
+  await erase(
     client,
-    deleteFrom('header_change', HEADERS),
-    HEADERS,
-    all(({ headers }) => headers),
+    'header_change',
+    HEADER_KEY,
+    rowsOf(written, ({ headers }) => headers),
   );
-  await write(
+  await erase(
     client,
-    deleteFrom('site_response', RESPONSES),
-    RESPONSES,
-    all(({ responses }) => responses),
+    'site_response',
+    RESPONSE_KEY,
+    rowsOf(written, ({ responses }) => responses),
   );
   await write(client, SET_KEPT, KEPT, written);
 }
 
-/** By all of the columns. */
-function deleteFrom<Row>(table: string, columns: Columns<Row>): WriteRows {
-  return ({ from, value, keys }) => `
+/** @param columns By which a row is told from others. */
+async function erase<Row>(client: PoolClient, table: string, columns: Columns<Row>, rows: readonly Row[]) {
+  const statement: WriteRows = ({ from, value, keys }) => `
     DELETE FROM ${table} AS old USING ${from}
      WHERE old.domain = ANY (${keys}) AND ${columns.map(([name]) => `old.${name} = ${value(name)}`).join(' AND ')}`;
+  await write(client, statement, columns, rows);
 }

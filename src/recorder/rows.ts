@@ -1,7 +1,6 @@
 import type { DomainState, HttpsState, PartTimes, RecordStay, TypeState } from '../history/state.js';
 import type { KeptTimes } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
-import { isJsonObject } from '../model/json-values.js';
 
 /** The columns of table `domain` that hold its state. */
 export interface DomainRow {
@@ -91,7 +90,7 @@ export function storedTypes(types: DomainState['types']): string {
   return JSON.stringify(stored);
 }
 
-function typeState({ digest, first, latest, sightedFirst, sightedLatest }: StoredType): TypeState {
+function typeState({ digest = '', first, latest, sightedFirst, sightedLatest }: StoredType): TypeState {
   const sighted = timesOf(sightedFirst, sightedLatest);
   return { digest, named: timesOf(first, latest), ...(sighted && { sighted }) };
 }
@@ -123,21 +122,6 @@ export function keptTimesOf(stored: StoredKeptTimes): KeptTimes {
 
 /** Column `kept_times`: times are decimal text. */
 export type StoredKeptTimes = Readonly<Record<string, readonly (readonly [string, string | null])[]>>;
-
-/** Whether column `dns_types` has the form in which the recorder writes it, and can be read. */
-export function isReadableTypes(types: unknown): boolean {
-  const isTime = (time: unknown) => typeof time === 'string' && /^-?\d{1,18}$/.test(time);
-  const isReadable = (stored: unknown) => {
-    if (!isJsonObject(stored) || typeof stored['digest'] !== 'string') return false;
-    const { digest: _, first, latest, sightedFirst, sightedLatest, ...others } = stored;
-    const areTimes = (one: unknown, other: unknown) =>
-      (isTime(one) && isTime(other)) || (one === undefined && other === undefined);
-    return (
-      areTimes(first, latest) && areTimes(sightedFirst, sightedLatest) && Object.keys(others).length === 0
-    );
-  };
-  return isJsonObject(types) && Object.values(types).every(isReadable);
-}
 
 function partTimes(first: Instant | null, latest: Instant | null): PartTimes | null {
   return first === null || latest === null ? null : { first, latest };

@@ -1,11 +1,12 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
-import type { MergedChanges } from '../history/merge-changes.js';
-import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
-import type { KeptTimes } from '../history/stored-history.js';
+import type { DnsChanges } from '../history/diff.js';
+import type { DomainState, RecordedResponse, RecordStay } from '../history/state.js';
+import type { KeptTimes, StoredHeaderChange } from '../history/stored-history.js';
+import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
-import { isJsonObject } from '../model/json-values.js';
+import { parseRdata } from '../model/rdata-values.js';
 import {
   type Columns,
   DATABASE_NOW,
@@ -30,7 +31,10 @@ export interface DomainChanges {
   readonly state: DomainState;
   /** The least that its version may be now (`leastNextVersion`). */
   readonly version: bigint;
-  readonly changes: MergedChanges;
+  readonly changes: DnsChanges & {
+    readonly headers: readonly StoredHeaderChange[];
+    readonly responses: readonly RecordedResponse[];
+  };
   /** The changes of each observation, for the feed; absent where what is written is no change. */
   readonly observed?: readonly Changes[];
   /** The time from which on what the feed told before has moved; absent: it has not. */
@@ -42,7 +46,7 @@ export interface DomainChanges {
 }
 
 /** The columns of table `domain` that an observation may change. */
-const STATE_COLUMNS: Columns<DomainChanges> = [
+export const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
   ['created', 'bigint', ({ state }) => state.created],
   ['last_update', 'bigint', ({ state }) => state.lastUpdate],
   ['last_change', 'bigint', ({ state }) => state.lastChange],
@@ -83,7 +87,7 @@ interface RowOf<Item> {
   readonly item: Item;
 }
 
-const STAY_KEY: Columns<RowOf<RecordStay>> = [
+export const STAY_KEY: Columns<RowOf<RecordStay>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['first_seen', 'bigint', ({ item }) => item.firstSeen],
   ['type', 'text', ({ item }) => item.record.type],
@@ -102,7 +106,7 @@ const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed_source', 'text', ({ item }) => item.removal?.source],
 ];
 
-const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
+export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ...STAY_KEY,
   ['host', 'text', ({ item }) => item.record.host],
   ['class', 'text', ({ item }) => item.record.class],
@@ -112,10 +116,14 @@ const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ...STAY_END,
 ];
 
-const HEADER_COLUMNS: Columns<RowOf<HeaderChange>> = [
+export const HEADER_KEY: Columns<RowOf<StoredHeaderChange>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['name', 'text', ({ item }) => item.name],
   ['observed_at', 'bigint', ({ item }) => item.observedAt],
+];
+
+const HEADER_COLUMNS: Columns<RowOf<StoredHeaderChange>> = [
+  ...HEADER_KEY,
   ['value', 'text', ({ item }) => item.value],
   ['source', 'text', ({ item }) => item.source],
   ['last_seen', 'bigint', ({ item }) => item.lastSeen],
@@ -124,19 +132,23 @@ const HEADER_COLUMNS: Columns<RowOf<HeaderChange>> = [
 const NAME_COLUMNS: Columns<string> = [['name', 'text', (name) => name]];
 
 /** A text, and what it is the text of: `TXT` or the name of a header. */
-interface KnownText {
+export interface KnownText {
   readonly kind: string;
   readonly text: string;
 }
 
-const TEXT_COLUMNS: Columns<KnownText> = [
+export const TEXT_COLUMNS: Columns<KnownText> = [
   ['kind', 'text', ({ kind }) => kind],
   ['text', 'text', ({ text }) => text],
 ];
 
-const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
+export const RESPONSE_KEY: Columns<RowOf<RecordedResponse>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['observed_at', 'bigint', ({ item }) => item.observedAt],
+];
+
+const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
+  ...RESPONSE_KEY,
   ['scheme', 'text', ({ item }) => item.scheme],
   ['status', 'integer', ({ item }) => item.status],
   ['address', 'text', ({ item }) => item.address],
@@ -176,10 +188,23 @@ const END_STAYS: WriteRows = ({ from, value, keys }) => `
 const INSERT_NAMES: WriteRows = ({ from }) => `
   INSERT INTO known_name (name) SELECT name FROM ${from} ORDER BY name ON CONFLICT DO NOTHING`;
 
+/** The digest of a text, by which table `known_text` has it: a text may be longer than a key of an index. */
+function digestOf(text: string): string {
+  return `substring(sha256(convert_to(${text}, 'UTF8')) FOR 16)`;
+}
+
 const INSERT_TEXTS: WriteRows = ({ from, value }) => `
   INSERT INTO known_text (kind, digest, text)
-  SELECT ${value('kind')}, substring(sha256(convert_to(${value('text')}, 'UTF8')) FOR 16) AS digest, ${value('text')}
+  SELECT ${value('kind')}, ${digestOf(value('text'))} AS digest, ${value('text')}
     FROM ${from} ORDER BY 1, digest ON CONFLICT DO NOTHING`;
+
+/** Those of names, which have no kind, and of texts that searches do not find. */
+export const SELECT_UNKNOWN: WriteRows = ({ from, value }) => `
+  SELECT ${value('kind')} AS kind, ${value('text')} AS text FROM ${from}
+   WHERE CASE ${value('kind')}
+     WHEN '' THEN NOT EXISTS (SELECT FROM known_name WHERE name = ${value('text')})
+     ELSE NOT EXISTS (SELECT FROM known_text AS known
+                       WHERE known.kind = ${value('kind')} AND known.digest = ${digestOf(value('text'))}) END`;
 
 /**
  * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
@@ -230,22 +255,36 @@ async function writeDomainRows(client: PoolClient, domains: readonly DomainChang
 }
 
 function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
-  const all = <Item>(itemsOf: (changes: MergedChanges) => readonly Item[]): RowOf<Item>[] =>
-    domains.flatMap(({ name, changes }) => itemsOf(changes).map((item) => ({ domain: name, item })));
-  const added = all((changes) => changes.added);
-  const removed = all((changes) => changes.removed);
-  const headers = all((changes) => changes.headers);
-  const responses = all((changes) => changes.responses);
+  const added = rowsOf(domains, ({ changes }) => changes.added);
+  const removed = rowsOf(domains, ({ changes }) => changes.removed);
+  const headers = rowsOf(domains, ({ changes }) => changes.headers);
+  const responses = rowsOf(domains, ({ changes }) => changes.responses);
+  const records = added.map(({ item }) => item.record);
   return [
     ...statementsFor(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
     ...statementsFor(END_STAYS, [...STAY_KEY, ...STAY_END], removed),
     ...statementsFor(insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers),
     ...statementsFor(insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses),
     ...statementsFor(INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added)),
-    ...statementsFor(INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers)),
+    ...statementsFor(
+      INSERT_TEXTS,
+      TEXT_COLUMNS,
+      textsIn(
+        records,
+        headers.map(({ item }) => item),
+      ),
+    ),
     // The last statement: other writers wait from here on until the transaction is committed.
     ...statementsFor(INSERT_FEED, FEED_COLUMNS, feedRows(domains)),
   ];
+}
+
+/** The rows of domains in another table. */
+export function rowsOf<Domain extends { readonly name: string }, Item>(
+  domains: readonly Domain[],
+  itemsOf: (domain: Domain) => readonly Item[],
+): RowOf<Item>[] {
+  return domains.flatMap((each) => itemsOf(each).map((item) => ({ domain: each.name, item })));
 }
 
 /** The names of domains that were not recorded, and the other owner names of records. */
@@ -256,20 +295,17 @@ function namesIn(domains: readonly DomainChanges[], added: readonly RowOf<Record
   return [...names];
 }
 
-/** The texts of TXT records, and the values of headers: each once. */
-function textsIn(added: readonly RowOf<RecordStay>[], headers: readonly RowOf<HeaderChange>[]): KnownText[] {
+/** The texts of TXT records, as searches look in them, and the values of headers: each once. */
+export function textsIn(
+  records: readonly Pick<DnsRecord, 'type' | 'rdata'>[],
+  headers: readonly Pick<StoredHeaderChange, 'name' | 'value'>[],
+): KnownText[] {
   const texts = new Map<string, KnownText>();
   const add = (kind: string, text: string) => texts.set(`${kind}\n${text}`, { kind, text });
-  for (const { item } of added) {
-    const text = item.record.type === 'TXT' ? txtOf(item.record.rdata) : undefined;
-    if (text !== undefined) add('TXT', text);
+  for (const { type, rdata } of records) {
+    const { txt } = type === 'TXT' ? parseRdata(rdata) : {};
+    if (typeof txt === 'string') add('TXT', txt);
   }
-  for (const { item } of headers) if (item.value !== null) add(item.name, item.value);
+  for (const { name, value } of headers) if (value !== null) add(name, value);
   return [...texts.values()];
-}
-
-/** The text of a TXT record, as searches look in it. @param stored Its rdata. */
-export function txtOf(stored: string): string | undefined {
-  const rdata: unknown = JSON.parse(stored);
-  return isJsonObject(rdata) && typeof rdata['txt'] === 'string' ? rdata['txt'] : undefined;
 }

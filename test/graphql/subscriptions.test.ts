@@ -375,7 +375,7 @@ describe('what is kept for those who read slowly', () => {
     const found: string[] = [];
     while (found.length < 30) {
       const { value: page } = await listening.next();
-      found.push(...(page?.changes.map((each) => String(each.new)) ?? []));
+      found.push(...(page?.items.map((each) => String(each.new)) ?? []));
     }
     expect(found).toEqual(values);
     await listening.return();

@@ -44,38 +44,34 @@ describe('checking the rows of a domain', () => {
     [
       'a record that is present and was last seen',
       `UPDATE dns_record SET last_seen = first_seen ${PRESENT}`,
-      'is present, and has a time at which',
+      'the column last_sighted is false, and should be true',
     ],
     [
       'a record that is present and has a source of its removal',
       `UPDATE dns_record SET removed_source = 'x' ${PRESENT}`,
-      'is present, and has a source',
+      'the column removed_source is x, and should be null',
     ],
     [
       'a record that was removed and never last seen',
       `UPDATE dns_record SET last_seen = NULL ${REMOVED}`,
-      'has no time at which it was last seen',
+      'the column last_seen is null, and should be ',
     ],
-    ['half of the times of DNS', 'UPDATE domain SET dns_first = NULL', 'of dns_first and dns_latest'],
-    [
-      'half of the times of HTTP',
-      'UPDATE domain SET http_latest = NULL',
-      'of http_first, http_latest and http_digest',
-    ],
+    ['half of the times of DNS', 'UPDATE domain SET dns_first = NULL', 'the column dns_latest is '],
+    ['half of the times of HTTP', 'UPDATE domain SET http_latest = NULL', 'the column http_first is '],
     [
       'HTTP without a digest',
       'UPDATE domain SET http_digest = NULL',
-      'of http_first, http_latest and http_digest',
+      'the column http_digest is null, and should be ',
     ],
     [
       'a size that is not that of the records',
       'UPDATE domain SET record_octets = record_octets + 1, header_octets = header_octets - 1',
-      'record_octets is',
+      'the column record_octets is ',
     ],
     [
       'a size that is not that of the headers',
       'UPDATE domain SET record_octets = record_octets + 1, header_octets = header_octets - 1',
-      'header_octets is',
+      'the column header_octets is ',
     ],
     ['types that are a list', `UPDATE domain SET dns_types = '[]'`, 'dns_types cannot be read'],
     ['types that are null', `UPDATE domain SET dns_types = 'null'`, 'dns_types cannot be read'],
@@ -114,12 +110,12 @@ describe('checking the rows of a domain', () => {
     [
       'half of the times at which HTTPS was declined',
       'UPDATE domain SET https_declined_latest = NULL',
-      'of https_declined_first, https_declined_latest and https_declined_count',
+      'the column https_declined_first is ',
     ],
     [
       'HTTPS that was declined and never answered',
       'UPDATE domain SET https_latest = NULL',
-      'HTTPS was declined, and there is no https_latest',
+      'the column https_declined_first is ',
     ],
     [
       'HTTPS that answered after it was declined',
@@ -144,7 +140,7 @@ describe('checking the rows of a domain', () => {
     [
       'a response of an observation without a change',
       'UPDATE site_response SET observed_at = observed_at - 1',
-      'is of an observation that changed nothing',
+      'is stored, and the observations do not give it',
     ],
     [
       'a response of what is no address',

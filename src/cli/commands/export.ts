@@ -32,7 +32,6 @@ const RECORD = ['DNS record is', 'DNS records are'] as const;
 
 /** What is left out, one and several of it, and why. */
 const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: string, why: string]>> = {
-  unreadable: [...RECORD, ': the data is not valid for the type, and `dms verify` lists it.'],
   unpresentable: [...RECORD, ': the data does not fit into a DNS message. `--format dms` has it.'],
   class: [...RECORD, ': the class is not IN. `--format dms` and `csv` have it.'],
   header: [

@@ -50,10 +50,10 @@ async function* violations(
     for (const violation of findStoredViolations(rows)) yield `${rows.domain.name}: ${violation}`;
     batch.push(rows);
     if (batch.length < DOMAINS_AT_ONCE) continue;
-    yield* await findUnsearchable(writingPrisma, batch);
+    yield* await findUnsearchable(pool, batch);
     batch = [];
   }
-  yield* await findUnsearchable(writingPrisma, batch);
+  yield* await findUnsearchable(pool, batch);
   for (const name of await findOrphans(writingPrisma)) {
     yield `${name}: records, headers or responses without a row for the domain`;
   }

@@ -1,0 +1,45 @@
+import { EARLIEST_INSTANT, formatInstant, type Instant, LATEST_INSTANT } from '../model/instant.js';
+import type { RecordedResponse, RecordStay } from './state.js';
+import type { StoredHeaderChange } from './stored-history.js';
+
+/** An item of a history as text: what tells it from all others, and what is told of it. */
+export type ItemText = readonly [name: string, facts: string];
+
+export function stayText({ record, firstSeen, removal, ...stay }: RecordStay): ItemText {
+  const { host, class: recordClass, type, rdata } = record;
+  const facts = {
+    ...{ position: stay.position, source: stay.source, firstSighted: stay.firstSighted || null },
+    ...{ lastSighted: stay.lastSighted, removed: removal?.removed, lastSeen: removal?.lastSeen },
+    ...{ lastSeenBySighting: removal?.lastSighted, removedBy: removal?.source },
+  };
+  return [`${host} ${recordClass} ${type} ${rdata} of ${timeText(firstSeen)}`, factsText(facts)];
+}
+
+export function headerText({ name, observedAt, value, lastSeen, source }: StoredHeaderChange): ItemText {
+  return [
+    `header ${JSON.stringify(name)} at ${timeText(observedAt)}`,
+    factsText({ value, lastSeen, source: source ?? undefined }),
+  ];
+}
+
+export function responseText({ observedAt, scheme, status, address }: RecordedResponse): ItemText {
+  return [`the response at ${timeText(observedAt)}`, factsText({ scheme, status, address })];
+}
+
+/** What is told of something, `none` for null. Members that are null are left out, as absent ones are. */
+export function factsText(facts: unknown): string {
+  if (typeof facts === 'bigint') return timeText(facts);
+  const replace = (_key: string, value: unknown) =>
+    typeof value === 'bigint' ? timeText(value) : (value ?? undefined);
+  return JSON.stringify(facts, replace) ?? 'none';
+}
+
+/** Whether a time can be written: responses have years from 0000 to 9999 only. */
+export function isWritable(time: Instant): boolean {
+  return time >= EARLIEST_INSTANT && time <= LATEST_INSTANT;
+}
+
+/** A time as a violation names it. */
+export function timeText(time: Instant): string {
+  return isWritable(time) ? formatInstant(time) : `${time} µs, outside the years 0000 to 9999`;
+}
