@@ -67,9 +67,7 @@ const TYPES = {
   HISTORY_EXTENDED: 'HistoryExtended',
 } as const satisfies Record<ChangeKind, string>;
 
-export function typeOfChange({ kind }: ChangeData): (typeof TYPES)[ChangeKind] {
-  return TYPES[kind];
-}
+export const typeOfChange = ({ kind }: ChangeData) => TYPES[kind];
 
 export const Change: ChangeResolvers = { __resolveType: typeOfChange };
 

@@ -11,7 +11,7 @@ import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
 import { headersOf, NOTHING, recordFilter, recordsOf } from './lists.js';
-import { nameOfDomain, nameOfHeader } from './node-names.js';
+import { nameOfHeader } from './node-names.js';
 import { instantOf } from './Query/domain.js';
 import { sortedNames, sortedTypes } from './select-entries.js';
 import { type Selecting, selected } from './selections.js';
@@ -23,7 +23,7 @@ import type {
 } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
-  id: ({ name: domain, at }) => writeNodeId(nameOfDomain({ domain, at })),
+  id: ({ name: domain, at }) => writeNodeId({ kind: 'domain', domain, at, key: [] }),
   unicodeName: ({ name }) => unicodeName(name),
   registrableDomain: ({ name }) => registrableDomain(name),
   version: ({ version }) => String(version),

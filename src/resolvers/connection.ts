@@ -65,10 +65,8 @@ export const RECORD_PLACE = {
 } as const;
 
 function storedPlace(place: object, fields: object): object {
-  const entries = Object.keys(fields).map((name) => [name, Reflect.get(place, name)] as const);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, typeof value === 'bigint' ? `${value}n` : value]),
-  );
+  const stored = (value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+  return Object.fromEntries(Object.keys(fields).map((name) => [name, stored(Reflect.get(place, name))]));
 }
 
 /** What storedPlace() was given; undefined: this is none. */

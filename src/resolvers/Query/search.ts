@@ -184,12 +184,8 @@ const PLACE_IN_FEED = { number: 'bigint', recordedAt: 'bigint', given: 'number' 
 
 /** What leads from what is found to its domain. */
 export const toDomains: Resolvers = {
-  DnsRecordMatch: {
-    domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info),
-  },
-  HttpHeaderMatch: {
-    domain: (match, _args, context, info) => domainOfEntry(match, context, info),
-  },
+  DnsRecordMatch: { domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info) },
+  HttpHeaderMatch: { domain: (match, _args, context, info) => domainOfEntry(match, context, info) },
   DomainConnection: {
     ...CONNECTION,
     nodes: ({ nodes }, _args, context, info) =>
