@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type ExecutionResult,
   execute,
   GraphQLError,
@@ -74,13 +75,14 @@ export class GraphqlExecutor {
   /** With the limits of `@rateLimit`: for the operations of clients. */
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
+  /** Takes units from what a caller may spend. It throws RateLimitedError where nothing is left. */
+  readonly charge: ReturnType<typeof limitRates>['charge'];
   /** Where requests take their places. */
   readonly gate: Gate;
   /** Those of the primary, which has all that is recorded. */
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
   readonly #unlimited: GraphQLSchema;
-  readonly #charge: (viewer: Caller['viewer'], units: number) => Promise<void>;
   readonly #known = new WeakMap<DocumentNode, KnownDocument>();
 
   constructor(options: GraphqlExecutorOptions) {
@@ -89,20 +91,15 @@ export class GraphqlExecutor {
     this.gate = options.gate ?? new Gate();
     this.primary = options.loaders;
     this.#unlimited = createSchema();
-    const { schema, charge } = limitRates(this.#unlimited, { limits: rateLimits, limiters, onRateLimited });
+    const { schema, charge } = limitRates(this.#unlimited, rateLimits, limiters, onRateLimited);
     this.schema = schema;
-    this.#charge = charge;
+    this.charge = charge;
     this.costs = new Costs(this.#unlimited);
   }
 
   /** The loaders that a request reads from: of a replica, unless it may continue what it got elsewhere, or there is none. */
   readFrom(continues: boolean): Loaders {
     return continues ? this.primary : (this.#options.readFrom?.() ?? this.primary);
-  }
-
-  /** Takes units from what a caller may spend. @throws RateLimitedError where nothing is left. */
-  charge({ viewer }: Pick<Caller, 'viewer'>, units: number): Promise<void> {
-    return this.#charge(viewer, units);
   }
 
   /** Waits for a place of the gate, as Gate.enter() does. */
@@ -174,7 +171,8 @@ export class GraphqlExecutor {
   }
 
   /** Executes a client's valid operation, compiled where its document is small and has come before. */
-  async execute({ document, operationName, variables, context }: Execution): Promise<ExecutionResult> {
+  async execute(execution: Execution): Promise<ExecutionResult> {
+    const { document, operationName, variables, context } = execution;
     const operation = getOperationAST(document, operationName);
     const compiled = operation == null ? undefined : this.#compiled(document);
     if (compiled !== undefined) {
@@ -185,26 +183,17 @@ export class GraphqlExecutor {
       const result = withinErrors(await compiled.query(undefined, context, variables));
       return { ...result, ...(result.errors && { errors: result.errors.map(withoutLocations) }) };
     }
-    return withinErrors(
-      await execute({
-        schema: this.schema,
-        document,
-        contextValue: context,
-        variableValues: variables,
-        ...(operationName != null && { operationName }),
-      }),
-    );
+    return withinErrors(await execute(this.#argumentsOf(execution)));
   }
 
   /** Subscribes to a client's valid subscription. The context's `resumeAfter` changes with each result. */
-  async subscribe({ document, operationName, variables, context }: Execution): Promise<Subscribed> {
-    return subscribe({
-      schema: this.schema,
-      document,
-      contextValue: context,
-      variableValues: variables,
-      ...(operationName != null && { operationName }),
-    });
+  async subscribe(execution: Execution): Promise<Subscribed> {
+    return subscribe(this.#argumentsOf(execution));
+  }
+
+  #argumentsOf({ document, operationName, variables, context }: Execution): ExecutionArgs {
+    const { schema } = this;
+    return { schema, document, operationName, variableValues: variables, contextValue: context };
   }
 
   #compiled(document: DocumentNode): CompiledQuery | undefined {
@@ -236,10 +225,6 @@ function withinErrors(result: ExecutionResult): ExecutionResult {
 }
 
 /** The compiler makes an empty list of locations for documents without them. */
-function withoutLocations(error: GraphQLError): GraphQLError {
-  const { message, path, originalError, extensions } = error;
-  return new GraphQLError(message, {
-    ...(path !== undefined && { path }),
-    ...{ originalError: originalError ?? null, extensions: extensions ?? {} },
-  });
+function withoutLocations({ message, path, originalError, extensions }: GraphQLError): GraphQLError {
+  return new GraphQLError(message, { path, originalError, extensions });
 }

@@ -1,14 +1,6 @@
-import { HeaderMap } from '@apollo/server';
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import { isDatabaseFailure, isOfChangedTables } from '../database/database-failure.js';
-import {
-  BusyError,
-  type ErrorCode,
-  ProviderUnavailableError,
-  PublicError,
-  RateLimitedError,
-  UnavailableError,
-} from '../model/errors.js';
+import { type ErrorCode, PublicError, TemporaryError, UnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 import { adviceOnTime } from '../model/what-is-new.js';
 
@@ -26,9 +18,6 @@ export type OnInternalError = (error: unknown) => void;
 /** In characters: a message repeats what the client has sent. */
 const LONGEST_MESSAGE = 1_000;
 
-/** A database that restarts is back in about this many seconds. */
-const UNAVAILABLE_RETRY_AFTER = 5;
-
 const CHANGED_TABLES =
   'The tables of the database have been changed since this process was started. It has to be started again.';
 
@@ -40,26 +29,18 @@ const CHANGED_TABLES =
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
-  if (
-    thrown instanceof RateLimitedError ||
-    thrown instanceof ProviderUnavailableError ||
-    thrown instanceof BusyError
-  ) {
-    return { ...shown(thrown), retryAfter: thrown.retryAfter };
-  }
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
-  if (isOfChangedTables(thrown)) {
-    return { code: 'UNAVAILABLE', message: CHANGED_TABLES, retryAfter: UNAVAILABLE_RETRY_AFTER };
-  }
-  if (!isDatabaseFailure(thrown)) {
-    return { code: 'INTERNAL', message: "Internal error. It is in the server's log." };
-  }
-  return { ...shown(new UnavailableError()), retryAfter: UNAVAILABLE_RETRY_AFTER };
+  if (isOfChangedTables(thrown)) return shown(new UnavailableError(CHANGED_TABLES));
+  if (isDatabaseFailure(thrown)) return shown(new UnavailableError());
+  return { code: 'INTERNAL', message: "Internal error. It is in the server's log." };
 }
 
-function shown({ code, message }: PublicError): MaskedError {
-  return { code, message };
+function shown(error: PublicError): MaskedError {
+  const { code, message } = error;
+  return error instanceof TemporaryError
+    ? { code, message, retryAfter: error.retryAfter }
+    : { code, message };
 }
 
 /**
@@ -69,17 +50,20 @@ function shown({ code, message }: PublicError): MaskedError {
  * @param formatted The error as Apollo Server would show it.
  */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-  const result = formattedError(formatted, error);
-  return { ...result, message: shortened(result.message) };
+  const code = codeOfRequestError(formatted, error);
+  if (code === null) {
+    const { message, ...extensions } = maskError(error, () => {});
+    return { ...formatted, message: shortened(message), extensions };
+  }
+  const message = thrownError(error) instanceof RangeError ? TOO_DEEP : advised(formatted.message);
+  return { ...formatted, message: shortened(message), extensions: { ...formatted.extensions, code } };
 }
 
 /** What is thrown for a request of which nothing is executed: with the status of its response. */
 export function shownError(error: unknown): GraphQLError {
-  const { message, code, retryAfter } = maskError(error, () => {});
-  const http = { status: STATUS[code] ?? 500, headers: new HeaderMap() };
+  const { message, code } = maskError(error, () => {});
   const originalError = error instanceof Error ? error : null;
-  const extensions = { code, ...(retryAfter !== undefined && { retryAfter }), http };
-  return new GraphQLError(message, { originalError, extensions });
+  return new GraphQLError(message, { originalError, extensions: { http: { status: STATUS[code] ?? 500 } } });
 }
 
 const STATUS: Partial<Record<ErrorCode, number>> = {
@@ -90,28 +74,13 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   UNAVAILABLE: 503,
 };
 
-/** A message that is not too long. */
-export function shortened(message: string): string {
+function shortened(message: string): string {
   return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
-}
-
-function formattedError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-  const requestCode = codeOfRequestError(formatted, error);
-  if (isTooDeep(formatted, error)) {
-    return { message: TOO_DEEP, extensions: { code: 'QUERY_TOO_COMPLEX' } };
-  }
-  if (requestCode !== null) {
-    const message = advised(formatted.message);
-    return { ...formatted, message, extensions: { ...formatted.extensions, code: requestCode } };
-  }
-  const { message, ...extensions } = maskError(error, () => {});
-  return { ...formatted, message, extensions };
 }
 
 /** Whether an error is the client's fault, as GraphQL or Apollo Server has found it: it goes to no log. */
 export function isOfRequest(error: GraphQLError): boolean {
-  const hasCode = thrownError(error) instanceof GraphQLError && error.extensions['code'] !== undefined;
-  return hasCode || isTooDeep(error.toJSON(), error) || codeOfRequestError(error.toJSON(), error) !== null;
+  return codeOfRequestError(error.toJSON(), error) !== null;
 }
 
 /** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
@@ -119,7 +88,7 @@ const UNKNOWN_CONDITION =
   /Unknown argument "(\w+)" on field "(?:Query|Subscription)\.|Field "(\w+)" is not defined by type "\w+Filter"/;
 
 /** The message of graphql-js, with what finds what is new where that was asked for. */
-export function advised(message: string): string {
+function advised(message: string): string {
   const [, argument, field] = UNKNOWN_CONDITION.exec(message) ?? [];
   return message + adviceOnTime(argument ?? field ?? '');
 }
@@ -138,19 +107,16 @@ const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
 
 export const TOO_DEEP = 'The document is nested too deep. Ask for less in one request.';
 
-/** Whether the parser had no more room on the stack. */
-function isTooDeep({ extensions }: GraphQLFormattedError, error: unknown): boolean {
-  return extensions?.['code'] === 'GRAPHQL_PARSE_FAILED' && thrownError(error) instanceof RangeError;
-}
-
 /** What it says at the end of the errors of variables. */
 const TOO_MANY_VARIABLES = 'Too many errors processing variables';
 
 /** The code of an error that is the client's fault; null for any other error. */
 function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): string | null {
   const thrown = thrownError(error);
-  if (!(thrown instanceof GraphQLError)) return null;
   const code = formatted.extensions?.['code'];
+  // The parser had no more room on the stack.
+  if (thrown instanceof RangeError && code === 'GRAPHQL_PARSE_FAILED') return 'QUERY_TOO_COMPLEX';
+  if (!(thrown instanceof GraphQLError)) return null;
   if (formatted.message.startsWith(TOO_MANY_TOKENS)) return 'QUERY_TOO_COMPLEX';
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
   if (isJsonObject(thrown.extensions['http']) && thrown.extensions['http']['status'] === 400)
@@ -170,9 +136,6 @@ function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): s
 
 /** The seconds for Retry-After (RFC 9110, section 10.2.3): the longest of the errors' `retryAfter`. */
 export function retryAfterOf(errors: readonly GraphQLFormattedError[] = []): number | undefined {
-  const seconds = errors.flatMap(({ extensions }) => {
-    const retryAfter = extensions?.['retryAfter'];
-    return typeof retryAfter === 'number' ? [retryAfter] : [];
-  });
-  return seconds.length === 0 ? undefined : Math.max(...seconds);
+  const seconds = errors.map(({ extensions }) => Number(extensions?.['retryAfter'] ?? 0));
+  return Math.max(0, ...seconds) || undefined;
 }

@@ -5,38 +5,27 @@ import { isJsonObject } from '../model/json-values.js';
 import type { GraphqlExecutor } from './execute.js';
 import { rejection } from './request.js';
 
-/** The only operations that clients may execute: each is named by its id, or sent as its exact text. */
-export class ListedOperations {
-  readonly #byId: ReadonlyMap<string, string>;
-  readonly #texts: ReadonlySet<string>;
-
-  /** @throws OperationError, one line, for an operation that the schema or a limit does not allow. */
-  constructor(
-    executor: Pick<GraphqlExecutor, 'schema' | 'costs'>,
-    listed: ReadonlyMap<string, string>,
-    maxEstimate: number,
-  ) {
-    for (const [id, text] of listed) {
-      const reason = reasonAgainst(executor, text, maxEstimate);
-      if (reason !== undefined)
-        throw new OperationError(`PERSISTED_ONLY: the operation ${id} of the file is not allowed: ${reason}`);
-    }
-    this.#byId = listed;
-    this.#texts = new Set(listed.values());
-  }
-
-  /**
-   * The body of a request with the operation that it names.
-   *
-   * @throws GraphQLError, a rejection(), where it is not in the list.
-   */
-  bodyOf(body: unknown): object {
+/**
+ * Of the only operations that clients may execute, each is named by its id, or sent as its exact text.
+ *
+ * @param listed Their texts by their ids.
+ * @returns what gives the body of a request with the operation that it names, and throws a rejection() where that is not in the list.
+ * @throws OperationError, one line, for an operation that the schema or a limit does not allow.
+ */
+export function onlyListed(
+  executor: GraphqlExecutor,
+  listed: ReadonlyMap<string, string>,
+  maxEstimate: number,
+): (body: unknown) => object {
+  for (const [id, text] of listed) requireAllowed(executor, id, text, maxEstimate);
+  const texts = new Set(listed.values());
+  return (body) => {
     const { query, extensions, ...others } = isJsonObject(body) ? body : {};
-    const text = query == null ? this.#byId.get(idIn(extensions)) : query;
-    if (typeof text === 'string' && this.#texts.has(text)) return { ...others, query: text };
+    const text = query == null ? listed.get(idIn(extensions)) : query;
+    if (typeof text === 'string' && texts.has(text)) return { ...others, query: text };
     const message = 'Only listed operations are allowed. Send the id or the exact text of one.';
     throw rejection(400, 'PERSISTED_QUERY_NOT_IN_LIST', message);
-  }
+  };
 }
 
 /** The id by which automatic persisted queries name a document. */
@@ -45,25 +34,26 @@ function idIn(extensions: unknown): string {
   return String(isJsonObject(persisted) ? persisted['sha256Hash'] : undefined);
 }
 
-function reasonAgainst(
-  { schema, costs }: Pick<GraphqlExecutor, 'schema' | 'costs'>,
+function requireAllowed(
+  { schema, costs }: GraphqlExecutor,
+  id: string,
   text: string,
   maxEstimate: number,
-): string | undefined {
+): void {
   try {
     const document = parse(text);
-    const [error] = validate(schema, document);
-    if (error !== undefined) return error.message;
+    const [invalid] = validate(schema, document);
+    if (invalid !== undefined) throw invalid;
     const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
-    if (operations.length === 0) return 'It has no operation.';
+    if (operations.length === 0) throw new GraphQLError('It has no operation.');
     for (const operation of operations) {
       // With variables it depends on each request.
       const most = operation.variableDefinitions?.length ? Infinity : maxEstimate;
       requireWithinLimits(costs.of(document, operation, {}), most);
     }
-    return undefined;
   } catch (error) {
-    if (error instanceof GraphQLError || error instanceof PublicError) return error.message;
-    throw error;
+    if (!(error instanceof GraphQLError || error instanceof PublicError)) throw error;
+    const message = `the operation ${id} of the file is not allowed: ${error.message}`;
+    throw new OperationError(`PERSISTED_ONLY: ${message}`);
   }
 }

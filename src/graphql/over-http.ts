@@ -8,22 +8,13 @@ import { setRateFields } from '../limits/rate-policy.js';
 import { memoized } from '../model/memoized.js';
 import { searchOf } from '../model/request-target.js';
 import type { GraphqlContext, Outcome } from './context.js';
-import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
-import { shownError, TOO_DEEP } from './format-error.js';
-import { ListedOperations } from './listed-operations.js';
-import {
-  acceptedBy,
-  bodyOfSearch,
-  checkHead,
-  EVENT_STREAM,
-  JSON_RESPONSE,
-  METHODS,
-  readBody,
-  rejection,
-} from './request.js';
+import { shownError } from './format-error.js';
+import { onlyListed } from './listed-operations.js';
+import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
+import { PARTS, type StreamFormat } from './stream-formats.js';
 
 export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */
@@ -51,7 +42,7 @@ export async function createGraphqlOverHttp(
   options: GraphqlOverHttpOptions,
 ): Promise<GraphqlOverHttp> {
   const { sandbox, viewerOf } = options;
-  const listed = options.listed && new ListedOperations(executor, options.listed, options.maxEstimate);
+  const listed = options.listed && onlyListed(executor, options.listed, options.maxEstimate);
   const apollo = await startGraphqlServer(executor, options);
 
   /** The request as Apollo Server takes it, or what is wrong with it, which Apollo Server formats. */
@@ -59,7 +50,7 @@ export async function createGraphqlOverHttp(
     request: IncomingMessage,
     accept: string,
     context: () => Promise<GraphqlContext>,
-    body: unknown = request.body,
+    body?: unknown,
   ) =>
     apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: {
@@ -75,85 +66,72 @@ export async function createGraphqlOverHttp(
   const readRequest = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     checkHead(request, response);
     requireToken(viewerOf(request));
-    if (request.method === 'POST') await readBody(request, response);
-    // Apollo Server takes no subscription by GET, of which EventSource is made.
-    else if (listed !== undefined || isForEvents(request)) request.body = bodyOfSearch(searchOf(request));
-    return listed === undefined ? request.body : listed.bodyOf(request.body);
+    let body: unknown;
+    if (request.method === 'POST') body = await readBody(request, response);
+    // Apollo Server takes no subscription by GET, of which EventSource is made, and Apollo Client's useGETForQueries.
+    else if (listed !== undefined || isForStream(request)) body = bodyOfSearch(searchOf(request));
+    return listed === undefined ? body : listed(body);
   };
 
-  const run = async (request: IncomingMessage, response: ServerResponse) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
-    const accepted = acceptedBy(request);
+    const { mediaType, stream, page } = acceptedBy(request);
+    const accept = mediaType ?? JSON_RESPONSE;
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
     const context = async () => ({
       ...executor.contextFor(caller),
-      ...{ onInternalError, outcome, takesEvents: accepted.events },
+      ...{ onInternalError, outcome, stream },
     });
-    if (sandbox && isReading(request) && accepted.page) {
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    if (sandbox && isReading && page) {
       return sendPage(response, await execute(request, 'text/html', context));
     }
-    const accept = accepted.mediaType ?? JSON_RESPONSE;
-    let asEvents = isForEvents(request);
+    let format = mediaType === undefined ? stream : undefined;
     try {
       const result = await readRequest(request, response)
         .then((body) => execute(request, accept, context, body))
-        .then((executed) => (outcome.isTooDeep ? rejectTooDeep() : executed))
+        .then((executed) => (outcome.rejection ? Promise.reject(outcome.rejection) : executed))
         .catch(async (error: unknown) => {
           if (!(error instanceof GraphQLError)) throw error;
           // What is wrong with the request itself has its status, what became of the operation is an event.
-          asEvents = false;
+          format = undefined;
           const shown = await executor.charge(caller, 1).then(() => error, shownError);
           return execute(request, accept, () => Promise.reject(shown));
         });
       setRateFields(response, caller.viewer.rates);
-      if (outcome.results !== undefined && outcome.context !== undefined) {
-        const results = sentResults(outcome.results, outcome.context, response, onInternalError);
-        return await sendResults(request, response, results);
-      }
-      const octets = send(response, result, asEvents);
+      if (outcome.sendStream !== undefined) return await outcome.sendStream(response);
+      const octets = send(response, result, format);
       executor.gate.written(caller, octets, response);
     } finally {
       if (!response.headersSent) setRateFields(response, caller.viewer.rates);
       outcome.leave?.();
     }
   };
-  return { handle: run, stop: () => apollo.stop() };
+  return { handle, stop: () => apollo.stop() };
 }
 
 /** The header fields that Apollo Server reads. */
-const fieldsFor = memoized((accept: string) => {
-  return new HeaderMap([
-    ['content-type', 'application/json'],
-    ['accept', accept],
-  ]);
-});
+const fieldsFor = memoized(
+  (accept: string) => new HeaderMap(Object.entries({ 'content-type': 'application/json', accept })),
+);
 
-function rejectTooDeep(): never {
-  throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
-}
-
-/** Whether the client accepts server-sent events alone. */
-function isForEvents(request: IncomingMessage): boolean {
-  const { mediaType, events } = acceptedBy(request);
-  return mediaType === undefined && events;
+/** Whether the client accepts nothing but a stream, or what Apollo Client names for subscriptions alone. */
+function isForStream(request: IncomingMessage): boolean {
+  const { mediaType, stream } = acceptedBy(request);
+  return mediaType === undefined || stream === PARTS;
 }
 
 /** @returns how many octets. */
-function send(response: ServerResponse, result: HTTPGraphQLResponse, asEvents: boolean): number {
+function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: StreamFormat): number {
   const { status = 200, headers, body } = result;
   if (body.kind !== 'complete') throw new Error('Apollo Server has executed a document incrementally.');
   response.statusCode = status;
   for (const [name, value] of headers) response.setHeader(name, value);
-  if (!asEvents) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
+  if (format === undefined) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
   response.statusCode = 200;
-  const text = `event: next\ndata: ${body.string.trimEnd()}\n\nevent: complete\ndata:\n\n`;
-  return end(response, EVENT_STREAM, text);
-}
-
-function isReading({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD';
+  return end(response, format.mediaType, format.begin + format.next(body.string.trimEnd()) + format.end);
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */

@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import { rateLimitDirective } from 'graphql-rate-limit-directive';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
+import type { Caller } from '../limits/caller.js';
 import type { Limiters } from '../limits/limiters.js';
 import { ratePolicy, secondsUntilReset } from '../limits/rate-policy.js';
 import { RateLimitedError } from '../model/errors.js';
@@ -13,31 +14,19 @@ export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 /** Called for each occurrence of a limited field that is rejected. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
-/** A schema whose fields are limited, and a function that charges a viewer for more than their number. */
-interface LimitedSchema {
-  readonly schema: GraphQLSchema;
-  /**
-   * Takes units from the viewer's limit, more than it has if necessary.
-   *
-   * @throws RateLimitedError where nothing is left.
-   */
-  charge(viewer: Viewer, units: number): Promise<void>;
-}
-
-/** The limits, and where requests are counted. */
-interface RateLimiting {
-  readonly limits: RateLimits;
-  readonly limiters: Limiters;
-  readonly onRateLimited?: OnRateLimited | undefined;
-}
-
 /**
  * The schema with its `@rateLimit` fields limited: every occurrence of one counts. What a viewer has left is in its `rates` afterwards.
+ *
+ * @param limiters Where requests are counted.
+ * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws RateLimitedError where
+ *   nothing is left.
  */
 export function limitRates(
   schema: GraphQLSchema,
-  { limits, limiters, onRateLimited }: RateLimiting,
-): LimitedSchema {
+  limits: RateLimits,
+  limiters: Limiters,
+  onRateLimited?: OnRateLimited,
+) {
   const policies = {
     token: ratePolicy('token', limits.token),
     anonymous: ratePolicy('anonymous', limits.anonymous),
@@ -55,13 +44,14 @@ export function limitRates(
     // All fields are counted together with what is charged.
     limiterClass: class extends RateLimiterMemory {
       override consume(key: string | number, points = 1) {
-        const { kind, client } = clientOf(String(key));
-        return ofKind[kind].consume(client, points);
+        const [kind = '', client = ''] = String(key).split(/ (.*)/s);
+        return ofKind[kind === 'token' ? 'token' : 'anonymous'].consume(client, points);
       }
     },
     pointsCalculator: (_directive, _source, _args, { cost }, { path }) => cost.units.get(path.key) ?? 0,
     // The library's own key is the field alone: one budget for all clients together.
-    keyGenerator: (_directive, _source, _args, { caller }) => keyOf(caller.viewer),
+    keyGenerator: (_directive, _source, _args, { caller: { viewer } }) =>
+      `${viewer.kind} ${viewer.rateLimitKey}`,
     setState: ({ remainingPoints, msBeforeNext }, _directive, _source, _args, context, { path }) => {
       note(context.caller.viewer, remainingPoints, msBeforeNext);
       context.spent.units += context.cost.units.get(path.key) ?? 0;
@@ -73,24 +63,11 @@ export function limitRates(
   });
   return {
     schema: rateLimitDirectiveTransformer(schema),
-    async charge(viewer, units) {
+    async charge({ viewer }: Pick<Caller, 'viewer'>, units: number): Promise<void> {
       const { limit } = policies[viewer.kind];
       const { consumedPoints, msBeforeNext } = await ofKind[viewer.kind].penalty(viewer.rateLimitKey, units);
       note(viewer, Math.max(0, limit - consumedPoints), msBeforeNext);
       if (consumedPoints - units >= limit) throw rejected(viewer, msBeforeNext);
     },
   };
-}
-
-const TOKEN_PREFIX = 'token ';
-
-function keyOf({ kind, rateLimitKey }: Viewer): string {
-  return kind === 'token' ? TOKEN_PREFIX + rateLimitKey : rateLimitKey;
-}
-
-/** What keyOf() has joined. No address of a client begins like the prefix. */
-function clientOf(key: string): { readonly kind: Viewer['kind']; readonly client: string } {
-  return key.startsWith(TOKEN_PREFIX)
-    ? { kind: 'token', client: key.slice(TOKEN_PREFIX.length) }
-    : { kind: 'anonymous', client: key };
 }

@@ -4,6 +4,7 @@ import express, { type Request } from 'express';
 import { GraphQLError } from 'graphql';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
+import { EVENTS, PARTS, type StreamFormat } from './stream-formats.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -27,17 +28,14 @@ export function rejection(
 export const JSON_RESPONSE = 'application/json; charset=utf-8';
 
 /** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
-export const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
-
-/** For the results of subscriptions, and for clients that accept nothing else (GraphQL over SSE, distinct connections). */
-export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
 
 /** What a client accepts, by its field Accept. */
 interface Accepted {
   /** The value of Content-Type for a response; undefined: none that is supported. */
   readonly mediaType: string | undefined;
-  /** Whether it accepts server-sent events. */
-  readonly events: boolean;
+  /** As what it accepts the results of a subscription, and, without a media type, any result. */
+  readonly stream: StreamFormat | undefined;
   /** Whether it prefers a page to a response to GET. */
   readonly page: boolean;
 }
@@ -48,11 +46,9 @@ const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 /** For GET: a browser prefers the page. Clients that list multipart/mixed first do not. */
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
-const ANYTHING: Accepted = { mediaType: JSON_RESPONSE, events: true, page: false };
-
 /** What a request accepts. Clients send few different fields: each is read once. */
-export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>): Accepted {
-  return accept === undefined ? ANYTHING : readAccept(accept);
+export function acceptedBy({ headers: { accept = '*/*' } }: Pick<IncomingMessage, 'headers'>): Accepted {
+  return readAccept(accept);
 }
 
 const readAccept = memoized((accept: string): Accepted => {
@@ -61,10 +57,22 @@ const readAccept = memoized((accept: string): Accepted => {
   });
   return {
     mediaType: request.accepts(OF_RESPONSE) || undefined,
-    events: request.accepts(EVENT_STREAM) !== false,
+    stream: streamFor(request, accept),
     page: /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html',
   };
 }, 1_000);
+
+/** In a range of Accept, by whatever boundary the client expects. */
+const NAMES_PARTS = /^\s*multipart\/mixed\s*;.*\bsubscriptionSpec="?1\.0\b/i;
+
+/** Parts only where they are named: whoever accepts anything gets events. */
+function streamFor(request: Pick<Request, 'accepts'>, accept: string): StreamFormat | undefined {
+  const range = accept.split(',').find((each) => NAMES_PARTS.test(each));
+  const parts = range?.replace(/;\s*q=.*/i, '').trim() ?? EVENTS.mediaType;
+  const accepted = request.accepts([EVENTS.mediaType, parts]);
+  if (accepted === false) return undefined;
+  return accepted === EVENTS.mediaType ? EVENTS : PARTS;
+}
 
 /** Whether the value of Content-Type is that of JSON, with any parameters. */
 export function isJson(type: string | undefined): boolean {
@@ -93,8 +101,8 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
   }
   // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).
-  const { mediaType, events } = acceptedBy(request);
-  if (mediaType === undefined && !events) {
+  const { mediaType, stream } = acceptedBy(request);
+  if (mediaType === undefined && stream === undefined) {
     const message =
       'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
     throw rejection(406, 'NOT_ACCEPTABLE', message);
@@ -133,7 +141,7 @@ const readJson = express.json({ limit: BODY_LIMIT });
  *
  * @throws GraphQLError, a rejection()
  */
-export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   await new Promise<void>((resolve, reject) => {
     if (request.headers['content-encoding'] !== undefined) {
       // The parser does not see that the client has gone.
@@ -144,30 +152,24 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
       else reject(bodyError(error));
     });
   });
+  return request.body;
 }
 
-/**
- * The error for a body that could not be read.
- *
- * @param error As body-parser gives it, with the HTTP status in `status`.
- * @returns the error itself if it is not the client's.
- */
+const ENCODINGS =
+  'The encoding of the body is not supported. Send UTF-8, plain or compressed by gzip, deflate or br.';
+
+/** What is wrong with a body, by the status that body-parser gives its error. */
+const OF_BODY: ReadonlyMap<unknown, readonly [code: string, message: string]> = new Map([
+  [400, ['BAD_REQUEST', 'The body is not JSON. Send {"query": "…", "variables": {…}}.']],
+  [413, ['PAYLOAD_TOO_LARGE', 'The body is larger than 512 kB. Ask for less in one request.']],
+  [415, ['UNSUPPORTED_MEDIA_TYPE', ENCODINGS]],
+]);
+
+/** The error for a body that could not be read; itself if it is not the client's. */
 function bodyError(error: unknown): unknown {
-  switch (error instanceof Error ? Reflect.get(error, 'status') : undefined) {
-    case 400:
-      return badRequest('The body is not JSON. Send {"query": "…", "variables": {…}}.');
-    case 413: {
-      const message = 'The body is larger than 512 kB. Ask for less in one request.';
-      return rejection(413, 'PAYLOAD_TOO_LARGE', message);
-    }
-    case 415: {
-      const message =
-        'The encoding of the body is not supported. Send UTF-8, plain or compressed by gzip, deflate or br.';
-      return rejection(415, 'UNSUPPORTED_MEDIA_TYPE', message);
-    }
-    default:
-      return error;
-  }
+  const status = error instanceof Error ? Reflect.get(error, 'status') : undefined;
+  const wrong = OF_BODY.get(status);
+  return wrong === undefined ? error : rejection(status, ...wrong);
 }
 
 /** The parameters of a GET as the body of a POST has them (GraphQL over HTTP, section 6.2). @throws GraphQLError, a rejection() */

@@ -1,14 +1,15 @@
-import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
+import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 
+// No GraphQLScalarType: their descriptions, which they do not have, would replace those of schema.graphql.
+
 /** Timestamp of schema.graphql: an Instant inside, the specification's text (2.1) outside. */
-export const Timestamp = new GraphQLScalarType<Instant, string>({
-  name: 'Timestamp',
+export const Timestamp = {
   serialize: writeTime,
   parseValue: readTime,
-  parseLiteral: (node) => readTime(node.kind === Kind.STRING ? node.value : undefined),
-});
+  parseLiteral: (node: ValueNode) => readTime(node.kind === Kind.STRING ? node.value : undefined),
+};
 
 function writeTime(value: unknown): string {
   if (typeof value === 'bigint') return formatInstant(value);
@@ -29,12 +30,11 @@ function readTime(value: unknown): Instant {
 const LARGEST = 4_294_967_295;
 
 /** UnsignedInt of schema.graphql: 0 to 4294967295 (RFC 1035, section 3.3.13, and its like). */
-export const UnsignedInt = new GraphQLScalarType<number, number>({
-  name: 'UnsignedInt',
+export const UnsignedInt = {
   serialize: requireUnsigned,
   parseValue: requireUnsigned,
-  parseLiteral: (node) => requireUnsigned(node.kind === Kind.INT ? Number(node.value) : undefined),
-});
+  parseLiteral: (node: ValueNode) => requireUnsigned(node.kind === Kind.INT ? Number(node.value) : undefined),
+};
 
 function requireUnsigned(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LARGEST) return value;

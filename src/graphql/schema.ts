@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { buildSchema, type GraphQLScalarType, type GraphQLSchema, isAbstractType } from 'graphql';
+import { buildSchema, type GraphQLSchema, isAbstractType } from 'graphql';
 import type { RequestContext } from '../resolvers/context.js';
 import { resolvers } from '../resolvers/resolvers.js';
 import { Timestamp, UnsignedInt } from './scalars.js';
@@ -23,11 +23,6 @@ export function possibleTypes(): Readonly<Record<string, readonly string[]>> {
 export function createSchema(): GraphQLSchema {
   return makeExecutableSchema<RequestContext>({
     typeDefs: schemaText(),
-    resolvers: { ...resolvers, Timestamp: conversions(Timestamp), UnsignedInt: conversions(UnsignedInt) },
+    resolvers: { ...resolvers, Timestamp, UnsignedInt },
   });
-}
-
-/** A scalar without its description, or else the missing one would replace that of schema.graphql. */
-function conversions({ serialize, parseValue, parseLiteral }: GraphQLScalarType) {
-  return { serialize, parseValue, parseLiteral };
 }

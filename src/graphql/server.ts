@@ -10,11 +10,12 @@ import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { GraphqlContext } from './context.js';
 import type { GraphqlExecutor } from './execute.js';
-import { formatError, shownError } from './format-error.js';
+import { formatError, shownError, TOO_DEEP } from './format-error.js';
 import { costPlugin } from './plugins/cost.js';
 import { errorsPlugin } from './plugins/errors.js';
 import { responsePlugin } from './plugins/response.js';
 import { subscriptionPlugin } from './plugins/subscription.js';
+import { rejection } from './request.js';
 import { sandboxPlugin } from './sandbox.js';
 
 export interface GraphqlServerOptions {
@@ -44,6 +45,12 @@ export async function startGraphqlServer(
   { introspection, sandbox, maxEstimate }: GraphqlServerOptions,
 ): Promise<ApolloServer<GraphqlContext>> {
   const { schema } = executor;
+  const ofRequests = [
+    errorsPlugin,
+    costPlugin(executor, maxEstimate),
+    subscriptionPlugin(executor),
+    responsePlugin,
+  ];
   const plugins: ApolloServerPlugin<GraphqlContext>[] = [
     // Cache control would wrap every field's resolver for hints that the schema does not have.
     ApolloServerPluginCacheControlDisabled(),
@@ -51,14 +58,12 @@ export async function startGraphqlServer(
     ApolloServerPluginSchemaReportingDisabled(),
     ApolloServerPluginUsageReportingDisabled(),
     sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
-    errorsPlugin(),
-    costPlugin(executor, maxEstimate),
-    subscriptionPlugin(executor),
-    responsePlugin(),
+    ...ofRequests.map((plugin) => ({ requestDidStart: async () => plugin })),
     {
       async unexpectedErrorProcessingRequest({ error, requestContext: { operation, contextValue } }) {
         // Validation had no more room on the stack.
-        if (error instanceof RangeError && operation === undefined) contextValue.outcome.isTooDeep = true;
+        const isTooDeep = error instanceof RangeError && operation === undefined;
+        if (isTooDeep) contextValue.outcome.rejection = rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
         else contextValue.onInternalError(error);
       },
     },
@@ -91,8 +96,8 @@ export async function startGraphqlServer(
     csrfPrevention: false,
     parseOptions: { noLocation: true, maxTokens: MAX_TOKENS },
     validationOptions: { maxErrors: MAX_VALIDATION_ERRORS },
-    documentStore: documentStore(),
-    persistedQueries: { cache: textStore() },
+    documentStore: storeOf<DocumentNode>(MAX_KEPT_TOKENS, ({ tokenCount = MAX_TOKENS }) => tokenCount),
+    persistedQueries: { cache: storeOf<string>(MAX_REGISTERED, ({ length }) => length) },
     stopOnTerminationSignals: false,
     logger: SILENT,
     formatError,
@@ -102,33 +107,15 @@ export async function startGraphqlServer(
   return apollo;
 }
 
-/** Parsed and valid documents by the SHA-256 of their texts. */
-function documentStore() {
-  const documents = new LRUCache<string, DocumentNode>({
-    maxSize: MAX_KEPT_TOKENS,
-    sizeCalculation: ({ tokenCount = MAX_TOKENS }) => tokenCount + 1,
-  });
+/** What was used last, up to a size in all. */
+function storeOf<Value extends object | string>(maxSize: number, sizeOf: (value: Value) => number) {
+  const kept = new LRUCache<string, Value>({ maxSize, sizeCalculation: (value) => sizeOf(value) + 1 });
   return {
-    get: async (key: string) => documents.get(key),
-    set: async (key: string, document: DocumentNode) => void documents.set(key, document),
-    delete: async (key: string) => documents.delete(key),
-  };
-}
-
-/** The texts of automatic persisted queries. */
-function textStore() {
-  const texts = new LRUCache<string, string>({
-    maxSize: MAX_REGISTERED,
-    sizeCalculation: ({ length }) => length + 1,
-  });
-  return {
-    get: async (key: string) => texts.get(key),
-    set: async (key: string, text: string) => void texts.set(key, text),
-    delete: async (key: string) => texts.delete(key),
+    get: async (key: string) => kept.get(key),
+    set: async (key: string, value: Value) => void kept.set(key, value),
+    delete: async (key: string) => kept.delete(key),
   };
 }
 
 /** What Apollo Server logs of errors comes to `onInternalError` with the error itself. */
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-
-function ignore(): void {}
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };

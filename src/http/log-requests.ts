@@ -28,6 +28,9 @@ export interface RequestParts {
   readonly redact: (text: string) => string;
 }
 
+/** By Content-Type: how long a client listens is no measure of the service. */
+const STREAM = /^(?:text\/event-stream|multipart\/mixed)/;
+
 /**
  * Makes the function that gives each request its id and its kind, has it answered, and logs, counts and traces
  * it when its response is closed. The line of the log has no query, which may be confidential, and no header
@@ -41,8 +44,7 @@ export function observeRequests(
   const count = ({ kind }: IncomingMessage, response: ServerResponse, status: number, seconds: number) => {
     const type = String(response.getHeader('content-type'));
     const served = kind.api === 'graphql' && type.startsWith('text/html') ? kinds.graphqlPage : kind;
-    // How long a client listens is no measure of the service.
-    metrics.answered(served, status, type.startsWith('text/event-stream') ? undefined : seconds);
+    metrics.answered(served, status, STREAM.test(type) ? undefined : seconds);
   };
   return (request: IncomingMessage, response: ServerResponse, answer: () => void): void => {
     const began = performance.now();

@@ -64,7 +64,7 @@ export class ForbiddenError extends PublicError {
 }
 
 /** An error that a later request may not get. */
-class TemporaryError extends PublicError {
+export class TemporaryError extends PublicError {
   /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;
 
@@ -88,9 +88,13 @@ export class ClientGoneError extends PublicError {
   }
 }
 
-export class UnavailableError extends PublicError {
-  constructor(options?: ErrorOptions) {
-    super('UNAVAILABLE', 'The database does not answer. Try again shortly.', options);
+/** A database that restarts is back in about this many seconds. */
+const UNAVAILABLE_RETRY_AFTER = 5;
+
+/** The database is unavailable. */
+export class UnavailableError extends TemporaryError {
+  constructor(message = 'The database does not answer. Try again shortly.') {
+    super('UNAVAILABLE', UNAVAILABLE_RETRY_AFTER, message);
   }
 }
 

@@ -41,11 +41,11 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
   const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
-  const { items, next } = await loadersOf(history, context).changes.load(key, context.caller.signal);
-  for (const { record } of items) {
+  const page = await loadersOf(history, context).changes.load(key, context.caller.signal);
+  for (const { record } of page.items) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  return pageOf(items, next, (change) => change.at);
+  return pageOf(page, (change) => change.at);
 };
 
 type Time = Instant | null | undefined;
@@ -67,9 +67,7 @@ const TYPES = {
   HISTORY_EXTENDED: 'HistoryExtended',
 } as const satisfies Record<ChangeKind, string>;
 
-export function typeOfChange({ kind }: ChangeData): (typeof TYPES)[ChangeKind] {
-  return TYPES[kind];
-}
+export const typeOfChange = ({ kind }: ChangeData) => TYPES[kind];
 
 export const Change: ChangeResolvers = { __resolveType: typeOfChange };
 

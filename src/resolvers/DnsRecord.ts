@@ -17,13 +17,15 @@ export function memberOf(entry: { readonly type: string }): MemberName {
 
 export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
 
+const id = (entry: DnsEntry): string => writeNodeId(nameOfRecord(entry));
+
+/** The rdata as text, of an entry whose type has fields of its own too. */
+const data = (entry: DnsEntry): string => rdataText(entry.type, { ...entry });
+
 /** The resolvers of entries, by type: entries have the specification's fields, some under other names. */
 export const recordResolvers = Object.fromEntries([
-  ['OtherRecord', { id: idOfRecord }],
-  ...Array.from(RDATA_FIELDS, ([type, fields]) => [
-    graphqlTypeOf(type),
-    { id: idOfRecord, data: dataOfRecord, ...renamed(fields) },
-  ]),
+  ['OtherRecord', { id }],
+  ...Array.from(RDATA_FIELDS, ([type, fields]) => [graphqlTypeOf(type), { id, data, ...renamed(fields) }]),
 ]);
 
 function renamed(fields: readonly RdataField[]): Readonly<Record<string, (entry: object) => unknown>> {
@@ -32,13 +34,4 @@ function renamed(fields: readonly RdataField[]): Readonly<Record<string, (entry:
       .filter(({ name, graphqlName }) => name !== graphqlName)
       .map(({ name, graphqlName }) => [graphqlName, (entry) => Reflect.get(entry, name)]),
   );
-}
-
-function idOfRecord(entry: DnsEntry): string {
-  return writeNodeId(nameOfRecord(entry));
-}
-
-/** The rdata as text, of an entry whose type has fields of its own too. */
-function dataOfRecord(entry: DnsEntry): string {
-  return rdataText(entry.type, { ...entry });
 }

@@ -4,14 +4,15 @@ import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';
 import type { StateDiff } from '../loaders/state-diff.js';
 import { unicodeName } from '../model/domain-name.js';
-import { type Instant, requireReached } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
 import { headersOf, NOTHING, recordFilter, recordsOf } from './lists.js';
-import { nameOfDomain, nameOfHeader } from './node-names.js';
+import { nameOfHeader } from './node-names.js';
+import { instantOf } from './Query/domain.js';
 import { sortedNames, sortedTypes } from './select-entries.js';
 import { type Selecting, selected } from './selections.js';
 import type {
@@ -22,7 +23,7 @@ import type {
 } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
-  id: ({ name: domain, at }) => writeNodeId(nameOfDomain({ domain, at })),
+  id: ({ name: domain, at }) => writeNodeId({ kind: 'domain', domain, at, key: [] }),
   unicodeName: ({ name }) => unicodeName(name),
   registrableDomain: ({ name }) => registrableDomain(name),
   version: ({ version }) => String(version),
@@ -39,24 +40,18 @@ export const Domain: DomainResolvers = {
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
     const { items, next } = await loadersOf(history, context).recordPage.load(key, context.caller.signal);
     const places = new Map(items.map(({ record, place }) => [record, place]));
-    return pageOf([...places.keys()], next, (record) => places.get(record));
+    return pageOf({ items: [...places.keys()], next }, (record) => places.get(record));
   },
   async httpHeadersConnection(history, args, context, info) {
     const { name: domain, at, isOfPrimary } = history;
     const names = sortedNames(args.names);
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
-    const key = {
-      domain,
-      at,
-      names,
-      first,
-      after,
-      history: selected(info).anywhere.has('history'),
-    };
+    const needsHistory = selected(info).anywhere.has('history');
+    const key = { domain, at, names, first, after, history: needsHistory };
     const { items, next } = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
     const nodes = items.map((header): HeaderEntry => ({ ...header, of: { domain, at, isOfPrimary } }));
-    return pageOf(nodes, next, (header) => header);
+    return pageOf({ items: nodes, next }, (header) => header);
   },
   changes: changesOf,
   async parts(history, _args, context) {
@@ -68,7 +63,7 @@ export const Domain: DomainResolvers = {
   async diff(history, args, context) {
     const { from, to } = args;
     requireInterval('from', from, 'to', to);
-    requireReached(to, BigInt(Date.now()) * 1_000n);
+    instantOf(to);
     const { name: domain, at, times } = history;
     // As of an instant, nothing is different after it.
     const upTo = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
@@ -105,8 +100,8 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     const question = ['historyConnection', domain, at, name].join(' ');
     const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
     const key = { domain, at, name, first, after };
-    const { items, next } = await loadersOf(of, context).headerHistory.load(key, context.caller.signal);
-    return pageOf(items, next, (item) => item);
+    const page = await loadersOf(of, context).headerHistory.load(key, context.caller.signal);
+    return pageOf(page, (item) => item);
   },
 };
 

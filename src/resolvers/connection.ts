@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import type { Page } from '../loaders/search.js';
 import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
@@ -22,14 +23,17 @@ export function paging<Place extends object>(
   { first, after }: Partial<Pick<QueryChangesArgs, 'first' | 'after'>>,
   fields: PlaceFields<Place>,
 ) {
+  const count = first ?? DEFAULT_FIRST;
+  if (count < 1 || count > MOST_OF_PAGE) {
+    throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
+  }
   const cursors = cursorsOf(question);
   const write = (place: Place | undefined) => cursors.write(storedPlace(place ?? {}, fields));
   return {
-    first: requireFirst(first ?? DEFAULT_FIRST),
+    first: count,
     after: after == null ? undefined : cursors.read('after', after, (value) => placeIn(value, fields)),
     pageOf: <Node>(
-      nodes: readonly Node[],
-      next: Place | null,
+      { items: nodes, next }: Page<Node, Place>,
       placeOf: (node: Node) => Place | undefined,
       end?: Place,
     ): PageOf<Node> => ({
@@ -40,11 +44,6 @@ export function paging<Place extends object>(
       cursorOf: (node) => write(placeOf(node)),
     }),
   };
-}
-
-function requireFirst(first: number): number {
-  if (first >= 1 && first <= MOST_OF_PAGE) return first;
-  throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
 
 /** The kinds of fields of a place, read from a cursor; undefined: it is none. Times are digits and `n`. */
@@ -66,10 +65,8 @@ export const RECORD_PLACE = {
 } as const;
 
 function storedPlace(place: object, fields: object): object {
-  const entries = Object.keys(fields).map((name) => [name, Reflect.get(place, name)] as const);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, typeof value === 'bigint' ? `${value}n` : value]),
-  );
+  const stored = (value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+  return Object.fromEntries(Object.keys(fields).map((name) => [name, stored(Reflect.get(place, name))]));
 }
 
 /** What storedPlace() was given; undefined: this is none. */
@@ -84,19 +81,16 @@ function placeIn<Place extends object>(value: unknown, fields: PlaceFields<Place
 
 const SMALLER_PAGES = 'Request fewer pages in one request, or shorter ones with first.';
 
-/** Counts the nodes of a page in the size of the response. */
-function counted<Node>({ nodes }: PageOf<Node>, { size }: RequestContext, info: GraphQLResolveInfo) {
-  size.add(octetsOf(nodes) * selected(info).copies, SMALLER_PAGES);
-  return nodes;
-}
-
 /** The resolvers of every connection. */
 export const CONNECTION = {
-  nodes<Node>(page: PageOf<Node>, _args: object, context: RequestContext, info: GraphQLResolveInfo) {
-    return counted(page, context, info);
+  /** Counts the nodes in the size of the response. */
+  nodes<Node>({ nodes }: PageOf<Node>, _args: object, { size }: RequestContext, info: GraphQLResolveInfo) {
+    size.add(octetsOf(nodes) * selected(info).copies, SMALLER_PAGES);
+    return nodes;
   },
-  edges<Node>(page: PageOf<Node>, _args: object, context: RequestContext, info: GraphQLResolveInfo) {
-    return counted(page, context, info).map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) }));
+  edges<Node>(page: PageOf<Node>, args: object, context: RequestContext, info: GraphQLResolveInfo) {
+    const nodes = CONNECTION.nodes(page, args, context, info);
+    return nodes.map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) }));
   },
   pageInfo<Node>({ nodes, next, end, hasPreviousPage, cursorOf }: PageOf<Node>) {
     const [first, last] = [nodes[0], nodes.at(-1)];

@@ -3,6 +3,7 @@ import { LargeHistoryError, MAX_LIST_ENTRIES, requireListSize } from '../limits/
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
+import type { Page } from '../loaders/search.js';
 import type { RecordPlace } from '../loaders/search-records.js';
 import { BusyError } from '../model/errors.js';
 import { octetsOf } from './connection.js';
@@ -36,7 +37,7 @@ export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, a
   const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: times !== null };
   return readList(list, async ({ recordPage }, after: RecordPlace | undefined) => {
     const { items, next } = await recordPage.load({ ...page, after }, context.caller.signal);
-    return [items.map(({ record }) => record), next];
+    return { items: items.map(({ record }) => record), next };
   });
 };
 
@@ -49,7 +50,7 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   const page = { domain, at, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
   return readList(list, async ({ headerPage }, after: { readonly name: string } | undefined) => {
     const { items, next } = await headerPage.load({ ...page, after }, context.caller.signal);
-    return [withDomain(items, list), next];
+    return { items: withDomain(items, list), next };
   });
 };
 
@@ -83,10 +84,7 @@ function selectedOf<Entry>(
 /** @throws BusyError where the domain has changed since it was read: a list has to be of the same version. */
 async function readList<Entry, Place>(
   { history, name: list, context, info }: List,
-  load: (
-    loaders: Loaders,
-    after: Place | undefined,
-  ) => Promise<readonly [readonly Entry[], next: Place | null]>,
+  load: (loaders: Loaders, after: Place | undefined) => Promise<Page<Entry, Place>>,
 ): Promise<readonly Entry[]> {
   const { name, at, version } = history;
   if (context.wholeHistories) throw new LargeHistoryError(name, history.octets[list]);
@@ -98,9 +96,9 @@ async function readList<Entry, Place>(
     for (let after: Place | null | undefined; after !== null; ) {
       // Nothing more is read where others have read too much.
       size.addRead(0, ADVICE[list]);
-      const [entries, next] = await load(loaders, after);
-      for (const entry of entries) all.push(entry);
-      const read = octetsOf(entries);
+      const { items, next } = await load(loaders, after);
+      for (const entry of items) all.push(entry);
+      const read = octetsOf(items);
       size.addRead(read, ADVICE[list]);
       octets += read;
       requireListSize(all.length, octets, ADVICE[list]);

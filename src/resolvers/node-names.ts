@@ -3,11 +3,7 @@ import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { digestOfRecord, type NodeName } from '../model/node-id.js';
 
-// What ids say.
-
-export function nameOfDomain({ domain, at }: OfDomain): NodeName {
-  return { kind: 'domain', domain, at, key: [] };
-}
+// What ids say of what a domain has.
 
 /** When a record was first seen, its type, and which of those it is. */
 export function nameOfRecord(entry: DnsEntry): NodeName {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { headerChanger } from '../support/events.js';
 import { startServiceWithSamples } from '../support/samples.js';
 import type { TestService } from '../support/service.js';
 import { ClientFolder, documentedCode } from './documented-clients.js';
@@ -119,6 +121,62 @@ describe('Apollo Client, as documented,', () => {
     expect(await allChanges('example.com')).toHaveLength(CHANGES);
     expect(waits.length).toBeGreaterThan(1);
     for (const wait of waits) expect(wait).toBeLessThanOrEqual(60_000);
+  });
+
+  test('listens by its HttpLink, and is told the cursor to come back with', async () => {
+    const stopped = await startServiceWithSamples();
+    const change = headerChanger(stopped.database);
+    const { listen } = await folder.load('Apollo Client', stopped.url);
+    const heard: unknown[] = [];
+    const domains = ['new.example'];
+    const subscription = listen({ domains }, { next: (result: unknown) => heard.push(result) });
+    onTestFinished(() => subscription.unsubscribe());
+    const pageInfo = { endCursor: expect.stringMatching(/.+/) };
+    await expect.poll(() => heard).toMatchObject([{ data: { changes: { nodes: [], pageInfo } } }]);
+    await change('one', 'new.example');
+    const node = { __typename: 'HeaderCreated', domain: { name: 'new.example' } };
+    await expect.poll(() => heard[1]).toMatchObject({ data: { changes: { nodes: [node], pageInfo } } });
+    const [, { data }] = heard as [unknown, { data: { changes: { pageInfo: { endCursor: string } } } }];
+    await stopped.stop();
+    const cursor = data.changes.pageInfo.endCursor;
+    await expect
+      .poll(() => heard[2])
+      .toMatchObject({
+        data: undefined,
+        error: { name: 'CombinedGraphQLErrors', errors: [{ extensions: { code: 'UNAVAILABLE', cursor } }] },
+      });
+    await expect.poll(() => subscription.closed).toBe(true);
+    expect(heard).toHaveLength(3);
+  });
+
+  test.each([{}, { useGETForQueries: true }])(
+    'whose HttpLink has %o disconnects at the end',
+    async (options) => {
+      const { ApolloClient, HttpLink, InMemoryCache } = await import('@apollo/client');
+      const { RECORDED } = await folder.load('Apollo Client', service.url);
+      const link = new HttpLink({ uri: `${service.url}/graphql`, ...options });
+      const client = new ApolloClient({ link, cache: new InMemoryCache() });
+      // A client may have 25 at a time.
+      for (let time = 0; time < 60; time += 1) {
+        const result = await firstValueFrom(client.subscribe({ query: RECORDED }));
+        expect(result).toMatchObject({ data: { changes: { nodes: [] } } });
+        expect(result.error).toBeUndefined();
+      }
+    },
+  );
+
+  test('is told why a subscription cannot be', async () => {
+    const { client, RECORDED } = await folder.load('Apollo Client', service.url);
+    const { gql } = await import('@apollo/client');
+    const codeOf = async (query: unknown, variables: object) => {
+      const { error }: { error: { errors: readonly { extensions: object }[] } } = await firstValueFrom(
+        client.subscribe({ query, variables }),
+      );
+      return error.errors[0]?.extensions;
+    };
+    expect(await codeOf(RECORDED, { after: 'wrong' })).toMatchObject({ code: 'INVALID_CURSOR' });
+    const unknown = gql`subscription { unknown { id } }`;
+    expect(await codeOf(unknown, {})).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' });
   });
 
   test('keeps the fields beside one that fails', async () => {

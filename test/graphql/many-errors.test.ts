@@ -1,6 +1,6 @@
 import { buildSchema, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { locationsIn } from '../../src/graphql/error-locations.js';
+import { locationsIn } from '../../src/graphql/plugins/errors.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
 

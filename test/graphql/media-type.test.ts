@@ -3,6 +3,8 @@ import express from 'express';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { acceptedBy } from '../../src/graphql/request.js';
+import { EVENTS, PARTS } from '../../src/graphql/stream-formats.js';
+import { ACCEPT_PARTS } from '../support/parts.js';
 
 const JSON_UTF_8 = 'application/json; charset=utf-8';
 const GRAPHQL_UTF_8 = 'application/graphql-response+json; charset=utf-8';
@@ -31,6 +33,27 @@ test.each([
   ['image/png', undefined, false],
 ])('a client that accepts %s gets a response in %s; the page: %s', (accept, mediaType, page) => {
   expect(acceptedBy(requestFor(accept))).toMatchObject({ mediaType, page });
+});
+
+test.each([
+  [undefined, EVENTS],
+  ['*/*', EVENTS],
+  ['text/event-stream', EVENTS],
+  ['application/json', undefined],
+  ['multipart/mixed', undefined],
+  ['multipart/mixed;deferSpec=20220824,application/json', undefined],
+  ['multipart/mixed;subscriptionSpec=1.05', undefined],
+  ['multipart/mixed;subscriptionSpec=2.0, */*;q=0.1', EVENTS],
+  [ACCEPT_PARTS, PARTS],
+  ['multipart/mixed; boundary="graphql"; subscriptionSpec="1.0", application/json', PARTS],
+  ['application/json, Multipart/Mixed;SubscriptionSpec=1.0;q=0.5', PARTS],
+  ['multipart/mixed;deferSpec=20220824, multipart/mixed;subscriptionSpec=1.0', PARTS],
+  ['multipart/mixed;subscriptionSpec=1.0, text/event-stream', PARTS],
+  ['multipart/mixed;subscriptionSpec=1.0;q=0.5, text/event-stream', EVENTS],
+  ['multipart/mixed;subscriptionSpec=1.0;q=0, application/json', undefined],
+  ['multipart/mixed;subscriptionSpec=1.0;q=0, */*', EVENTS],
+])('a client that accepts %s gets a subscription as %o', (accept, stream) => {
+  expect(acceptedBy(requestFor(accept)).stream).toBe(stream);
 });
 
 test('a chosen type is chosen again by a client that accepts it alone, and is not a page', () => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import express from 'express';
 import { type Client, createClient } from 'graphql-sse';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Feed, type LiveOptions } from '../../src/feed/feed.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
@@ -12,6 +12,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { headerChanger, openEvents, type ReceivedEvent } from '../support/events.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
+import { ACCEPT_PARTS, openParts } from '../support/parts.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -66,8 +67,8 @@ function send(query: string, variables: object = {}, headers: Record<string, str
   };
 }
 
-async function subscribe(variables: object = {}, url = service.url) {
-  const stream = await openEvents(`${url}/graphql`, send(CHANGES, variables));
+async function subscribe(variables: object = {}, url = service.url, query = CHANGES) {
+  const stream = await openEvents(`${url}/graphql`, send(query, variables));
   onTestFinished(() => stream.close());
   return {
     ...stream,
@@ -77,6 +78,27 @@ async function subscribe(variables: object = {}, url = service.url) {
     },
   };
 }
+
+/** The same in parts, as Apollo Client does. */
+async function subscribeInParts(variables: object = {}, url = service.url, query = CHANGES) {
+  const stream = await openParts(`${url}/graphql`, send(query, variables));
+  onTestFinished(() => stream.close());
+  return {
+    ...stream,
+    async result(): Promise<Result | undefined> {
+      let part: { readonly payload?: Result } | undefined;
+      // Without a payload it tells that the stream is open.
+      do part = await stream.next();
+      while (part !== undefined && Object.keys(part).length === 0);
+      return part?.payload;
+    },
+  };
+}
+
+const IN_BOTH_FORMS = [
+  ['as server-sent events', 'text/event-stream', subscribe],
+  ['in parts', ACCEPT_PARTS, subscribeInParts],
+] as const;
 
 function resultOf(event: ReceivedEvent | undefined): Result | undefined {
   return event?.event === 'next' ? JSON.parse(event.data) : undefined;
@@ -186,47 +208,51 @@ describe('subscription { changes }', () => {
     ]);
   });
 
-  test('ends with an error and the cursor to come back with where the service stops, which it does not delay', async () => {
-    const stopped = await startTestService({ database: service.database });
-    const stream = await subscribe({}, stopped.url);
-    const { endCursor: cursor } = (await stream.result())?.data?.changes.pageInfo ?? {};
-    const began = performance.now();
-    await stopped.stop();
-    expect(performance.now() - began).toBeLessThan(5_000);
-    expect(await stream.result()).toMatchObject({
-      errors: [{ extensions: { code: 'UNAVAILABLE', cursor } }],
-    });
-    expect(await stream.next()).toMatchObject({ event: 'complete' });
-    expect(await stream.next()).toBeUndefined();
-  });
+  test.each(IN_BOTH_FORMS)(
+    '%s ends with an error and the cursor to come back with where the service stops, which it does not delay',
+    async (_form, _accept, listen) => {
+      const stopped = await startTestService({ database: service.database });
+      const stream = await listen({}, stopped.url);
+      const { endCursor: cursor } = (await stream.result())?.data?.changes.pageInfo ?? {};
+      const began = performance.now();
+      await stopped.stop();
+      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(await stream.result()).toMatchObject({
+        errors: [{ extensions: { code: 'UNAVAILABLE', cursor } }],
+      });
+      expect(await stream.result()).toBeUndefined();
+    },
+  );
 
-  test('ends with an error and the cursor where the rate limit is used up, and loses nothing', async () => {
-    const limited = await startTestService({
-      database: service.database,
-      rateLimits: { anonymous: 4, token: 1_000_000 },
-    });
-    onTestFinished(() => limited.stop());
-    const domains = ['limited.example'];
-    // Each change costs 1, since lists of its domain are selected.
-    const query = CHANGES.replace('domain { name }', 'domain { name dnsRecords { __typename } }');
-    const events = await openEvents(`${limited.url}/graphql`, send(query, { domains }));
-    onTestFinished(() => events.close());
-    const stream = { result: async () => resultOf(await events.next()) };
-    await stream.result();
-    const heard: string[] = [];
-    let result: Result | undefined;
-    for (const letter of ['a', 'b', 'c']) {
-      await change(letter, 'limited.example');
-      result = await stream.result();
-      heard.push(...(result?.data?.changes.nodes.map((node) => node.new) ?? []));
-    }
-    const { code, retryAfter, cursor } = result?.errors?.[0]?.extensions ?? {};
-    expect([code, Number(retryAfter) > 0]).toEqual(['RATE_LIMITED', true]);
-    expect(heard).toEqual(['a', 'b']);
-    const again = await subscribe({ domains, after: cursor });
-    const missed = await valuesUntil('c', again);
-    expect([...heard, ...missed.map((value) => value.slice(0, 1))]).toEqual(['a', 'b', 'c']);
-  });
+  test.each(IN_BOTH_FORMS)(
+    '%s ends with an error and the cursor where the rate limit is used up, and loses nothing',
+    async (_form, _accept, listen) => {
+      const limited = await startTestService({
+        database: service.database,
+        rateLimits: { anonymous: 4, token: 1_000_000 },
+      });
+      onTestFinished(() => limited.stop());
+      const domain = newDomain();
+      const domains = [domain];
+      // Each change costs 1, since lists of its domain are selected.
+      const query = CHANGES.replace('domain { name }', 'domain { name dnsRecords { __typename } }');
+      const stream = await listen({ domains }, limited.url, query);
+      await stream.result();
+      const heard: string[] = [];
+      let result: Result | undefined;
+      for (const letter of ['a', 'b', 'c']) {
+        await change(letter, domain);
+        result = await stream.result();
+        heard.push(...(result?.data?.changes.nodes.map((node) => node.new) ?? []));
+      }
+      const { code, retryAfter, cursor } = result?.errors?.[0]?.extensions ?? {};
+      expect([code, Number(retryAfter) > 0]).toEqual(['RATE_LIMITED', true]);
+      expect(heard).toEqual(['a', 'b']);
+      const again = await listen({ domains, after: cursor });
+      const missed = await valuesUntil('c', again);
+      expect([...heard, ...missed.map((value) => value.slice(0, 1))]).toEqual(['a', 'b', 'c']);
+    },
+  );
 });
 
 function iterate(client: Client, variables: Record<string, unknown> = {}) {
@@ -267,55 +293,60 @@ describe('those who listen', () => {
     });
   });
 
-  test('are 25 for each client, and another may come when one has gone', async () => {
-    const url = await serve({});
-    const streams = await Promise.all(Array.from({ length: 25 }, () => subscribe({}, url)));
-    for (const stream of streams) expect((await stream.result())?.errors).toBeUndefined();
-    const rejected = await subscribe({}, url);
-    expect(await rejected.result()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
-    streams[0]?.close();
-    await expect.poll(async () => (await (await subscribe({}, url)).result())?.errors).toBeUndefined();
-  });
+  test.each(IN_BOTH_FORMS)(
+    '%s are 25 for each client, and another may come when one has gone',
+    async (_form, _accept, listen) => {
+      const url = await serve({});
+      const streams = await Promise.all(Array.from({ length: 25 }, () => listen({}, url)));
+      for (const stream of streams) expect((await stream.result())?.errors).toBeUndefined();
+      const rejected = await listen({}, url);
+      expect(await rejected.result()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+      streams[0]?.close();
+      await expect.poll(async () => (await (await listen({}, url)).result())?.errors).toBeUndefined();
+    },
+  );
 
-  test('and read more slowly than changes are recorded get all of them, at their own pace', async () => {
-    const url = await serve({ keptFor: 20, lookEvery: 5 });
-    const domain = newDomain();
-    const fast = await subscribe({ domains: [domain] }, url);
-    const { method, headers, body } = send(CHANGES, { domains: [domain] }, { accept: 'text/event-stream' });
-    const slow = request(`${url}/graphql`, { method, headers }).end(body);
-    const response = await new Promise<IncomingMessage>((resolve) => slow.once('response', resolve));
-    let text = '';
-    response.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
-    await expect.poll(() => text).toContain('endCursor');
-    response.pause();
-    // More than the buffers of the system hold.
-    const value = (at: number) => `${at} ${'x'.repeat(30_000)}`;
-    const values = Array.from({ length: 600 }, (_, at) => value(at));
-    const heardFast: string[] = [];
-    for (let at = 0; at < 600; at += 20) {
-      const headers = Array.from({ length: 20 }, (_, more) => [`h${10 + more}`, value(at + more)]);
-      const parts = { domain, at: 1_000 + at, headers: Object.fromEntries(headers) };
-      await createRecorder(service.database.pool).record([observation(parts)]);
-      // Whoever has read all before these is not slow.
-      heardFast.push(...(await valuesUntil(value(at + 19), fast)));
-      // Whoever reads nothing at all is disconnected after a while.
-      response.resume();
-      await once(response, 'data');
+  test.each(IN_BOTH_FORMS)(
+    '%s and read more slowly than changes are recorded get all of them, at their own pace',
+    async (_form, accept) => {
+      const url = await serve({ keptFor: 20, lookEvery: 5 });
+      const domain = newDomain();
+      const fast = await subscribe({ domains: [domain] }, url);
+      const { method, headers, body } = send(CHANGES, { domains: [domain] }, { accept });
+      const slow = request(`${url}/graphql`, { method, headers }).end(body);
+      const response = await new Promise<IncomingMessage>((resolve) => slow.once('response', resolve));
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      await expect.poll(() => text).toContain('endCursor');
       response.pause();
-    }
-    expect(heardFast).toEqual(values);
-    response.resume();
-    await expect.poll(() => text, { timeout: 20_000 }).toContain(`"new":"599 `);
-    slow.destroy();
-    const results = text.split('\n').filter((line) => line.startsWith('data: {'));
-    const heard = results.slice(0, -1).flatMap((line): Result => JSON.parse(line.slice(6)));
-    expect(heard.every(({ errors }) => errors === undefined)).toBe(true);
-    expect([...text.matchAll(/"new":"(\d+) /g)].map(([, at]) => Number(at))).toEqual(
-      values.map((_, at) => at),
-    );
-  });
+      // More than the buffers of the system hold.
+      const value = (at: number) => `${at} ${'x'.repeat(30_000)}`;
+      const values = Array.from({ length: 600 }, (_, at) => value(at));
+      const heardFast: string[] = [];
+      for (let at = 0; at < 600; at += 20) {
+        const headers = Array.from({ length: 20 }, (_, more) => [`h${10 + more}`, value(at + more)]);
+        const parts = { domain, at: 1_000 + at, headers: Object.fromEntries(headers) };
+        await createRecorder(service.database.pool).record([observation(parts)]);
+        // Whoever has read all before these is not slow.
+        heardFast.push(...(await valuesUntil(value(at + 19), fast)));
+        // Half of it: whoever reads nothing at all is disconnected after a while.
+        const half = text.length + 300_000;
+        response.resume();
+        while (text.length < half) await once(response, 'data');
+        response.pause();
+      }
+      expect(heardFast).toEqual(values);
+      response.resume();
+      await expect.poll(() => text, { timeout: 20_000 }).toContain(`"new":"599 `);
+      slow.destroy();
+      expect(text).not.toContain('"errors"');
+      expect([...text.matchAll(/"new":"(\d+) /g)].map(([, at]) => Number(at))).toEqual(
+        values.map((_, at) => at),
+      );
+    },
+  );
 });
 
 describe('what is kept for those who read slowly', () => {
@@ -403,6 +434,117 @@ describe('a subscription', () => {
       stream.close();
     }
     expect(costs).toEqual([3, 3]);
+  });
+});
+
+describe('a subscription in parts (Multipart HTTP protocol for GraphQL Subscriptions)', () => {
+  test('begins with a part that tells nothing, has a payload in each, and is not kept back', async () => {
+    const stream = await subscribeInParts();
+    expect(stream.response.status).toBe(200);
+    expect(Object.fromEntries(stream.response.headers)).toMatchObject({
+      'content-type': 'multipart/mixed;boundary="-";subscriptionSpec=1.0',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+      ratelimit: expect.stringMatching(/^"anonymous";/),
+    });
+    expect(await stream.next()).toEqual({});
+    const page = { nodes: [], pageInfo: { hasNextPage: false, endCursor: expect.stringMatching(/.+/) } };
+    const begin = { data: { changes: page }, extensions: { cost: 2 } };
+    expect(await stream.next()).toEqual({ payload: begin });
+    await change('one');
+    const nodes = [{ domain: { name: 'example.com' }, kind: 'HEADER_UPDATED', old: 'before', new: 'one' }];
+    expect(await stream.next()).toMatchObject({ payload: { data: { changes: { nodes } } } });
+  });
+
+  test('has each part closed by a delimiter at once, and the end by the last one (RFC 2046, section 5.1.1)', async () => {
+    const init = send(CHANGES, { after: 'wrong' }, { accept: ACCEPT_PARTS });
+    const response = await fetch(`${service.url}/graphql`, init);
+    const [begin, open, last, end, ...others] = (await response.text()).split('\r\n---');
+    const head = '\r\nContent-Type: application/json\r\n\r\n';
+    expect([response.status, begin, open, end, others]).toEqual([200, '', `${head}{}`, '--\r\n', []]);
+    const error = { message: expect.any(String), path: ['changes'], extensions: { code: 'INVALID_CURSOR' } };
+    expect(JSON.parse(last?.slice(head.length) ?? '')).toEqual({ payload: { errors: [error] } });
+  });
+
+  test.each([
+    ['INVALID_DOMAIN', { domains: ['-'] }],
+    ['BAD_USER_INPUT', { kinds: ['GONE'] }],
+  ])('that cannot be has one result with %s, and the end', async (code, variables) => {
+    const stream = await subscribeInParts(variables);
+    expect(await stream.result()).toMatchObject({ errors: [{ extensions: { code } }] });
+    expect(await stream.next()).toBeUndefined();
+  });
+
+  test.each([
+    [400, 'GRAPHQL_VALIDATION_FAILED', 'subscription { domain }'],
+    [400, 'GRAPHQL_PARSE_FAILED', 'subscription {'],
+  ])('that is not valid has the status %d, as JSON where that is accepted', async (status, code, query) => {
+    const response = await fetch(`${service.url}/graphql`, send(query, {}, { accept: ACCEPT_PARTS }));
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      status,
+      'application/graphql-response+json; charset=utf-8',
+    ]);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code } }] });
+    const accept = 'multipart/mixed;subscriptionSpec=1.0';
+    const alone = await openParts(`${service.url}/graphql`, send(query, {}, { accept }));
+    expect(alone.response.status).toBe(200);
+    expect(await alone.next()).toMatchObject({ payload: { errors: [{ extensions: { code } }] } });
+    expect(await alone.next()).toBeUndefined();
+  });
+
+  test('is sent by GET and HEAD too, and a query is answered as JSON', async () => {
+    const url = `${service.url}/graphql?query=${encodeURIComponent(CHANGES)}`;
+    const stream = await openParts(url);
+    expect([await stream.next(), await stream.next()]).toMatchObject([{}, { payload: { data: {} } }]);
+    stream.close();
+    const head = await fetch(url, { method: 'HEAD', headers: { accept: ACCEPT_PARTS } });
+    expect([head.headers.get('content-type'), await head.text()]).toEqual([
+      'multipart/mixed;boundary="-";subscriptionSpec=1.0',
+      '',
+    ]);
+    const query = await fetch(`${service.url}/graphql`, send('{ __typename }', {}, { accept: ACCEPT_PARTS }));
+    expect(query.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');
+  });
+});
+
+test.each([
+  ['text/event-stream', ':\n\n'],
+  [ACCEPT_PARTS, '\r\nContent-Type: application/json\r\n\r\n{}\r\n---'],
+])(
+  'a stream that has nothing to send shows every 15 seconds that it is open: %s',
+  async (accept, heartbeat) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const init = { ...send(CHANGES, {}, { accept }), signal: controller.signal };
+    const { body } = await fetch(`${service.url}/graphql`, init);
+    let text = '';
+    void body
+      ?.pipeThrough(new TextDecoderStream())
+      .pipeTo(
+        new WritableStream({
+          write(chunk) {
+            text += chunk;
+          },
+        }),
+      )
+      .catch(() => {});
+    await expect.poll(() => text).toContain('endCursor');
+    await expect.poll(() => text).toMatch(/\n---$|\n\n$/);
+    const begin = text;
+    vi.advanceTimersByTime(30_000);
+    await expect.poll(() => text).toBe(begin + heartbeat + heartbeat);
+  },
+);
+
+test('a stream of server-sent events has a comment, each result and the end (GraphQL over SSE)', async () => {
+  const init = send(CHANGES, { after: 'wrong' }, { accept: 'text/event-stream' });
+  const response = await fetch(`${service.url}/graphql`, init);
+  const text = await response.text();
+  const [, result = ''] = /^:\n\nevent: next\ndata: (.*)\n\nevent: complete\ndata:\n\n$/.exec(text) ?? [text];
+  expect(JSON.parse(result)).toEqual({
+    errors: [{ message: expect.any(String), path: ['changes'], extensions: { code: 'INVALID_CURSOR' } }],
   });
 });
 

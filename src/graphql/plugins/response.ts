@@ -1,33 +1,26 @@
-import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
-import type { GraphqlContext } from '../context.js';
+import type { GraphqlPlugin } from '../context.js';
 import { formatError, retryAfterOf, shownError } from '../format-error.js';
 
-/** Of a request that is not paid for. */
-const RATE_LIMITED_STATUS = 429;
-
 /** What a response tells besides its data: the cost, and when to try again. */
-export function responsePlugin(): ApolloServerPlugin<GraphqlContext> {
-  const listener: GraphQLRequestListener<GraphqlContext> = {
-    async willSendResponse({ request, response: { body, http }, contextValue }) {
-      if (body.kind !== 'single') return;
-      const { singleResult } = body;
-      const isExecuted = singleResult.data !== undefined;
-      // GraphQL over HTTP, section 6.4.2, also where Apollo Server answers JSON with 200.
-      const isStrict = request.http?.headers.get('accept')?.startsWith('application/graphql-response+json');
-      if (!isExecuted && isStrict === true && (http.status ?? 200) === 200) http.status = 400;
-      // What is not executed costs 1, unless it was to be sent again later.
-      const isToRepeat = retryAfterOf(singleResult.errors) !== undefined;
-      if (!isExecuted && !isToRepeat && contextValue.spent.units === 0) {
-        await contextValue.charge(1).catch((error: unknown) => {
-          const shown = shownError(error);
-          http.status = RATE_LIMITED_STATUS;
-          singleResult.errors = [formatError(shown.toJSON(), shown)];
-        });
-      }
-      const retryAfter = retryAfterOf(singleResult.errors);
-      if (retryAfter !== undefined) http.headers.set('retry-after', String(retryAfter));
-      if (isExecuted) singleResult.extensions = { cost: contextValue.spent.units };
-    },
-  };
-  return { requestDidStart: async () => listener };
-}
+export const responsePlugin: GraphqlPlugin = {
+  async willSendResponse({ request, response: { body, http }, contextValue }) {
+    if (body.kind !== 'single') return;
+    const { singleResult } = body;
+    const isExecuted = singleResult.data !== undefined;
+    // GraphQL over HTTP, section 6.4.2, also where Apollo Server answers JSON with 200.
+    const isStrict = request.http?.headers.get('accept')?.startsWith('application/graphql-response+json');
+    if (!isExecuted && isStrict === true && (http.status ?? 200) === 200) http.status = 400;
+    // What is not executed costs 1, unless it was to be sent again later.
+    const isToRepeat = retryAfterOf(singleResult.errors) !== undefined;
+    if (!isExecuted && !isToRepeat && contextValue.spent.units === 0) {
+      await contextValue.charge(1).catch((error: unknown) => {
+        const shown = shownError(error);
+        http.status = 429;
+        singleResult.errors = [formatError(shown.toJSON(), shown)];
+      });
+    }
+    const retryAfter = retryAfterOf(singleResult.errors);
+    if (retryAfter !== undefined) http.headers.set('retry-after', String(retryAfter));
+    if (isExecuted) singleResult.extensions = { cost: contextValue.spent.units };
+  },
+};

@@ -1,21 +1,25 @@
-import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
 import { HeaderMap } from '@apollo/server';
 import { OperationTypeNode } from 'graphql';
-import type { GraphqlContext } from '../context.js';
+import type { GraphqlPlugin } from '../context.js';
+import { sendResults } from '../event-stream.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError } from '../format-error.js';
 import { rejection } from '../request.js';
 
-/** A subscription has results in place of a body: over-http.ts sends them. */
-export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugin<GraphqlContext> {
-  const listener: GraphQLRequestListener<GraphqlContext> = {
+const HOW_TO_LISTEN =
+  'The results of a subscription are a stream: send Accept: text/event-stream, or multipart/mixed;subscriptionSpec=1.0.';
+
+/** A subscription has a stream in place of a body: over-http.ts sends it. */
+export function subscriptionPlugin(executor: GraphqlExecutor): GraphqlPlugin {
+  return {
     async didResolveOperation({ operation, contextValue }) {
-      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || contextValue.takesEvents) return;
-      const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
-      throw rejection(406, 'NOT_ACCEPTABLE', message);
+      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || contextValue.stream !== undefined)
+        return;
+      throw rejection(406, 'NOT_ACCEPTABLE', HOW_TO_LISTEN);
     },
     async responseForOperation({ document, operation, request, contextValue: context }) {
-      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return null;
+      const { stream, outcome } = context;
+      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || stream === undefined) return null;
       const http = { headers: new HeaderMap() };
       const { operationName, variables = {} } = request;
       const subscribed = await context
@@ -23,11 +27,10 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
         .then(() => executor.subscribe({ document, operationName, variables, context }))
         .catch((error: unknown) => ({ errors: [shownError(error)] }));
       const results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
-      Object.assign(context.outcome, { results, context });
+      outcome.sendStream = (response) => sendResults(response, stream, results, context);
       return { http, body: { kind: 'single', singleResult: { data: null } } };
     },
   };
-  return { requestDidStart: async () => listener };
 }
 
 async function* inOne<Result>(result: Result): AsyncGenerator<Result, void, void> {

@@ -20,16 +20,15 @@ export const node: NonNullable<QueryResolvers['node']> = async (_query, { id }, 
 };
 
 export const Node: NodeResolvers = {
-  __resolveType: (found) => ('version' in found ? 'Domain' : typeOfEntry(found)),
+  __resolveType(found) {
+    if ('version' in found) return 'Domain';
+    if ('kind' in found) return typeOfChange(found);
+    return 'history' in found ? 'HeaderHistory' : memberOf(found);
+  },
 };
 
 /** What a domain has. */
 type Entry = DnsEntry | HeaderEntry | ChangeData;
-
-function typeOfEntry(entry: Entry) {
-  if ('kind' in entry) return typeOfChange(entry);
-  return 'history' in entry ? 'HeaderHistory' : memberOf(entry);
-}
 
 function nameOfEntry(entry: Entry): NodeName {
   if ('kind' in entry) return nameOfChange(entry);

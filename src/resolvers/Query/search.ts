@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { requireScope } from '../../auth/viewer.js';
-import { type FeedChange, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
+import { type FeedPage, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
@@ -39,8 +39,7 @@ export const acrossDomains: QueryResolvers = {
     const question = questionOf('dnsRecords', filter);
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { items, next } = await loaders.records.load(key, caller.signal);
-    return pageOf(items, next, ({ place }) => place);
+    return pageOf(await loaders.records.load(key, caller.signal), ({ place }) => place);
   },
   async httpHeaders(_query, args, { caller, loaders }, info) {
     requireScope(caller.viewer, 'search:read');
@@ -50,22 +49,21 @@ export const acrossDomains: QueryResolvers = {
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
     const { items, next } = await loaders.headers.load(key, caller.signal);
     const nodes = items.map((match): HeaderMatchAt => ({ ...match, at: filter.at }));
-    return pageOf(nodes, next, (match) => match);
+    return pageOf({ items: nodes, next }, (match) => match);
   },
   async searchDomains(_query, args, { caller, loaders }) {
     requireScope(caller.viewer, 'search:read');
     const filter = domainFilter(args.where ?? {});
     const question = questionOf('searchDomains', filter);
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
-    const { items, next } = await loaders.domains.load({ filter, first, after }, caller.signal);
-    return pageOf(items, next, (row) => row);
+    return pageOf(await loaders.domains.load({ filter, first, after }, caller.signal), (row) => row);
   },
   async changes(_query, args, { caller, feed }) {
     requireScope(caller.viewer, 'search:read');
-    const { filter, ...asked } = feedQuestion(args);
-    const page = await feed.page({ ...filter, first: asked.first, after: asked.after });
+    const { key, pageOf } = feedQuestion(args);
+    const page = await feed.page(key);
     if (page === null) throw goneCursor();
-    return asked.pageOf(page.items, page.next, placeInFeed, page.end);
+    return pageOf(page);
   },
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller.signal),
 };
@@ -175,21 +173,19 @@ export function feedQuestion(args: Partial<QueryChangesArgs>) {
   const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
   const newestFirst = args.order === 'NEWEST_FIRST';
   const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
-  return { filter: { domains, kinds, newestFirst }, ...paging<FeedPlace>(question, args, PLACE_IN_FEED) };
+  const { first, after, pageOf } = paging<FeedPlace>(question, args, PLACE_IN_FEED);
+  return {
+    key: { domains, kinds, newestFirst, first, after },
+    pageOf: (page: Omit<FeedPage, 'octets'>) => pageOf(page, (change) => change.feedPlace, page.end),
+  };
 }
 
 const PLACE_IN_FEED = { number: 'bigint', recordedAt: 'bigint', given: 'number' } as const;
 
-export const placeInFeed = ({ feedPlace }: FeedChange): FeedPlace => feedPlace;
-
 /** What leads from what is found to its domain. */
 export const toDomains: Resolvers = {
-  DnsRecordMatch: {
-    domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info),
-  },
-  HttpHeaderMatch: {
-    domain: (match, _args, context, info) => domainOfEntry(match, context, info),
-  },
+  DnsRecordMatch: { domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info) },
+  HttpHeaderMatch: { domain: (match, _args, context, info) => domainOfEntry(match, context, info) },
   DomainConnection: {
     ...CONNECTION,
     nodes: ({ nodes }, _args, context, info) =>

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { sendEvents } from '../../graphql/event-stream.js';
+import { sendStream } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
+import { EVENTS } from '../../graphql/stream-formats.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import type { Variables } from './parameters.js';
@@ -29,7 +30,7 @@ export async function streamEvents(
     const first = await pages.next();
     if (first.done === true) return;
     setRateFields(response, caller.viewer.rates);
-    await sendEvents(response, textsOf(response, first.value, pages, onInternalError));
+    await sendStream(response, EVENTS, textsOf(first.value, pages, onInternalError));
   } finally {
     await pages.return();
   }
@@ -48,20 +49,15 @@ export async function* eventPages(
   }
 }
 
-/** In milliseconds: when a client reconnects, and how often a comment shows that the stream is open. */
+/** In milliseconds: when a client reconnects. */
 const RECONNECT_AFTER = 3_000;
-const COMMENT_EVERY = 15_000;
 
-/** The events of a stream as text, each page once the client has read those before. */
+/** The events of a stream as text. */
 async function* textsOf(
-  response: ServerResponse,
   first: EventPage,
   pages: AsyncGenerator<EventPage, void, void>,
   onInternalError: OnInternalError,
 ): AsyncGenerator<string, void, void> {
-  const comments = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(':\n\n');
-  }, COMMENT_EVERY);
   try {
     yield `retry: ${RECONNECT_AFTER}\n${textOf(first)}`;
     for await (const page of pages) yield textOf(page);
@@ -69,8 +65,6 @@ async function* textsOf(
     const { body, headers } = problemOf(error, onInternalError);
     const retry = Number(headers['retry-after'] ?? 0) * 1_000;
     yield `event: end\n${retry > RECONNECT_AFTER ? `retry: ${retry}\n` : ''}data: ${JSON.stringify(body)}\n\n`;
-  } finally {
-    clearInterval(comments);
   }
 }
 
