@@ -5,8 +5,8 @@ import { formatError, isOfRequest, maskError } from './format-error.js';
 import type { StreamFormat } from './stream-formats.js';
 
 /**
- * The results of a subscription as texts of a stream. The first one with an error is the last: it has no data, and the cursor after which
- * the client continues.
+ * The results of a subscription as texts of a stream. The first one with an error is the last: it has no data, and the
+ * cursor after which the client continues.
  */
 export async function* resultTexts(
   { begin, heartbeat, next, end }: StreamFormat,
