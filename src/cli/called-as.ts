@@ -1,5 +1,5 @@
 import { basename, delimiter, dirname, relative, resolve } from 'node:path';
-import type { Invocation } from '../config/env.js';
+import type { readInvocation } from '../config/env.js';
 
 /**
  * How the user calls the program: as it was called, so that a hint can be repeated.
@@ -7,7 +7,8 @@ import type { Invocation } from '../config/env.js';
  * `npx dms` is given only inside of the project, or of the folder where it is installed as a package: elsewhere, npx would fetch
  * another package of that name.
  */
-export function calledAs({ script, folder, project, environment }: Invocation): string {
+export function calledAs(invocation: ReturnType<typeof readInvocation>): string {
+  const { script, folder, project, environment } = invocation;
   const { npm_command: npm, INIT_CWD: calledIn = folder, PATH = '', _: typed = '' } = environment;
   if (npm !== undefined) {
     const home = project.replace(/\/node_modules\/[^/]+$/, '');

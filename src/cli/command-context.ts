@@ -27,19 +27,13 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 /** Of a process that a signal has stopped, as shells have it: 128 and the number of the signal (POSIX, signal.h). */
 const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** What the arguments say of how a command speaks. */
-export interface Speech {
-  /** Whether `--quiet` is among them. */
-  isQuiet(): boolean;
-  /** Writes the program in a text the way that the user calls it: see nameProgram(). */
-  named(text: string): string;
-}
-
 /** What a command does if the data folder has no database. */
 type IfMissing = 'create' | 'fail';
 
 /** What a command works with. */
-export interface CommandContext extends Process, Speech {
+export interface CommandContext extends Process {
+  /** Whether `--quiet` is among the arguments. */
+  isQuiet(): boolean;
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
   /** Writes what must be known, on standard error. */
@@ -63,41 +57,61 @@ export interface CommandContext extends Process, Speech {
   ): Promise<Result>;
 }
 
-/** The context of the commands of a process. */
-export function createCommandContext(parent: Process, speech: Speech): CommandContext {
+/**
+ * The context of the commands of a process.
+ *
+ * @param named Writes the program in a text the way that the user calls it: see nameProgram().
+ */
+export function createCommandContext(
+  parent: Process,
+  isQuiet: () => boolean,
+  named: (text: string) => string,
+): CommandContext {
   const notes: ProgressStream = {
     // A terminal may be resized.
     get columns() {
       return parent.stderr.columns ?? 80;
     },
     isTTY: parent.stderr.isTTY === true,
-    write: (text) => speech.isQuiet() || parent.stderr.write(speech.named(text)),
+    write: (text) => isQuiet() || parent.stderr.write(named(text)),
   };
   // Imported lazily: usage errors need no database.
   return {
     ...parent,
-    ...speech,
+    isQuiet,
     notes,
-    warn: (text) => parent.stderr.write(speech.named(text)),
+    warn: (text) => parent.stderr.write(named(text)),
     sumUp: async (text) => {
-      if (!speech.isQuiet()) await writeText(parent.stdout, speech.named(text));
+      if (!isQuiet()) await writeText(parent.stdout, named(text));
     },
     failure: { code: 1 },
     now: () => BigInt(Date.now()) * 1000n,
     async withDatabase(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
-      const { withMigrated } = await import('./open-database.js');
       const { openDatabase } = await import('../database/client.js');
       return withMigrated(await openDatabase(options), work);
     },
     async withConnections(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
-      const { withMigrated } = await import('./open-database.js');
       const { openConnections, withDistribution } = await import('../database/client.js');
       const [connections] = await openConnections(options).then(withDistribution);
       return withMigrated(connections, work);
     },
   };
+}
+
+/** Brings an open database up to date, works on it, and closes it. @throws OperationError as migrate() does. */
+async function withMigrated<Opened extends Connections, Result>(
+  database: Opened,
+  work: (database: Opened) => Promise<Result>,
+): Promise<Result> {
+  try {
+    const { migrate } = await import('../database/migrate.js');
+    await migrate(database.pool);
+    return await work(database);
+  } finally {
+    await database.close();
+  }
 }
 
 /** For a command that a signal cuts short: aborted by it, and the exit code of a failure is then that of the signal. */

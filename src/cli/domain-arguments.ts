@@ -1,6 +1,7 @@
 import { hostOf } from '../importers/front-page.js';
 import { type Line, readLines, textOf } from '../importers/lines.js';
 import { openInput } from '../importers/open-input.js';
+import { attempt } from '../model/attempt.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
 import { isIpv4, isIpv6 } from '../model/ip-address.js';
@@ -13,7 +14,7 @@ import { showProgress } from './progress.js';
  * a line. They must fit into memory.
  *
  * @param file has names, too, one a line; absent: there is none.
- * @throws UsageError as parseDomains() does; OperationError if a line is no name, or these inputs name none: no name
+ * @throws UsageError as parseDomain() does; OperationError if a line is no name, or these inputs name none: no name
  * means all domains to some commands.
  */
 export async function readDomains(
@@ -21,18 +22,34 @@ export async function readDomains(
   texts: readonly string[],
   file?: string,
 ): Promise<string[]> {
-  const names = new Set(parseDomains(texts.filter((text) => text !== '-')));
-  const files = new Set([...(texts.includes('-') ? ['-'] : []), ...(file === undefined ? [] : [file])]);
+  const names = new Set<string>();
   const counts = { rejected: 0 };
-  for (const each of files) {
-    for await (const batch of readNames(context, each, counts)) {
-      for (const name of batch) names.add(name);
-    }
+  for await (const batch of domainBatches(context, texts, file, counts)) {
+    for (const name of batch) names.add(name);
   }
   failIfRejected(counts.rejected, 'correct them, since nothing was done');
-  if (names.size > 0 || files.size === 0) return [...names];
-  const where = files.has('-') ? 'Standard input' : file;
+  if (names.size > 0 || (texts.length === 0 && file === undefined)) return [...names];
+  const where = texts.includes('-') ? 'Standard input' : file;
   throw new OperationError(`${where} names no domain: write one name per line.`);
+}
+
+/**
+ * The same names in batches, as they are read. Lines that are no names are counted, and the first ones are shown.
+ *
+ * @throws UsageError as parseDomain() does, at once; OperationError where a file cannot be read.
+ */
+export function domainBatches(
+  context: CommandContext,
+  texts: readonly string[],
+  file: string | undefined,
+  counts: { rejected: number },
+): AsyncGenerator<readonly string[]> {
+  const named = new Set(texts.filter((text) => text !== '-').map(parseDomain));
+  const files = [...(texts.includes('-') ? ['-'] : []), ...(file === undefined ? [] : [file])];
+  return (async function* () {
+    if (named.size > 0) yield [...named];
+    for (const each of new Set(files)) yield* readNames(context, each, counts);
+  })();
 }
 
 /** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */
@@ -42,16 +59,7 @@ export function failIfRejected(rejected: number, consequence: string): void {
   throw new OperationError(`${lines}; ${consequence}.`);
 }
 
-/**
- * The canonical names of domains on the command line, each once, in their order.
- *
- * @throws UsageError for the first that is not a name; where a name can be told from it, the message gives it.
- */
-export function parseDomains(texts: readonly string[]): string[] {
-  return [...new Set(texts.map(parseDomain))];
-}
-
-/** The canonical name of one domain. @throws UsageError as parseDomains() does. */
+/** The canonical name of a domain. @throws UsageError, which gives the name if one can be told from the text. */
 export function parseDomain(text: string): string {
   try {
     return parseDomainName(text);
@@ -70,16 +78,8 @@ function explain(text: string, complaint: string): string {
     return `${complaint} Write a name; that of the address itself is the one that it has in ip6.arpa.`;
   }
   const host = hostOf(text);
-  if (host === text || !isName(host)) return complaint;
+  if (host === text || attempt(() => parseDomainName(host)) === undefined) return complaint;
   return `${quoted(text)} is not a domain name: write ${host}.`;
-}
-
-function isName(text: string): boolean {
-  try {
-    return parseDomainName(text) !== '';
-  } catch {
-    return false;
-  }
 }
 
 /** How many rejected names are shown with their reasons. */
@@ -95,7 +95,7 @@ const BATCH = 5_000;
  * @returns canonical names in batches, without the duplicates that are near each other.
  * @throws OperationError where it cannot be read.
  */
-export async function* readNames(
+async function* readNames(
   context: CommandContext,
   file: string,
   counts: { rejected: number },
@@ -120,19 +120,15 @@ export async function* readNames(
         items += 1;
         const name = nameIn(line, onRejected);
         if (name !== null) batch.add(name);
+        if (batch.size < BATCH) continue;
+        yield [...batch];
+        batch.clear();
       }
-      if (batch.size < BATCH) continue;
-      yield* sliced([...batch]);
-      batch.clear();
     }
-    yield* sliced([...batch]);
+    if (batch.size > 0) yield [...batch];
   } finally {
     hideProgress();
   }
-}
-
-function* sliced(names: readonly string[]): Generator<readonly string[]> {
-  for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
 }
 
 /** @returns null for a comment, a blank line or a rejected one. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
-import { InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
+import { InvalidObservationError, OperationError, PublicError, UsageError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { parseRequestedTime } from '../model/requested-time.js';
 
@@ -36,11 +36,16 @@ export function timesOf(flag: string, now: () => Instant): (text: string) => str
 
 /** The instant of a time, a date or a duration back from now. @throws UsageError for any other text. */
 export function requestedTime(flag: string, text: string, now: Instant): Instant {
+  return readOption(flag, () => parseRequestedTime(text, now).instant);
+}
+
+/** The result of `read`. @throws UsageError, which names the option, for a value that is not valid. */
+export function readOption<Result>(flag: string, read: () => Result): Result {
   try {
-    return parseRequestedTime(text, now).instant;
+    return read();
   } catch (error) {
-    if (error instanceof InvalidObservationError) throw new UsageError(`${flag}: ${error.message}`);
-    throw error;
+    const isInvalid = error instanceof PublicError || error instanceof InvalidObservationError;
+    throw isInvalid ? new UsageError(`${flag}: ${error.message}`) : error;
   }
 }
 
@@ -52,34 +57,32 @@ export function collectWords(text: string, previous: readonly string[] = []): re
   return [...previous, ...words];
 }
 
-/** A number of results, at least one. @throws UsageError for any other text. */
-export function parseLimit(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new UsageError(`${JSON.stringify(text)} is not a number of matches: write 1 or more.`);
+/** @param what The number in words, and what to write. @throws UsageError for anything but a whole number in the bounds. */
+function parseNumber(text: string, least: number, most: number, what: string): number {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (number >= least && number <= most) return number;
+  throw new UsageError(`${JSON.stringify(text)} is not a number of ${what}.`);
 }
 
-/** The number of partitions of a table. @throws UsageError for any other text. */
-export function parsePartitions(text: string): number {
-  const count = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0;
-  if (count >= 2 && count <= MOST_PARTITIONS) return count;
-  throw new UsageError(
-    `${JSON.stringify(text)} is not a number of partitions: write one from 2 to ${MOST_PARTITIONS}.`,
-  );
+/** A number of results, at least one. @throws UsageError for any other text. */
+export function parseLimit(text: string): number {
+  return parseNumber(text, 1, Number.MAX_SAFE_INTEGER, 'matches: write 1 or more');
 }
 
 /** With more, planning a statement that reads all of them takes longer than the partitions save. */
 const MOST_PARTITIONS = 256;
+
+/** The number of partitions of a table. @throws UsageError for any other text. */
+export function parsePartitions(text: string): number {
+  return parseNumber(text, 2, MOST_PARTITIONS, `partitions: write one from 2 to ${MOST_PARTITIONS}`);
+}
 
 const MOST_PROCESSES = 64;
 
 /** A number of processes; `auto`: one for each processor that this one may use. @throws UsageError for any other text. */
 export function parseWorkers(text: string): number {
   if (text === 'auto') return Math.min(availableParallelism(), MOST_PROCESSES);
-  const number = Number(text);
-  if (/^\d{1,3}$/.test(text) && number >= 1 && number <= MOST_PROCESSES) return number;
-  throw new UsageError(
-    `${JSON.stringify(text)} is not a number of processes: write 1 to ${MOST_PROCESSES}, or auto.`,
-  );
+  return parseNumber(text, 1, MOST_PROCESSES, `processes: write 1 to ${MOST_PROCESSES}, or auto`);
 }
 
 /** Adds scopes, separated by commas, to those of the option before: commander would take one value of a choice. */

@@ -2,17 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
-import type { Shell } from './commands/completion.js';
 import type { ExportOptions } from './commands/export.js';
-import type { FollowOptions } from './commands/follow.js';
 import type { ImportOptions } from './commands/import.js';
-import type { MigrateOptions } from './commands/migrate.js';
-import type { ObserveOptions } from './commands/observe.js';
-import type { SearchOptions } from './commands/search.js';
-import type { ServeOptions } from './commands/serve.js';
-import type { ShowOptions } from './commands/show.js';
-import type { CreateOptions } from './commands/token.js';
-import type { AddOptions, NamesOptions } from './commands/watch.js';
 import {
   collectScopes,
   collectWords,
@@ -57,6 +48,13 @@ export function createProgram(context: CommandContext): Command {
   return program;
 }
 
+/** What a command does: commander's arguments, and after them its options, follow the context. */
+type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
+
+function run<Args extends unknown[]>(context: CommandContext, load: () => Promise<Run<Args>>) {
+  return async (...args: Args) => (await load())(context, ...args);
+}
+
 /** What to begin with. */
 const EXAMPLES = `
 Examples:
@@ -83,17 +81,13 @@ function addServices(program: Command, context: CommandContext): void {
         'Unless ROLE=api, it also observes the watched domains as they become due. ' +
         'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
     )
-    .addOption(
-      new Option(
-        '--workers <number>',
-        'serve by so many processes, 1 to 64, on the same port; auto: one for each processor',
-      )
-        .argParser(parseWorkers)
-        .default(1),
+    .option(
+      '--workers <number>',
+      'serve by so many processes, 1 to 64, on the same port; auto: one for each processor',
+      parseWorkers,
+      1,
     )
-    .action(async (options: ServeOptions) =>
-      (await import('./commands/serve.js')).runServe(context, options),
-    );
+    .action(run(context, async () => (await import('./commands/serve.js')).runServe));
   program
     .command('worker')
     .summary('observe the watched domains')
@@ -101,7 +95,7 @@ function addServices(program: Command, context: CommandContext): void {
       'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), then completes the ' +
         'observations in progress. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
     )
-    .action(async () => (await import('./commands/worker.js')).runWorker(context));
+    .action(run(context, async () => (await import('./commands/worker.js')).runWorker));
 }
 
 function addObserve(program: Command, context: CommandContext): void {
@@ -116,19 +110,13 @@ function addObserve(program: Command, context: CommandContext): void {
     .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
-    .action(async (domains: string[], options: ObserveOptions) => {
-      // A wrong name is told before what observes and records is loaded.
-      const names = await (await import('./domain-arguments.js')).readDomains(context, domains);
-      await (await import('./commands/observe.js')).runObserve(context, names, options);
-    });
+    .action(run(context, async () => (await import('./commands/observe.js')).runObserve));
 }
 
-function fromFile(): Option {
-  return new Option(
-    '--from-file <file>',
-    'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
-  );
-}
+const FROM_FILE = [
+  '--from-file <file>',
+  'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
+] as const;
 
 function addWatch(program: Command, context: CommandContext): void {
   const watch = program
@@ -143,25 +131,20 @@ function addWatch(program: Command, context: CommandContext): void {
         'interval, unless --every gives a new one.',
     )
     .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
-    .addOption(
-      new Option(
-        '--every <duration>',
-        'time between observations, such as 30m, 6h or 1d (default: 1d for domains not yet watched)',
-      ).argParser(parseDuration),
+    .option(
+      '--every <duration>',
+      'time between observations, such as 30m, 6h or 1d (default: 1d for domains not yet watched)',
+      parseDuration,
     )
-    .addOption(fromFile())
-    .action(async (domains: string[], options: AddOptions) =>
-      (await import('./commands/watch.js')).runAdd(context, domains, options),
-    );
+    .option(...FROM_FILE)
+    .action(run(context, async () => (await import('./commands/watch.js')).runAdd));
   watch
     .command('remove')
     .summary('stop observing domains')
     .description('Stops observing domains. What is recorded of them stays: dms forget erases it.')
     .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
-    .addOption(fromFile())
-    .action(async (domains: string[], options: NamesOptions) =>
-      (await import('./commands/watch.js')).runRemove(context, domains, options),
-    );
+    .option(...FROM_FILE)
+    .action(run(context, async () => (await import('./commands/watch.js')).runRemove));
   watch
     .command('list')
     .summary('show the watched domains')
@@ -169,9 +152,7 @@ function addWatch(program: Command, context: CommandContext): void {
       'Shows each watched domain with its interval, next time, last outcome and consecutive failures.',
     )
     .option(...JSON_LINES)
-    .action(async (options: { json: boolean }) =>
-      (await import('./commands/watch.js')).runList(context, options.json),
-    );
+    .action(run(context, async () => (await import('./commands/watch.js')).runList));
 }
 
 /** Complete by its type: a new format is not forgotten here. */
@@ -179,7 +160,6 @@ const FORMATS: Readonly<Record<ImportOptions['format'], true>> = {
   ...{ auto: true, dms: true, httpx: true, dnsx: true, zdns: true, massdns: true, cof: true },
 };
 
-/** What the words of the summary mean. */
 const SUMMARY_WORDS = `
 The summary at the end counts, of the lines that were read:
   recorded       accepted, with a change or without
@@ -228,9 +208,7 @@ function addImport(program: Command, context: CommandContext): void {
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
     .addHelpText('after', SUMMARY_WORDS)
-    .action(async (files: string[], options: ImportOptions) =>
-      (await import('./commands/import.js')).runImport(context, files, options),
-    );
+    .action(run(context, async () => (await import('./commands/import.js')).runImport));
 }
 
 function color(): Option {
@@ -258,9 +236,7 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
     .addOption(color())
-    .action(async (domain: string | undefined, options: ShowOptions) =>
-      (await import('./commands/show.js')).runShow(context, domain, options),
-    );
+    .action(run(context, async () => (await import('./commands/show.js')).runShow));
   program
     .command('search')
     .summary('search all domains for a record, a header or a name')
@@ -297,9 +273,7 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option(...time(context, '--changed-to', 'domains that last changed up to that time'))
     .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
     .option(...JSON_LINES)
-    .action(async (words: string[], options: SearchOptions) =>
-      (await import('./commands/search.js')).runSearch(context, words, options),
-    );
+    .action(run(context, async () => (await import('./commands/search.js')).runSearch));
   program
     .command('follow')
     .summary('show changes as they are recorded')
@@ -311,9 +285,7 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option('--after <cursor>', 'begin after that cursor, of --json or of an earlier dms follow')
     .option(...JSON_LINES)
     .addOption(color())
-    .action(async (domains: string[], options: FollowOptions) =>
-      (await import('./commands/follow.js')).runFollow(context, domains, options),
-    );
+    .action(run(context, async () => (await import('./commands/follow.js')).runFollow));
 }
 
 /** Complete by its type, like FORMATS. */
@@ -351,19 +323,15 @@ function addHistory(program: Command, context: CommandContext): void {
     )
     .option('--types <type,...>', 'only records of these types, and no headers', collectWords)
     .option('--present', 'only what is present, or was at the time of --at', false)
-    .addOption(fromFile())
-    .action(async (domains: string[], options: ExportOptions) =>
-      (await import('./commands/export.js')).runExport(context, domains, options),
-    );
+    .option(...FROM_FILE)
+    .action(run(context, async () => (await import('./commands/export.js')).runExport));
   program
     .command('forget')
     .summary("erase domains' history")
     .description('Erases everything that is recorded of domains, after confirmation. It cannot be undone.')
     .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
-    .action(async (domains: string[], options: { yes: boolean }) =>
-      (await import('./commands/forget.js')).runForget(context, domains, options.yes),
-    );
+    .action(run(context, async () => (await import('./commands/forget.js')).runForget));
 }
 
 function addToken(program: Command, context: CommandContext): void {
@@ -383,28 +351,20 @@ function addToken(program: Command, context: CommandContext): void {
         .choices(SCOPES)
         .argParser(collectScopes),
     )
-    .addOption(
-      new Option('--expires <duration>', 'lifetime, such as 90d, 12h or 30m (default: unlimited)').argParser(
-        parseDuration,
-      ),
-    )
-    .action(async (options: CreateOptions) =>
-      (await import('./commands/token.js')).runCreate(context, options),
-    );
+    .option('--expires <duration>', 'lifetime, such as 90d, 12h or 30m (default: unlimited)', parseDuration)
+    .action(run(context, async () => (await import('./commands/token.js')).runCreate));
   token
     .command('list')
     .summary('show the tokens')
     .description('Shows all tokens and what is known of them, but not the tokens themselves.')
     .option(...JSON_LINES)
-    .action(async (options: { json: boolean }) =>
-      (await import('./commands/token.js')).runList(context, options.json),
-    );
+    .action(run(context, async () => (await import('./commands/token.js')).runList));
   token
     .command('revoke')
     .summary('revoke a token')
     .description('Revokes a token permanently: within five seconds every process rejects it.')
     .argument('<name>', "the token's name")
-    .action(async (name: string) => (await import('./commands/token.js')).runRevoke(context, name));
+    .action(run(context, async () => (await import('./commands/token.js')).runRevoke));
 }
 
 function addBackup(program: Command, context: CommandContext): void {
@@ -417,9 +377,7 @@ function addBackup(program: Command, context: CommandContext): void {
     )
     .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
     .option('--force', 'replace the file if it exists', false)
-    .action(async (file: string, options: { force: boolean }) =>
-      (await import('./commands/backup.js')).runBackup(context, file, options.force),
-    );
+    .action(run(context, async () => (await import('./commands/backup.js')).runBackup));
   program
     .command('restore')
     .summary('restore a backup of the embedded database')
@@ -428,7 +386,7 @@ function addBackup(program: Command, context: CommandContext): void {
         'appears there only once the whole backup has been unpacked and checked.',
     )
     .argument('<file>', 'the backup; - for standard input')
-    .action(async (file: string) => (await import('./commands/restore.js')).runRestore(context, file));
+    .action(run(context, async () => (await import('./commands/restore.js')).runRestore));
 }
 
 function addUpkeep(program: Command, context: CommandContext): void {
@@ -446,9 +404,7 @@ function addUpkeep(program: Command, context: CommandContext): void {
         .conflicts('citus'),
     )
     .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
-    .action(async (options: MigrateOptions) =>
-      (await import('./commands/migrate.js')).runMigrate(context, options),
-    );
+    .action(run(context, async () => (await import('./commands/migrate.js')).runMigrate));
   program
     .command('verify')
     .summary('check everything that is stored')
@@ -456,9 +412,7 @@ function addUpkeep(program: Command, context: CommandContext): void {
       'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
     )
     .option(...JSON_LINES)
-    .action(async (options: { json: boolean }) =>
-      (await import('./commands/verify.js')).runVerify(context, options.json),
-    );
+    .action(run(context, async () => (await import('./commands/verify.js')).runVerify));
 }
 
 function addCompletion(program: Command, context: CommandContext): void {
@@ -469,7 +423,5 @@ function addCompletion(program: Command, context: CommandContext): void {
       'Prints the script with which a shell completes commands, options, their values and files: see docs/commands.md.',
     )
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .action(async (shell: Shell) =>
-      (await import('./commands/completion.js')).runCompletion(context, program, shell),
-    );
+    .action(run(context, async () => (await import('./commands/completion.js')).runCompletion));
 }

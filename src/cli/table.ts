@@ -12,10 +12,13 @@ const [LEAST_WIDTH, MOST_WIDTH] = [8, 60];
  *
  * @param columns The width of the terminal: cells that do not fit into it are wrapped. Undefined: it is none, and every row
  *   is one line.
+ * @param headings The row above the first one.
  */
-export function createTable(columns: number | undefined): (rows: Rows) => string {
+export function createTable(columns: number | undefined, headings?: Rows[number]): (rows: Rows) => string {
   let widths: readonly number[] | undefined;
-  return (rows) => {
+  return (part) => {
+    if (part.length === 0) return '';
+    const rows = widths === undefined && headings !== undefined ? [headings, ...part] : part;
     const chosen = widths ?? widthsOf(rows, columns);
     widths = chosen;
     return rows

@@ -24,25 +24,10 @@ export function readSettings(environment: Environment = process.env): Settings {
   return { ...settings, secrets: secretsIn(environment) };
 }
 
-/** How the process was started. @param project The folder of the project. */
-export function readInvocation(project: string): Invocation {
-  return {
-    script: process.argv[1] ?? '',
-    folder: process.cwd(),
-    project: resolve(project),
-    environment: process.env,
-  };
-}
-
-/** How a process was started: what the program is called as follows from it. */
-export interface Invocation {
-  /** The path of the script, which may be a link. */
-  readonly script: string;
-  /** The working directory. */
-  readonly folder: string;
-  /** That of the project. */
-  readonly project: string;
-  readonly environment: Environment;
+/** How the process was started, by a script that may be a link. @param project The folder of the project. */
+export function readInvocation(project: string) {
+  const { argv, env } = process;
+  return { script: argv[1] ?? '', folder: process.cwd(), project: resolve(project), environment: env };
 }
 
 /**

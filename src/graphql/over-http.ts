@@ -6,6 +6,7 @@ import { requireToken } from '../auth/viewer.js';
 import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { memoized } from '../model/memoized.js';
+import { searchOf } from '../model/request-target.js';
 import type { GraphqlContext, Outcome } from './context.js';
 import { sendStream } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
@@ -119,11 +120,6 @@ const fieldsFor = memoized(
   (accept: string) => new HeaderMap(Object.entries({ 'content-type': 'application/json', accept })),
 );
 
-function searchOf({ url = '' }: IncomingMessage): string {
-  const start = url.indexOf('?');
-  return start === -1 ? '' : url.slice(start);
-}
-
 /** Whether the client accepts nothing but a stream, or what Apollo Client names for subscriptions alone. */
 function isForStream(request: IncomingMessage): boolean {
   const { mediaType, stream } = acceptedBy(request);
@@ -151,8 +147,6 @@ function sendMethods(response: ServerResponse): void {
 function sendPage(response: ServerResponse, { body }: HTTPGraphQLResponse): void {
   if (body.kind !== 'complete') throw new Error('Apollo Server has sent its page in parts.');
   response.setHeader('content-security-policy', sandboxPolicy(body.string));
-  // It would keep Apollo's frame out.
-  response.removeHeader('cross-origin-embedder-policy');
   end(response, 'text/html; charset=utf-8', body.string);
 }
 

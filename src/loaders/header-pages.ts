@@ -37,19 +37,12 @@ type HeaderPage = Page<HeaderEntry, HeaderPlace>;
 /** So many changes may the headers of a page have, where their histories are needed. */
 const MOST_CHANGES = 10_000;
 
-/** Loads a page of a domain's headers. Without their histories, only the latest changes are read. */
+/**
+ * Loads a page of a domain's headers. Without their histories, only the latest changes are read.
+ *
+ * @throws PublicError TOO_LARGE where not even the first header's history is complete within a page.
+ */
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
-  const page = await readHeaderPage(prisma, key, true);
-  // One header alone, whose value is longer than a page.
-  return page ?? (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? { items: [], next: null };
-}
-
-/** Null where not even the first header is complete within the octets of a page. */
-async function readHeaderPage(
-  prisma: PrismaClient,
-  key: HeaderPageKey,
-  isMeasured: boolean,
-): Promise<HeaderPage | null> {
   const { domain, at, first } = key;
   const after = key.after?.name ?? '';
   const limit = literal(first + 1);
@@ -71,7 +64,8 @@ async function readHeaderPage(
   const rows = key.history
     ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
-  const measured = pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at');
+  // The latest changes of one header are few, however long its value is.
+  const atLeast = key.history ? {} : { atLeast: 'name' };
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH named AS MATERIALIZED (
       -- The names are read in their order, up to the limit. EXISTS might become a join, in any order.
@@ -81,21 +75,20 @@ async function readHeaderPage(
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
-    page AS MATERIALIZED (${isMeasured ? measured : Prisma.sql`SELECT *, count(*) OVER () AS candidates FROM change ORDER BY name, observed_at`})
+    page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at', atLeast)})
     SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
-  return page === undefined ? null : pageOfRow(page, key);
+  return page === undefined ? { items: [], next: null } : pageOfRow(page, key);
 }
 
-function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage | null {
+function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage {
   const { columns, rows, candidates, names, latest } = page;
   const headers = parseHeaderEntries(columns ?? '');
   const isWhole = rows === (candidates ?? 0);
+  const isAlone = !isWhole && headers.length === 1;
+  if (history && (isAlone || rows > MOST_CHANGES)) throw new PublicError('TOO_LARGE', TOO_LONG);
   // The last header of a page that ends by its octets may not be complete.
-  const isTooLong = rows > MOST_CHANGES || (!isWhole && headers.length === 1);
-  if (isTooLong && !history) return null;
-  if (isTooLong) throw tooLong();
-  const complete = isWhole ? headers : headers.slice(0, -1);
+  const complete = isWhole || isAlone ? headers : headers.slice(0, -1);
   const isLast = isWhole && names <= first;
   return {
     items: complete.map((header) => ({ ...header, ...(header.present && { lastSeen: latest }) })),
@@ -111,12 +104,8 @@ interface PageRow {
   readonly names: number;
 }
 
-function tooLong(): PublicError {
-  return new PublicError(
-    'TOO_LARGE',
-    'The histories of these headers are too long for one page: request historyConnection in place of history.',
-  );
-}
+const TOO_LONG =
+  'The histories of these headers are too long for one page: request historyConnection in place of history.';
 
 /** Which changes of the value of a header, and how many. */
 export interface HeaderHistoryKey {

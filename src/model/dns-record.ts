@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js';
 import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
@@ -73,14 +74,9 @@ export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether a stored record is canonical. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
-  try {
-    const parsed = parseDnsRecord(dnsRecordData(record));
-    return compareDnsRecords(parsed, record) === 0;
-  } catch {
-    return false;
-  }
+  const parsed = attempt(() => parseDnsRecord(dnsRecordData(record)));
+  return parsed !== undefined && compareDnsRecords(parsed, record) === 0;
 }
 
 /** The order of records in responses: by type, host, own fields (compareRdata), and class; 0 only for the same record. */

@@ -74,7 +74,6 @@ export class TemporaryError extends PublicError {
   }
 }
 
-/** The client has reached a rate limit. */
 export class RateLimitedError extends TemporaryError {
   /** @param complaint What the client did too often: a sentence. */
   constructor(retryAfter: number, complaint = 'Too many requests.') {

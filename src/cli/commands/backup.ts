@@ -11,7 +11,11 @@ import { rejectFolder } from '../option-values.js';
 import { showProgress } from '../progress.js';
 
 /** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
-export function runBackup(context: CommandContext, file: string, force: boolean): Promise<void> {
+export function runBackup(
+  context: CommandContext,
+  file: string,
+  { force }: { readonly force: boolean },
+): Promise<void> {
   return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, force);
 }
 

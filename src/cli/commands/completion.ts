@@ -3,19 +3,21 @@ import { recordTypes } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
 import { writeText } from '../write-text.js';
 
-/** The shells that there is a script for. */
-export type Shell = 'bash' | 'zsh' | 'fish';
-
 /**
  * `dms completion SHELL`: prints the script that completes commands in a shell.
  *
  * The script has all words in it: it starts no process when a key is pressed.
  */
-export async function runCompletion(context: CommandContext, program: Command, shell: Shell): Promise<void> {
-  await writeText(context.stdout, { bash, zsh, fish }[shell](placesOf(program, '')));
+export async function runCompletion(
+  context: CommandContext,
+  shell: 'bash' | 'zsh' | 'fish',
+  _options: object,
+  { parent: program }: Command,
+): Promise<void> {
+  const places = program === null ? [] : placesOf(program, '');
+  await writeText(context.stdout, { bash, zsh, fish }[shell](places));
 }
 
-/** A word that can be written, and what it means. */
 type Word = readonly [word: string, meaning: string];
 
 /** What can be written after a command. */

@@ -7,7 +7,7 @@ import { type ChangeData, type ColourOption, changeText, painter, shortTime } fr
 import { withQuestions } from '../questions.js';
 import { writeText } from '../write-text.js';
 
-export interface FollowOptions {
+interface FollowOptions {
   /** A cursor. */
   readonly after?: string;
   readonly json: boolean;

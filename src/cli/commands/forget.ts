@@ -12,7 +12,7 @@ const ERASED_AT_ONCE = 500;
 export async function runForget(
   context: CommandContext,
   domains: readonly string[],
-  yes: boolean,
+  { yes }: { readonly yes: boolean },
 ): Promise<void> {
   if (!yes && domains.includes('-')) {
     throw new UsageError('Standard input cannot name the domains and confirm: add --yes.');

@@ -222,7 +222,6 @@ function opening(): InputState {
 class InputProgress {
   readonly #summary: ImportSummary;
   readonly #signal: AbortSignal;
-  /** Of the input that is open. */
   #input = opening();
 
   constructor(summary: ImportSummary, signal: AbortSignal) {

@@ -4,7 +4,7 @@ import { migrate } from '../../database/migrate.js';
 import { OperationError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Into how many partitions the tables of domains are divided; absent: they stay as they are. */
   readonly partitions?: number;
   /** Whether the tables of domains are distributed over a Citus cluster. */

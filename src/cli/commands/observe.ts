@@ -14,9 +14,10 @@ import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
+import { readDomains } from '../domain-arguments.js';
 import { checkAsJson, checkAsText } from './observe-output.js';
 
-export interface ObserveOptions {
+interface ObserveOptions {
   readonly dryRun: boolean;
   readonly json: boolean;
 }
@@ -24,12 +25,13 @@ export interface ObserveOptions {
 /** Domains observed at once. */
 const AT_ONCE = 20;
 
-/** `dms observe DOMAIN…`: observes domains now. @param names canonical. */
+/** `dms observe DOMAIN…`: observes domains now. */
 export async function runObserve(
   context: CommandContext,
-  names: readonly string[],
+  domains: readonly string[],
   options: ObserveOptions,
 ): Promise<void> {
+  const names = await readDomains(context, domains);
   const run = { context, names, options, signal: stopSignal(context) };
   const { httpsGrace } = context.settings().observe;
   if (!options.dryRun) {

@@ -8,7 +8,7 @@ import { createTable } from '../table.js';
 import { writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
-export interface SearchOptions {
+interface SearchOptions {
   readonly ip?: string;
   readonly network?: string;
   readonly target?: string;
@@ -37,7 +37,6 @@ export interface SearchOptions {
   readonly json: boolean;
 }
 
-/** What is searched for. */
 interface Search {
   /** In the plural. */
   readonly noun: string;
@@ -121,7 +120,6 @@ const SEARCHES = Object.values(BY_KIND);
 
 type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What is asked. */
 interface Asked {
   readonly search: Search;
   readonly parameters: Parameters;
@@ -151,8 +149,7 @@ async function writeMatches(
   { json, limit = Number.POSITIVE_INFINITY }: SearchOptions,
 ): Promise<number> {
   const hasTitle = title !== undefined && !json;
-  const table = createTable(stdout.columns);
-  let headings = [search.headings];
+  const table = createTable(stdout.columns, search.headings);
   let found = 0;
   for await (const matches of matchesOf(ask, search, parameters, { json, limit })) {
     const wanted = matches.slice(0, limit - found);
@@ -161,8 +158,7 @@ async function writeMatches(
     found += wanted.length;
     const lines = json
       ? wanted.map((match) => `${JSON.stringify(match)}\n`).join('')
-      : table([...headings, ...wanted.map((match) => search.row(match).map(printable))]);
-    headings = [];
+      : table(wanted.map((match) => search.row(match).map(printable)));
     await writeText(stdout, heading + lines);
     if (found >= limit) break;
   }

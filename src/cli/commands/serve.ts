@@ -14,7 +14,7 @@ import { watchedText } from './watch-text.js';
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 
-export interface ServeOptions {
+interface ServeOptions {
   /** How many processes serve. */
   readonly workers: number;
 }
@@ -63,7 +63,6 @@ async function serveByOthers(
   }
 }
 
-/** In one of the processes that serve. */
 async function serveTogether(
   settings: Settings,
   stopRequested: Promise<unknown>,

@@ -19,7 +19,7 @@ import { pagesOf, withQuestions } from '../questions.js';
 import { counted } from '../table.js';
 import { writeText } from '../write-text.js';
 
-export interface ShowOptions {
+interface ShowOptions {
   readonly at?: string;
   /** From one time to another. */
   readonly diff?: readonly string[];
@@ -31,7 +31,6 @@ export interface ShowOptions {
   readonly color: ColourOption;
 }
 
-/** What is shown of a domain, and how. */
 interface Showing {
   readonly domain: string;
   readonly ask: Ask;
@@ -285,7 +284,6 @@ async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promis
   return { rows: sorted, initial, lastChange };
 }
 
-/** Says more of the last stay of a row. */
 function replaceLast(row: Row | undefined, more: Partial<Stay>): void {
   const stay = row?.stays.pop();
   if (stay !== undefined) row?.stays.push({ ...stay, ...more });
@@ -359,7 +357,6 @@ function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
   return `since ${day(last?.from)}${times}${isOld ? `, last seen ${day(last.lastSeen)}` : ''}`;
 }
 
-/** A value that is there, and since when. */
 function stateLine({ value, stays }: Row, columns: number, end: number, paint: Paint): string {
   const since = datesOf(stays.slice(-1), { end });
   return `${labelOf(value, Math.max(columns - since.length, LEAST_BAR))}${paint('dim', since)}\n`;

@@ -13,7 +13,7 @@ import type { CommandContext } from '../command-context.js';
 import { createTable, timeText } from '../table.js';
 import { isNowhere, writeText } from '../write-text.js';
 
-export interface CreateOptions {
+interface CreateOptions {
   readonly name: string;
   readonly scope?: readonly Scope[];
   /** In microseconds. */
@@ -57,7 +57,7 @@ function requireName(text: string): string {
 }
 
 /** `dms token list`: a table, or JSON, of all tokens. */
-export async function runList(context: CommandContext, json: boolean): Promise<void> {
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const tokens = await listTokens(prisma);
     if (tokens.length === 0) {
@@ -87,18 +87,13 @@ const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
 
 /** The tokens as a table, with times in UTC to the second. */
 function tokenTable(tokens: readonly TokenDescription[], now: Instant, columns: number | undefined): string {
-  const rows = [
-    HEADINGS,
-    ...tokens.map((token) => [
-      token.name,
-      token.scopes.join(' '),
-      timeText(token.createdAt),
-      token.expiresAt === null ? 'never' : timeText(token.expiresAt),
-      token.lastUsed === null ? 'never' : timeText(token.lastUsed),
-      state(token, now),
-    ]),
-  ];
-  return createTable(columns)(rows);
+  const timeOrNever = (time: Instant | null) => (time === null ? 'never' : timeText(time));
+  const rows = tokens.map((token) => [
+    ...[token.name, token.scopes.join(' ')],
+    ...[timeText(token.createdAt), timeOrNever(token.expiresAt), timeOrNever(token.lastUsed)],
+    state(token, now),
+  ]);
+  return createTable(columns, HEADINGS)(rows);
 }
 
 /** The tokens as JSON objects, one a line. */

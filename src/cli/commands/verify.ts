@@ -12,8 +12,8 @@ import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
 import { writeText } from '../write-text.js';
 
-/** `dms verify`: checks every invariant of what is stored. @param json a JSON object for each violation. */
-export async function runVerify(context: CommandContext, json: boolean): Promise<void> {
+/** `dms verify`: checks every invariant of what is stored. */
+export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   await context.withDatabase('fail', async (database) => {
     const hideProgress = showProgress(context.notes, 'domains', () => ({ items: count.domains }));

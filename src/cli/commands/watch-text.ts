@@ -2,23 +2,20 @@ import { durationText } from '../../model/duration.js';
 import { formatInstant } from '../../model/instant.js';
 import { outcomeText } from '../../observer/outcome.js';
 import type { WatchedDomain } from '../../observer/schedule/watch-list.js';
-import { createTable, timeText } from '../table.js';
+import { timeText } from '../table.js';
 
-const HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
-/** Makes watched domains the lines of a table, page by page. @param columns As createTable() takes them. */
-export function createWatchedTable(
-  columns: number | undefined,
-): (domains: readonly WatchedDomain[]) => string {
-  const table = createTable(columns);
-  let headings = [HEADINGS];
-  return (domains) => {
-    const rows = domains.length === 0 ? [] : [...headings, ...domains.map(rowOf)];
-    headings = [];
-    return table(rows);
-  };
-}
+export const WATCHED_HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
 
-function rowOf({ name, every, next, leased, failures, outcome, observedAt }: WatchedDomain): string[] {
+/** A watched domain as a row of a table. */
+export function watchedRow({
+  name,
+  every,
+  next,
+  leased,
+  failures,
+  outcome,
+  observedAt,
+}: WatchedDomain): string[] {
   return [
     name,
     durationText(every),

@@ -2,15 +2,16 @@ import type { PrismaClient } from '../../database/generated/client.js';
 import { UsageError } from '../../model/errors.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
-import { failIfRejected, parseDomains, readNames } from '../domain-arguments.js';
+import { domainBatches, failIfRejected } from '../domain-arguments.js';
+import { createTable } from '../table.js';
 import { writeText } from '../write-text.js';
-import { createWatchedTable, watchedAsJson } from './watch-text.js';
+import { WATCHED_HEADINGS, watchedAsJson, watchedRow } from './watch-text.js';
 
-export interface NamesOptions {
+interface NamesOptions {
   readonly fromFile?: string;
 }
 
-export interface AddOptions extends NamesOptions {
+interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
@@ -46,28 +47,23 @@ export async function runRemove(
 }
 
 /** `dms watch list`: a table, or JSON, of the watched domains. */
-export async function runList(context: CommandContext, json: boolean): Promise<void> {
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
-    const watchedAsText = createWatchedTable(context.stdout.columns);
+    const table = createTable(context.stdout.columns, WATCHED_HEADINGS);
     let count = 0;
     for await (const page of listWatched(writingPrisma)) {
       count += page.length;
-      await writeText(context.stdout, json ? watchedAsJson(page) : watchedAsText(page));
+      await writeText(context.stdout, json ? watchedAsJson(page) : table(page.map(watchedRow)));
     }
     if (count === 0)
       context.notes.write('No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n');
   });
 }
 
-/** How many names a command was given, and how many lines are none. */
-interface Counts {
-  read: number;
-  rejected: number;
-}
-
 /**
  * Passes on the names that a command is given, in batches without duplicates.
  *
+ * @returns how many they were, and how many lines are none.
  * @throws UsageError for an argument that is not a name.
  */
 async function inBatches(
@@ -75,21 +71,16 @@ async function inBatches(
   domains: readonly string[],
   { fromFile }: NamesOptions,
   work: (prisma: PrismaClient, names: readonly string[]) => Promise<void>,
-): Promise<Counts> {
+) {
   if (domains.length === 0 && fromFile === undefined) {
     throw new UsageError('Name the domains, or a file of them with --from-file FILE; - is standard input.');
   }
-  const named = parseDomains(domains.filter((name) => name !== '-'));
-  const files = [...(domains.includes('-') ? ['-'] : []), ...(fromFile === undefined ? [] : [fromFile])];
   const counts = { read: 0, rejected: 0 };
+  const batches = domainBatches(context, domains, fromFile, counts);
   await context.withDatabase('create', async ({ writingPrisma }) => {
-    const take = async (names: readonly string[]) => {
+    for await (const names of batches) {
       counts.read += names.length;
       await work(writingPrisma, names);
-    };
-    if (named.length > 0) await take(named);
-    for (const file of new Set(files)) {
-      for await (const names of readNames(context, file, counts)) await take(names);
     }
   });
   return counts;

@@ -1,91 +1,53 @@
 import { constants } from 'node:crypto';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { guardedLookup, type Target } from './target.js';
 
-/** The other side closed the connection without an error. */
-export class ConnectionClosedError extends Error {
-  override readonly name = 'ConnectionClosedError';
-  readonly code = 'ERR_CONNECTION_CLOSED';
+/**
+ * Connects. The host given to the socket is the domain, never an address: an address would bypass the lookup.
+ *
+ * @param signal Destroys the socket.
+ * @throws PrivateAddressError, or the socket's error.
+ */
+export function connectTcp(
+  { domain, address, port }: Target,
+  allowPrivate: boolean,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const lookup = guardedLookup(address, allowPrivate);
+  return opened(connect({ host: domain, port, lookup, autoSelectFamily: false }), 'connect', signal);
 }
 
 /**
- * One connection: a TCP socket, and a TLS socket over it. Each step waits for its own event, and for the first
- * error, end or failure of this program, after which that event can no longer come.
+ * Starts TLS on a connected socket, with the domain as the server name (RFC 6066, section 3).
+ *
+ * @param signal Destroys the socket.
+ * @throws the socket's error; see speaksNoTls.
  */
-export class Connection {
-  readonly #sockets: Socket[] = [];
-  readonly #failed: Promise<never>;
-  #fail: (reason: Error) => void = () => undefined;
+export function startTls(
+  socket: Socket,
+  servername: string,
+  secureContext: SecureContext,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const secure = tlsConnect({
+    ...{ socket, servername, secureContext },
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: false,
+    checkServerIdentity: () => undefined,
+    minDHSize: 1,
+  });
+  return opened(secure, 'secureConnect', signal);
+}
 
-  constructor() {
-    this.#failed = new Promise((_resolve, reject) => {
-      this.#fail = reject;
-    });
-    // It may fail when no step waits any more.
-    this.#failed.catch(() => undefined);
-  }
-
-  /**
-   * Connects. The host given to the socket is the domain, never an address: an address would bypass the lookup.
-   *
-   * @throws PrivateAddressError, or the socket's error.
-   */
-  async connect({ domain, address, port }: Target, allowPrivate: boolean): Promise<Socket> {
-    const lookup = guardedLookup(address, allowPrivate);
-    const socket = this.#add(connect({ host: domain, port, lookup, autoSelectFamily: false }));
-    await this.until(new Promise<void>((resolve) => socket.once('connect', resolve)));
-    return socket;
-  }
-
-  /**
-   * Starts TLS on the connected socket, with the domain as the server name (RFC 6066, section 3).
-   *
-   * @throws the socket's error; see speaksNoTls.
-   */
-  async startTls(socket: Socket, domain: string, secureContext: SecureContext): Promise<TLSSocket> {
-    const secure = this.#add(
-      tlsConnect({
-        socket,
-        secureContext,
-        servername: domain,
-        ALPNProtocols: ['http/1.1'],
-        rejectUnauthorized: false,
-        checkServerIdentity: () => undefined,
-        minDHSize: 1,
-      }),
-    );
-    await this.until(new Promise<void>((resolve) => secure.once('secureConnect', resolve)));
-    return secure;
-  }
-
-  #add<Kind extends Socket>(socket: Kind): Kind {
-    // With TLS over TCP, only the upper socket knows why they ended.
-    this.#sockets.at(-1)?.off('close', this.#onClose);
-    socket.on('error', this.#fail);
-    socket.on('close', this.#onClose);
-    this.#sockets.push(socket);
-    return socket;
-  }
-
-  readonly #onClose = (): void => {
-    this.#fail(new ConnectionClosedError('the connection was closed'));
-  };
-
-  /** Fails the step that waits, and all later ones, unless the connection has failed before. */
-  fail(reason: Error): void {
-    this.#fail(reason);
-  }
-
-  /** The result of the step. @throws the reason why the connection has failed, if that comes first. */
-  until<Value>(step: Promise<Value>): Promise<Value> {
-    return Promise.race([step, this.#failed]);
-  }
-
-  /** Destroys the sockets. Late errors remain handled. */
-  destroy(): void {
-    for (const socket of this.#sockets.reverse()) socket.destroy();
-  }
+async function opened<Kind extends Socket>(socket: Kind, event: string, signal: AbortSignal): Promise<Kind> {
+  addAbortSignal(signal, socket);
+  // It may fail when nothing waits for it any more.
+  socket.on('error', () => undefined);
+  await once(socket, event);
+  return socket;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import { errorCode, InvalidObservationError } from '../../model/errors.js';
 import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
-import { Connection, speaksNoTls } from './connection.js';
+import { connectTcp, speaksNoTls, startTls } from './connection.js';
 import { InvalidResponseError, requestHead, responseFields } from './response.js';
 import { hostField, PrivateAddressError, type Target } from './target.js';
 
@@ -45,11 +45,11 @@ export async function sendRequest(
 ): Promise<RequestOutcome> {
   if (signal.aborted) return STOPPED;
   const endpoint = endpointText(target);
-  const connection = new Connection();
+  const closing = new AbortController();
   let ended: RequestOutcome | undefined;
   const end = (outcome: RequestOutcome) => {
     ended ??= outcome;
-    connection.fail(new Error('the request was ended'));
+    closing.abort();
   };
   const onAbort = () => end(STOPPED);
   signal.addEventListener('abort', onAbort);
@@ -57,14 +57,14 @@ export async function sendRequest(
   const timer = setTimeout(() => end(failed('timeout', `no response from ${endpoint} in time`)), time);
   let step: Step = 'connect';
   try {
-    const socket = await connection.connect(target, allowPrivate);
+    const socket = await connectTcp(target, allowPrivate, closing.signal);
     clearTimeout(connectTimer);
     step = 'handshake';
     const isSecure = target.scheme === 'https';
-    const stream = isSecure ? await connection.startTls(socket, target.domain, secureContext) : socket;
+    const stream = isSecure ? await startTls(socket, target.domain, secureContext, closing.signal) : socket;
     step = 'head';
     const fields = { Host: hostField(target), 'User-Agent': userAgent };
-    const head = await requestHead(stream, fields, connection);
+    const head = await requestHead(stream, fields);
     return { kind: 'answered', status: head.status, headers: responseFields(head.fields, ignoredHeaders) };
   } catch (error) {
     return ended ?? outcomeOfError(error, step, endpoint);
@@ -72,7 +72,7 @@ export async function sendRequest(
     signal.removeEventListener('abort', onAbort);
     clearTimeout(connectTimer);
     clearTimeout(timer);
-    connection.destroy();
+    closing.abort();
   }
 }
 
@@ -115,7 +115,7 @@ function connectOutcome(code: string, endpoint: string): RequestOutcome {
     return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} rejects the connection` } };
   }
   if (code === 'ETIMEDOUT') return slow(`${endpoint} does not respond`);
-  if (['ECONNRESET', 'ECONNABORTED', 'ERR_CONNECTION_CLOSED'].includes(code)) {
+  if (code === 'ECONNRESET' || code === 'ECONNABORTED') {
     return closed(`${endpoint} closed the connection at once`);
   }
   const failure: Failure = { code: 'unreachable', message: `no connection to ${endpoint} (${code})` };

@@ -1,13 +1,11 @@
 import type { Duplex } from 'node:stream';
 import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../../model/header-fields.js';
 import { type HeaderField, parseResponseHead, type ResponseHead } from '../../model/response-head.js';
-import { type Connection, ConnectionClosedError } from './connection.js';
 
 /** In octets: all field lines of a response and its status line together. */
 const LARGEST_HEAD = 65_536;
 const MOST_INTERIM_RESPONSES = 10;
 
-/** A response that is not recorded. */
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
   readonly code: 'malformed' | 'too-large';
@@ -20,21 +18,17 @@ export class InvalidResponseError extends Error {
 
 /**
  * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it
- * is left in the socket.
+ * is not read.
  *
  * Node.js' own parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
  *
  * @returns the head with a character for each octet.
- * @throws InvalidResponseError; InvalidObservationError for a head that cannot be parsed; the connection's error.
+ * @throws InvalidResponseError; InvalidObservationError for a head that cannot be parsed; the socket's error.
  */
-export function requestHead(
-  socket: Duplex,
-  fields: Readonly<Record<string, string>>,
-  connection: Connection,
-): Promise<ResponseHead> {
+export function requestHead(socket: Duplex, fields: Readonly<Record<string, string>>): Promise<ResponseHead> {
   const lines = Object.entries({ ...fields, Accept: '*/*', Connection: 'close' });
   socket.write(`GET / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
-  return connection.until(finalHead(socket));
+  return finalHead(socket);
 }
 
 async function finalHead(socket: Duplex): Promise<ResponseHead> {
@@ -54,7 +48,7 @@ async function finalHead(socket: Duplex): Promise<ResponseHead> {
       );
     }
   }
-  throw new ConnectionClosedError('the connection was closed');
+  throw new Error('the connection was closed');
 }
 
 const START_OF_HEAD = 'HTTP/';

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InvalidObservationError } from '../../../src/model/errors.js';
 import { requireStorable } from '../../../src/model/text.js';
-import { Connection } from '../../../src/observer/http/connection.js';
 import { requestHead, responseFields } from '../../../src/observer/http/response.js';
 
 /** A connection on which these pieces come, one at a time, and then its end. */
@@ -22,7 +21,7 @@ function connectionWith(pieces: readonly string[]): Duplex {
 
 /** The head that is read, or the reason why none is. */
 function headIn(pieces: readonly string[]): Promise<unknown> {
-  return requestHead(connectionWith(pieces), {}, new Connection()).catch(String);
+  return requestHead(connectionWith(pieces), {}).catch(String);
 }
 
 const PARTS = [
@@ -65,7 +64,7 @@ test('the last octet of a head is enough: nothing after it is waited for', async
   const open = connectionWith([]);
   open._read = () => undefined;
   open.push(Buffer.from(text));
-  expect(await requestHead(open, {}, new Connection())).toEqual(head);
+  expect(await requestHead(open, {})).toEqual(head);
 });
 
 const NOTHING: ReadonlySet<string> = new Set();
