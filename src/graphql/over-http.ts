@@ -68,7 +68,7 @@ export async function createGraphqlOverHttp(
     requireToken(viewerOf(request));
     let body: unknown;
     if (request.method === 'POST') body = await readBody(request, response);
-    // Apollo Server takes no subscription by GET, of which EventSource is made, and Apollo Client's useGETForQueries.
+    // Apollo Server takes none by GET, as EventSource sends it, and Apollo Client with useGETForQueries.
     else if (listed !== undefined || isForStream(request)) body = bodyOfSearch(searchOf(request));
     return listed === undefined ? body : listed(body);
   };

@@ -18,8 +18,8 @@ export type OnRateLimited = (viewer: Viewer['kind']) => void;
  * The schema with its `@rateLimit` fields limited: every occurrence of one counts. What a viewer has left is in its `rates` afterwards.
  *
  * @param limiters Where requests are counted.
- * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws RateLimitedError where
- *   nothing is left.
+ * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws
+ *   RateLimitedError where nothing is left.
  */
 export function limitRates(
   schema: GraphQLSchema,

@@ -7,7 +7,7 @@ import { shownError } from '../format-error.js';
 import { rejection } from '../request.js';
 
 const HOW_TO_LISTEN =
-  'The results of a subscription are a stream: send Accept: text/event-stream, or multipart/mixed;subscriptionSpec=1.0.';
+  'A subscription is a stream: send Accept: text/event-stream, or multipart/mixed;subscriptionSpec=1.0.';
 
 /** A subscription has a stream in place of a body: over-http.ts sends it. */
 export function subscriptionPlugin(executor: GraphqlExecutor): GraphqlPlugin {
