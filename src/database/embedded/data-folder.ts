@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errorCode, OperationError } from '../../model/errors.js';
+import { errorCode, messageOf, OperationError } from '../../model/errors.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
 export const POSTGRESQL_MAJOR = 18;
@@ -63,7 +63,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** The error for the user about a data folder that this user may not use, or that cannot hold a database. */
 export function unusable(dataDirectory: string, error: unknown): OperationError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   const advice = ADVICE[errorCode(error)] ?? 'Set DATA_DIR to another folder';
   return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
     cause: error,
