@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { errorCode, messageOf, OperationError } from '../../model/errors.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
@@ -30,26 +30,13 @@ export type IfMissing = (typeof IF_MISSING)[number];
 export async function prepareRunDirectory(dataDirectory: string): Promise<string> {
   const runDirectory = join(dataDirectory, 'run');
   try {
-    await makeFolder(runDirectory);
+    await mkdir(runDirectory, { recursive: true, mode: 0o700 });
     const { mode } = await stat(runDirectory);
     if ((mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
   } catch (error) {
     throw unusable(dataDirectory, error);
   }
   return runDirectory;
-}
-
-/**
- * Makes a folder and its missing parents. The recursive mkdir of Node.js never ends where a folder that exists
- * reports that it does not (`ENOENT`), as those of /proc do.
- */
-async function makeFolder(path: string): Promise<void> {
-  if (existsSync(path)) return;
-  await makeFolder(dirname(path));
-  await mkdir(path, { mode: 0o700 }).catch((error) => {
-    // Another process was faster.
-    if (errorCode(error) !== 'EEXIST') throw error;
-  });
 }
 
 /** What to do, by the code of the system's error. */
