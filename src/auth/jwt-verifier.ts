@@ -7,7 +7,7 @@ import {
   type ProtectedHeaderParameters,
 } from 'jose';
 import { attempt } from '../model/attempt.js';
-import { ProviderUnavailableError } from '../model/errors.js';
+import { messageOf, ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import {
   cachedVerifier,
@@ -107,7 +107,7 @@ function reasonOf(
   error: unknown,
   expected: Readonly<Record<string, string>>,
 ): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
     const expectation = expected[error.claim] ?? '';
     return `${message}: the token has ${shown(error.payload[error.claim])}${expectation}`;

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
-import { errorCode, ProviderUnavailableError } from '../model/errors.js';
+import { errorCode, messageOf, ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
 interface KeySetEvents {
@@ -49,7 +49,7 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
       if (failure !== undefined) events.back();
       failure = undefined;
     } catch (error) {
-      if (failure === undefined) events.away(error instanceof Error ? error.message : String(error));
+      if (failure === undefined) events.away(messageOf(error));
       failure = error;
     }
     fetching = undefined;

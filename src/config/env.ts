@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { UsageError } from '../model/errors.js';
+import { messageOf, UsageError } from '../model/errors.js';
 import { parseEnvironmentFile } from './environment-file.js';
 import { rejectMisspelt } from './misspelt-settings.js';
 import { secretsIn } from './secrets.js';
@@ -45,7 +45,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new UsageError(`The file ${file} cannot be read (${reason}): make it readable, or remove it.`);
   }
 }

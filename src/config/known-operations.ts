@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { UsageError } from '../model/errors.js';
+import { messageOf, type UsageError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 import { invalidSetting } from './parse.js';
 
@@ -30,7 +30,7 @@ function contentOf(file: string, invalid: (advice: string) => UsageError): unkno
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     if (error instanceof SyntaxError) throw invalid(`it is not JSON; ${FORMATS}`);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw invalid(`it cannot be read (${reason}); write the path of a file`);
   }
 }

@@ -69,6 +69,11 @@ export function isOfChangedTables(error: unknown): boolean {
   return codesOf(error).includes('0A000');
 }
 
+/** Whether a table is not there (PostgreSQL, appendix A: undefined_table): the database is not migrated yet. */
+export function isMissingTable(error: unknown): boolean {
+  return codesOf(error).includes('42P01');
+}
+
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
 export function codesOf(error: unknown): string[] {
   const driverError = property(property(property(error, 'meta'), 'driverAdapterError'), 'cause');

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { errorCode, OperationError } from '../model/errors.js';
+import { errorCode, messageOf, OperationError } from '../model/errors.js';
+import { isMissingTable } from './database-failure.js';
 import { MIGRATION_LOCK } from './locks.js';
 import {
   areApplied,
@@ -20,8 +21,8 @@ import { inTransaction } from './transaction.js';
 const LOCK_LIMIT = 500;
 const TRIES = 40;
 
-/** PostgreSQL, appendix A: lock_not_available, undefined_table. */
-const [LOCKED, NO_TABLE] = ['55P03', '42P01'];
+/** PostgreSQL, appendix A: lock_not_available. */
+const LOCKED = '55P03';
 
 const CREATE_MIGRATION_TABLE = `
   CREATE TABLE IF NOT EXISTS ${MIGRATION_TABLE} (
@@ -57,7 +58,7 @@ async function isUpToDate(pool: pg.Pool, migrations: readonly Migration[]): Prom
     const recorded = await readRecorded(pool);
     return areApplied(migrations, recorded) && recorded.size === migrations.length;
   } catch (error) {
-    if (errorCode(error) === NO_TABLE) return false;
+    if (isMissingTable(error)) return false;
     throw error;
   }
 }
@@ -97,8 +98,4 @@ async function run(client: pg.PoolClient, sql: string, what: string): Promise<vo
       cause: error,
     });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { errorCode } from '../model/errors.js';
+import { isMissingTable } from './database-failure.js';
 import { areApplied, type Migration, readMigrations, readRecorded } from './migrations.js';
 import { withinTime } from './query-limits.js';
 
@@ -8,9 +8,6 @@ export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
 
 /** How long, in milliseconds, the database has to respond. */
 const RESPONSE_LIMIT = 2000;
-
-/** PostgreSQL, appendix A: undefined_table. */
-const NO_TABLE = '42P01';
 
 /** Makes a check whether a database is ready. However often it is called, it takes one connection. */
 export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
@@ -30,6 +27,6 @@ async function check(pool: pg.Pool, migrations: readonly Migration[]): Promise<D
     const recorded = await readRecorded(pool, { query_timeout: RESPONSE_LIMIT });
     return areApplied(migrations, recorded) ? 'ready' : 'other-schema';
   } catch (error) {
-    return errorCode(error) === NO_TABLE ? 'other-schema' : 'silent';
+    return isMissingTable(error) ? 'other-schema' : 'silent';
   }
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { errorCode } from '../model/errors.js';
+import { isMissingTable } from './database-failure.js';
 import { type ClosablePool, createPool } from './pool.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
@@ -77,9 +77,6 @@ export function toPrimaryServer({
   return `${system} ${startedAt} ${timeline}`;
 }
 
-/** PostgreSQL, appendix A: undefined_table. */
-const NO_TABLE = '42P01';
-
 /** The row of `primary_server`. On a primary it is written first where it is of another one, or of an earlier start. */
 async function readPrimaryServer(
   client: pg.ClientBase,
@@ -96,8 +93,7 @@ async function readPrimaryServer(
     );
     return own;
   } catch (error) {
-    // Not migrated yet.
-    if (errorCode(error) === NO_TABLE) return null;
+    if (isMissingTable(error)) return null;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { OperationError } from '../model/errors.js';
+import { messageOf, OperationError } from '../model/errors.js';
 import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 
 /** In milliseconds. A server that does not respond within that time is reported as unavailable. */
@@ -147,9 +147,7 @@ function unreachable({ database, user, host, port, password }: pg.Client, error:
 
 /** What an error of a connection says, in one line. */
 export function reasonOf(error: unknown): string {
-  // A name with several addresses fails with one error for each, and with an empty message of its own.
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
+  return messageOf(error).replace(/\s+/g, ' ');
 }
 
 /** Where a database on a server is, for messages: its name and the server's address, without user and password. */

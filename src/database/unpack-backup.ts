@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Entry, extract } from 'tar-stream';
-import { errorCode, OperationError } from '../model/errors.js';
+import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { LAST_ENTRY } from './backup.js';
 import { DATABASE_FOLDER, POSTGRESQL_MAJOR } from './embedded/data-folder.js';
 
@@ -94,6 +94,6 @@ function notABackup(): BackupError {
 }
 
 function damaged(reason: unknown): BackupError {
-  const text = reason instanceof Error ? reason.message : String(reason);
+  const text = messageOf(reason);
   return new BackupError(`is damaged: ${text}. Nothing was restored; use another copy of it.`);
 }

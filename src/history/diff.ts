@@ -1,4 +1,5 @@
 import type { DnsRecord } from '../model/dns-record.js';
+import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { ActingType } from './acting-parts.js';
@@ -113,11 +114,7 @@ function recordsAfter(records: Holdings['records'], { added, removed }: DnsChang
     const kept = stays.filter(({ record }) => !gone.has(`${type}\n${identityOf(record)}`));
     after.set(type, kept);
   }
-  for (const stay of added) {
-    const stays = after.get(stay.record.type);
-    if (stays === undefined) after.set(stay.record.type, [stay]);
-    else stays.push(stay);
-  }
+  for (const stay of added) addTo(after, stay.record.type, stay);
   return after;
 }
 

@@ -1,11 +1,8 @@
 import type { Changes } from './apply-observation.js';
 import type { RecordStay } from './state.js';
 
-/** What several observations of a domain changed together: stays in `added` that ended as well have their removal. */
-export type MergedChanges = Changes;
-
-/** Joins the changes of a domain's observations, so that each stay is written once. */
-export function mergeChanges(changes: readonly Changes[]): MergedChanges {
+/** Joins the changes of a domain's observations, so that each stay is written once: one that ended as well is in `added`. */
+export function mergeChanges(changes: readonly Changes[]): Changes {
   const [only] = changes;
   if (only !== undefined && changes.length === 1) return only;
   const added = new Map<string, RecordStay>();

@@ -1,3 +1,4 @@
+import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Sighting } from './apply-observation.js';
 import type { DomainState, PartTimes, RecordStay } from './state.js';
@@ -59,7 +60,7 @@ export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
   const times = new Map<string, KeptTime[]>();
   for (const [observedAt, groups] of collectParts(history)) {
     for (const [source, parts] of groups) {
-      for (const part of parts) times.set(part, [...(times.get(part) ?? []), { observedAt, source }]);
+      for (const part of parts) addTo(times, part, { observedAt, source });
     }
   }
   return times;

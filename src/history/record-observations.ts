@@ -73,11 +73,6 @@ export function recordObservations(progress: Progress): Progress {
   return { ...progress, state, holdings, changes, firsts, outcomes, waiting: progress.waiting.slice(next) };
 }
 
-/** Continues with what the domain holds: applies all that waits. */
-export function continueRecording(progress: Progress, holdings: Holdings): Progress {
-  return recordObservations({ ...progress, holdings });
-}
-
 /** Adds the parts that an observation was the first of. Where it changed something, its changes tell of it. */
 function addFirsts(
   firsts: Map<string, readonly KeptTime[]>,

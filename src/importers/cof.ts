@@ -3,6 +3,7 @@ import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-reco
 import { canonicalType } from '../model/dns-types.js';
 import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
+import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
@@ -77,9 +78,7 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
   const source = sourceOf(line['sensor_id']);
   const { records, remarks } = recordsOf(line, shown);
   const byDomain = new Map<string, DnsRecord[]>();
-  for (const { domain, record } of records) {
-    byDomain.set(domain, [...(byDomain.get(domain) ?? []), record]);
-  }
+  for (const { domain, record } of records) addTo(byDomain, domain, record);
   const times = first === last ? [first] : [first, last];
   const observations = [...byDomain].flatMap(([domain, list]) => {
     const records = recordsByType(list);

@@ -64,7 +64,7 @@ export class ImportSummary {
         this.#addLine(recording.outcomes.slice(first, first + count), batch[first]?.domain ?? '');
       first += count;
     }
-    this.newDomains += recording.newDomains;
+    this.newDomains += recording.newNames.length;
     this.recordsAdded += recording.recordsAdded;
     this.recordsRemoved += recording.recordsRemoved;
     this.headersCreated += recording.headersCreated;

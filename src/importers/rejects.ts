@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type BigIntStats, constants, createWriteStream, fstatSync, type WriteStream } from 'node:fs';
+import { constants, createWriteStream, type WriteStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
@@ -60,51 +60,23 @@ function unwritableRejects(path: string, error: unknown): OperationError {
 }
 
 /**
- * Checks, before anything is read or written, that a file may take rejected lines.
+ * Checks, before anything is read or written, that a file may take rejected lines: what is imported holds something.
  *
- * @param inputs the paths of what is imported; `-` is standard input.
- * @throws UsageError where the file is one of the inputs, by whatever name, or holds something already;
- *   OperationError where it cannot be written.
+ * @throws UsageError where the file holds something already; OperationError where it cannot be written.
  */
-export async function checkRejects(path: string, inputs: readonly string[]): Promise<void> {
-  const file = await statsOf(path);
+export async function checkRejects(path: string): Promise<void> {
+  const file = await stat(path).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw unwritableRejects(path, error);
+  });
   if (file?.isDirectory() === true) throw new UsageError(`--rejects ${path} is a folder: name a file.`);
   // A pipe or a terminal holds nothing that could be lost.
-  if (file?.isFile() === true) await rejectLoss(path, file, inputs);
+  if (file?.isFile() === true && file.size > 0) {
+    throw new UsageError(`--rejects ${path} exists and is not empty: choose another name, or remove it.`);
+  }
   try {
     await access(file === null ? dirname(path) : path, constants.W_OK);
   } catch (error) {
     throw unwritableRejects(path, error);
-  }
-}
-
-async function rejectLoss(path: string, file: BigIntStats, inputs: readonly string[]) {
-  for (const input of inputs) {
-    const { dev, ino } = (await inputStats(input)) ?? {};
-    if (dev === file.dev && ino === file.ino) {
-      throw new UsageError(`--rejects ${path} is a file to be imported: choose another name.`);
-    }
-  }
-  if (file.size > 0n) {
-    throw new UsageError(`--rejects ${path} exists and is not empty: choose another name, or remove it.`);
-  }
-}
-
-async function statsOf(path: string): Promise<BigIntStats | null> {
-  try {
-    return await stat(path, { bigint: true });
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw unwritableRejects(path, error);
-  }
-}
-
-/** Null for an input that does not exist or cannot be examined: reading it throws the error. */
-async function inputStats(input: string): Promise<BigIntStats | null> {
-  try {
-    // 0 is the file descriptor of standard input.
-    return input === '-' ? fstatSync(0, { bigint: true }) : await stat(input, { bigint: true });
-  } catch {
-    return null;
   }
 }

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperationError } from '../model/errors.js';
+import { messageOf, OperationError } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { type Line, readLines } from './lines.js';
 
@@ -103,7 +103,7 @@ class RunFile {
       }
       this.#ends.push(end);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       throw new OperationError(
         `Sorting needs a temporary file as large as the input, which cannot be written in ${tmpdir()} (${reason}): ` +
           'make room there, or set TMPDIR to a folder with enough.',

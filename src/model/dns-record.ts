@@ -1,6 +1,7 @@
 import { attempt } from './attempt.js';
 import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
+import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
 import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
@@ -92,11 +93,7 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
 /** Records by their type, as an observation holds them: in the order of compareDnsRecords, each of them once. */
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
-  for (const record of records) {
-    const group = byType.get(record.type);
-    if (group === undefined) byType.set(record.type, [record]);
-    else group.push(record);
-  }
+  for (const record of records) addTo(byType, record.type, record);
   for (const [type, group] of byType) {
     if (!isOrderedSet(group)) byType.set(type, orderedSet(group));
   }

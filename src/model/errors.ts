@@ -118,6 +118,12 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** What an error says. That of a name with several addresses has one error for each, and no message of its own. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** What a client is told for whose path there is nothing. @param basePath '' or like `/dms`. */
 export function nothingAtPath(basePath: string): PublicError {
   const next = `${basePath}/api/v1/openapi.json lists the paths of REST, and ${basePath}/graphql is GraphQL`;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
+import { addTo } from './groups.js';
 import { memoized } from './memoized.js';
 import { quoted, requireStorable } from './text.js';
 
@@ -55,9 +56,7 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
       `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
     );
   }
-  const values = fields.get(fieldName);
-  if (values === undefined) fields.set(fieldName, [fieldValue]);
-  else values.push(fieldValue);
+  addTo(fields, fieldName, fieldValue);
 }
 
 /**

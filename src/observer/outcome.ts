@@ -1,4 +1,5 @@
 import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
+import { addTo } from '../model/groups.js';
 import { formatInstant } from '../model/instant.js';
 import type { DnsAnswer } from './dns/answer.js';
 import type { Failure } from './failure.js';
@@ -90,8 +91,6 @@ export function responseText({ scheme, status, address, heldBack }: SiteOutcome)
 /** A resolver that fails mostly does so for all types. */
 function typesByReason(failures: Readonly<Record<string, Failure>>): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
-  for (const [type, { message }] of Object.entries(failures)) {
-    found.set(message, [...(found.get(message) ?? []), type]);
-  }
+  for (const [type, { message }] of Object.entries(failures)) addTo(found, message, type);
   return found;
 }

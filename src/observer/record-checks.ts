@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { MergedChanges } from '../history/merge-changes.js';
+import type { Changes } from '../history/apply-observation.js';
 import type { Outcome } from '../history/record-observations.js';
 import type { HeaderChangeKind } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
@@ -14,7 +14,7 @@ export interface RecordedCheck {
   /** `nothing`: no part was observed. */
   readonly recording: Outcome['kind'] | 'nothing';
   /** Null: it changed nothing. */
-  readonly changes: MergedChanges | null;
+  readonly changes: Changes | null;
 }
 
 /** Records observations, or only compares them with what is known. */
@@ -93,7 +93,7 @@ function siteOutcome(http: CheckOutcome['http']): string {
   return http.heldBack === undefined ? 'answered' : 'held-back';
 }
 
-function countChanges(changes: MergedChanges | null): Readonly<Record<string, number>> {
+function countChanges(changes: Changes | null): Readonly<Record<string, number>> {
   const headers = (kind: HeaderChangeKind) =>
     changes?.headers.filter((change) => change.kind === kind).length ?? 0;
   return {

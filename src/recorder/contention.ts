@@ -39,13 +39,3 @@ export async function untilNoneLeft<Item>(
     if (left.length > 0) await pauseAfter(attempt);
   }
 }
-
-/** The names that `write` has written: none if it conflicted with another writer. */
-export async function noneOnContention(write: () => Promise<Set<string>>): Promise<Set<string>> {
-  try {
-    return await write();
-  } catch (error) {
-    if (isContention(error)) return new Set();
-    throw error;
-  }
-}

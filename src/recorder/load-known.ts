@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { HeaderState, Holdings, RecordStay } from '../history/state.js';
+import { addTo } from '../model/groups.js';
 import { DOMAIN_COLUMNS, type DomainRow, STAY_COLUMNS, type StayRow, stayOfRow } from './rows.js';
 
 /** Reads the state of domains: one statement, one row for each domain that is recorded. */
@@ -31,10 +32,8 @@ export async function loadHoldings(pool: Pool, names: readonly string[]): Promis
     ]),
   );
   for (const row of stays.rows) {
-    const records = holdings.get(row.domain)?.records;
-    const known = records?.get(row.type);
-    if (known === undefined) records?.set(row.type, [stayOfRow(row)]);
-    else known.push(stayOfRow(row));
+    const held = holdings.get(row.domain);
+    if (held !== undefined) addTo(held.records, row.type, stayOfRow(row));
   }
   for (const { domain, name, value, present, lastSeen } of headers.rows) {
     holdings.get(domain)?.headers.set(name, { value, present, lastSeen });

@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
+import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import {
   type DomainRow,
@@ -161,10 +162,6 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
 
 function byDomain<Row extends { readonly domain: string }>({ rows }: { readonly rows: readonly Row[] }) {
   const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(row.domain);
-    if (group === undefined) groups.set(row.domain, [row]);
-    else group.push(row);
-  }
+  for (const row of rows) addTo(groups, row.domain, row);
   return groups;
 }

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
+import type { Changes } from '../history/apply-observation.js';
 import { isInside } from '../history/extend-history.js';
-import { type MergedChanges, mergeChanges } from '../history/merge-changes.js';
+import { mergeChanges } from '../history/merge-changes.js';
 import {
   beginRecording,
-  continueRecording,
   type Outcome,
   type Progress,
   recordObservations,
@@ -34,7 +34,6 @@ export interface Recorder {
 export interface Recording {
   /** One for each observation, in the order of the batch. */
   readonly outcomes: readonly Outcome[];
-  readonly newDomains: number;
   /** Of the domains that were not recorded before. */
   readonly newNames: readonly string[];
   readonly recordsAdded: number;
@@ -42,7 +41,7 @@ export interface Recording {
   readonly headersCreated: number;
   readonly headersUpdated: number;
   /** By domain, of those that changed. */
-  readonly changes: ReadonlyMap<string, MergedChanges>;
+  readonly changes: ReadonlyMap<string, Changes>;
 }
 
 interface RecorderOptions {
@@ -90,7 +89,7 @@ interface AppliedBatch extends DomainBatch {
   readonly before: DomainRow | null;
   readonly stateBefore: DomainState | null;
   readonly progress: Progress;
-  readonly merged: MergedChanges;
+  readonly merged: Changes;
 }
 
 async function recordBatch(
@@ -158,7 +157,8 @@ async function applyRules(
   const holdings = differing.length > 0 ? await loadHoldings(pool, differing) : new Map<string, Holdings>();
   return begun.map((batch) => {
     const held = holdings.get(batch.name);
-    const progress = held === undefined ? batch.progress : continueRecording(batch.progress, held);
+    const progress =
+      held === undefined ? batch.progress : recordObservations({ ...batch.progress, holdings: held });
     const { name, observations, places, before, stateBefore } = batch;
     const merged = mergeChanges(progress.changes);
     return { name, observations, places, before, stateBefore, progress, merged };
@@ -211,9 +211,10 @@ async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<
 /** What recording has done with one domain of a batch. */
 interface Recorded extends Omit<Recording, 'outcomes' | 'changes' | 'newNames'> {
   readonly batch: DomainBatch;
+  readonly isNew: boolean;
   readonly outcomes: readonly Outcome[];
   /** Null: nothing changed. */
-  readonly merged: MergedChanges | null;
+  readonly merged: Changes | null;
 }
 
 function recordedOf({ merged, progress, before, ...batch }: AppliedBatch): Recorded {
@@ -222,7 +223,7 @@ function recordedOf({ merged, progress, before, ...batch }: AppliedBatch): Recor
     batch,
     outcomes: progress.outcomes,
     merged: progress.changes.length > 0 ? merged : null,
-    newDomains: before === null ? 1 : 0,
+    isNew: before === null,
     recordsAdded: added.length,
     recordsRemoved: removed.length + added.filter(({ removal }) => removal !== null).length,
     headersCreated: headers.filter(({ kind }) => kind === 'created').length,
@@ -240,7 +241,7 @@ function extensionOf({ of, outcomes, isNew, before, after }: ExtendedDomain & { 
     batch: of,
     outcomes,
     merged: null,
-    newDomains: isNew ? 1 : 0,
+    isNew,
     recordsAdded: grownBy(({ stays }) => stays.length),
     recordsRemoved: grownBy(({ stays }) => stays.filter(({ removal }) => removal !== null).length),
     headersCreated: grownBy(namesOf),
@@ -252,16 +253,16 @@ type Counted = Pick<StoredHistory, 'stays' | 'headers'>;
 
 function summarize(recorded: readonly Recorded[]): Recording {
   const outcomes: Outcome[] = [];
-  const changes = new Map<string, MergedChanges>();
+  const changes = new Map<string, Changes>();
   const newNames: string[] = [];
-  const tally = { newDomains: 0, recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
+  const tally = { recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
   for (const { batch, merged, ...each } of recorded) {
     for (const [index, outcome] of each.outcomes.entries()) outcomes[batch.places[index] ?? 0] = outcome;
     if (merged !== null) changes.set(batch.name, merged);
-    if (each.newDomains > 0) newNames.push(batch.name);
+    if (each.isNew) newNames.push(batch.name);
     for (const count of COUNTS) tally[count] += each[count];
   }
   return { ...tally, newNames, outcomes, changes };
 }
 
-const COUNTS = ['newDomains', 'recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;
+const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;

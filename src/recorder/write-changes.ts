@@ -16,7 +16,7 @@ import {
   type WriteRows,
   write,
 } from './bulk-write.js';
-import { noneOnContention } from './contention.js';
+import { isContention } from './contention.js';
 import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
 import type { HistoryOctets } from './history-octets.js';
 import { type DomainRow, storedKeptTimes, storedTypes } from './rows.js';
@@ -218,17 +218,19 @@ export async function writeDomains<Domain extends DomainChanges>(
 ): Promise<Set<string>> {
   if (domains.length === 0) return new Set();
   const writtenOf = (names: ReadonlySet<string>) => domains.filter(({ name }) => names.has(name));
-  return noneOnContention(() =>
-    inTransaction(
-      pool,
-      async (client) => {
-        const names = await writeDomainRows(client, domains);
-        await remove(client, writtenOf(names));
-        return names;
-      },
-      (names) => historyStatements(writtenOf(names)),
-    ),
+  const written = inTransaction(
+    pool,
+    async (client) => {
+      const names = await writeDomainRows(client, domains);
+      await remove(client, writtenOf(names));
+      return names;
+    },
+    (names) => historyStatements(writtenOf(names)),
   );
+  return written.catch((error) => {
+    if (isContention(error)) return new Set();
+    throw error;
+  });
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { messageOf } from '../model/errors.js';
 import type { Logger } from './logging.js';
 
 const SERVICE_NAME = 'domain-metadata-service';
@@ -59,7 +60,7 @@ export class Tracing {
   constructor(log: Logger) {
     this.#log = log;
     // The default handler would log the error as JSON, with its stack.
-    setGlobalErrorHandler((error) => log.warn({ reason: reasonOf(error) }, 'traces could not be sent'));
+    setGlobalErrorHandler((error) => log.warn({ reason: messageOf(error) }, 'traces could not be sent'));
     diag.setLogger(diagnosticsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     this.#provider = new BasicTracerProvider({
       resource: defaultResource()
@@ -111,7 +112,7 @@ export class Tracing {
     const sent = this.#provider
       .shutdown()
       .catch((error: unknown) =>
-        this.#log.warn({ reason: reasonOf(error) }, 'the last traces could not be sent'),
+        this.#log.warn({ reason: messageOf(error) }, 'the last traces could not be sent'),
       );
     if ((await Promise.race([sent, late])) === 'late') {
       this.#log.warn('the last traces could not be sent in time');
@@ -134,10 +135,4 @@ function diagnosticsTo(log: Logger) {
   const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');
   const ignore = () => undefined;
   return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
-}
-
-/** The error of several addresses has no message of its own. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

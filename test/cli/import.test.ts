@@ -438,7 +438,9 @@ describe('dms import --rejects', () => {
           ? await dmsFromFile(['import', '-', '--rejects', input], input)
           : await dms(['import', input, '--rejects', which === 'itself' ? input : other]);
       expect([result.code, result.stdout]).toEqual([2, '']);
-      expect(result.stderr).toMatch(/^dms: --rejects \S+ is a file to be imported: choose another name\.\n$/);
+      expect(result.stderr).toMatch(
+        /^dms: --rejects \S+ exists and is not empty: choose another name, or remove it\.\n$/,
+      );
       expect(await readFile(input, 'utf8')).toBe(`${FIRST}\nbroken\n`);
       expect(await stored()).toEqual([]);
     },
@@ -638,7 +640,7 @@ describe('dms verify', () => {
     );
     const result = await dms(['verify']);
     expect(result.code).toBe(1);
-    expect(result.stdout).toMatch(/^example\.com: .*192\.0\.2\.2.* was last seen/m);
+    expect(result.stdout).toMatch(/^example\.com: .*192\.0\.2\.2.*; the observations give /m);
     expect(result.stdout).toMatch(/^orphan\.example: records, headers or responses without a row/m);
   });
 });

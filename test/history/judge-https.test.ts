@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mergeChanges } from '../../src/history/merge-changes.js';
-import {
-  beginRecording,
-  continueRecording,
-  recordObservations,
-} from '../../src/history/record-observations.js';
+import { beginRecording, recordObservations } from '../../src/history/record-observations.js';
 import { NOTHING_HELD } from '../../src/history/state.js';
 import { HOUR, LOOK_KINDS, type Look, looks, observationOf } from '../support/site-looks.js';
 
@@ -136,7 +132,14 @@ describe('any looks', () => {
           again.map(({ look }) => observationOf(look)),
           grace,
         );
-        const { state: after, changes, outcomes } = continueRecording(repeating, holdings ?? NOTHING_HELD);
+        const {
+          state: after,
+          changes,
+          outcomes,
+        } = recordObservations({
+          ...repeating,
+          holdings: holdings ?? NOTHING_HELD,
+        });
         expect([after, changes]).toEqual([state, []]);
         expect(outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
       }),

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import type { MergedChanges } from '../../src/history/merge-changes.js';
+import type { Changes } from '../../src/history/apply-observation.js';
 import type { HeaderChange, RecordStay } from '../../src/history/state.js';
 import { failed } from '../../src/observer/failure.js';
 import type { CheckOutcome } from '../../src/observer/outcome.js';
@@ -30,7 +30,7 @@ const CREATED: HeaderChange = {
     source: null,
   },
 };
-const CHANGES: MergedChanges = {
+const CHANGES: Changes = {
   added: [STAY, STAY],
   removed: [STAY],
   headers: [CREATED, CREATED, CREATED],

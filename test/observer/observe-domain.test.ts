@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import type { MergedChanges } from '../../src/history/merge-changes.js';
+import type { Changes } from '../../src/history/apply-observation.js';
 import { dnsRecordData, parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeOf, outcomeText } from '../../src/observer/outcome.js';
@@ -84,7 +84,7 @@ async function observe(domain = 'example.test') {
   return { check, recording: recorded.recording, changes: short(recorded.changes) };
 }
 
-function short(changes: MergedChanges | null) {
+function short(changes: Changes | null) {
   return {
     added: changes?.added.map(({ record: { type, rdata } }) => `${type} ${rdata}`).sort() ?? [],
     removed: changes?.removed.map(({ record: { type, rdata } }) => `${type} ${rdata}`).sort() ?? [],

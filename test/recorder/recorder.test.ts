@@ -70,20 +70,15 @@ describe('recording', () => {
       apart.push(await record(part));
     }
     expect(await story()).toEqual(expected);
-    for (const count of [
-      'newDomains',
-      'recordsAdded',
-      'recordsRemoved',
-      'headersCreated',
-      'headersUpdated',
-    ] as const) {
+    expect(apart.flatMap(({ newNames }) => newNames)).toEqual(together.newNames);
+    for (const count of ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const) {
       expect(
         apart.reduce((sum, recording) => sum + recording[count], 0),
         count,
       ).toBe(together[count]);
     }
     expect(together).toMatchObject({
-      newDomains: 2,
+      newNames: ['example.com', 'example.net'],
       recordsAdded: 4,
       recordsRemoved: 4,
       headersCreated: 3,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -26,7 +26,8 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
     rejectFolder(file, 'name a file in it');
     if (!force && existsSync(file)) throw alreadyExists(file);
     const size = await backUp(context, unfinished, signal);
-    await putInPlace(unfinished, file, force);
+    if (!force && existsSync(file)) throw alreadyExists(file);
+    await rename(unfinished, file);
     await context.sumUp(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
   } catch (error) {
     throw isWriteError(error, [file, unfinished]) ? unwritable(file, error) : error;
@@ -81,18 +82,6 @@ async function backUp(context: CommandContext, file: string, signal: AbortSignal
       hideProgress();
     }
   });
-}
-
-async function putInPlace(unfinished: string, file: string, force: boolean): Promise<void> {
-  if (force) return rename(unfinished, file);
-  try {
-    // Unlike rename(), link() never replaces a file.
-    await link(unfinished, file);
-  } catch {
-    if (existsSync(file)) throw alreadyExists(file);
-    // A file system without hard links.
-    await rename(unfinished, file);
-  }
 }
 
 function alreadyExists(file: string): OperationError {

@@ -57,7 +57,7 @@ export async function runImport(
   const { limits, observe } = context.settings();
   const { format, sort, strict, backfill } = options;
   const observedAt = timeGiven(options.observedAt, context.now());
-  if (options.rejects !== undefined) await checkRejects(options.rejects, files);
+  if (options.rejects !== undefined) await checkRejects(options.rejects);
   const rejects =
     options.rejects === undefined ? null : { file: new RejectsFile(options.rejects), path: options.rejects };
   const detected = new Set<ImportFormat>();

@@ -1,4 +1,4 @@
-import type { MergedChanges } from '../../history/merge-changes.js';
+import type { Changes } from '../../history/apply-observation.js';
 import type { HeaderChange } from '../../history/state.js';
 import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
@@ -9,7 +9,7 @@ import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/
 import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, rdataText } from '../history-text.js';
 
-const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
+const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
 
 /** A check as text: what was observed, line by line, each marked if it is new or gone. */
@@ -28,12 +28,7 @@ export function checkAsText(
   return `${lines.map(printable).join('\n')}\n\n`;
 }
 
-function dnsLines(
-  type: string,
-  answer: DnsAnswer,
-  { added, removed }: MergedChanges,
-  domain: string,
-): string[] {
+function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, domain: string): string[] {
   if (answer.kind === 'failed')
     return [`  ${type.padEnd(TYPE_WIDTH)} not observed: ${answer.failure.message}`];
   const isNew = new Set(added.map(({ record }) => keyOf(record)));
@@ -56,11 +51,7 @@ function recordLine(mark: string, record: DnsRecord, domain: string): string {
 
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
 
-function httpLines(
-  answer: HttpAnswer,
-  { http }: CheckOutcome,
-  { headers: changed }: MergedChanges,
-): string[] {
+function httpLines(answer: HttpAnswer, { http }: CheckOutcome, { headers: changed }: Changes): string[] {
   if ('failure' in http) return [`  HTTP not observed: ${http.failure.message}${adviceOn(http.failure)}`];
   if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
   const headers = answer.kind === 'answered' ? answer.headers : [];
@@ -83,7 +74,7 @@ function headerLine(name: string, value: string, change: HeaderChange | undefine
   return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
 }
 
-function summary({ added, removed, headers }: MergedChanges, recorded: boolean, nothing: boolean): string {
+function summary({ added, removed, headers }: Changes, recorded: boolean, nothing: boolean): string {
   if (nothing) return 'Nothing was observed, and nothing is recorded.';
   const text =
     added.length + removed.length + headers.length > 0

@@ -113,17 +113,14 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
       const message = `The process of the embedded database cannot be started: ${cause.message}.`;
       reject(new OperationError(message, { cause }));
     });
-    owner.once('message', (message) => resolve(isOwnerReport(message) ? message : null));
+    owner.once('message', (message) => resolve(toReport(message)));
     owner.once('disconnect', () => resolve(null));
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 }
 
 /** The owner may be of another version, if the program was rebuilt while it was running. */
-function isOwnerReport(message: unknown): message is OwnerReport {
-  if (!isJsonObject(message)) return false;
-  return Object.entries(message).every(
-    ([name, value]) =>
-      (name === 'created' && typeof value === 'boolean') || (name === 'failure' && typeof value === 'string'),
-  );
+function toReport(message: unknown): OwnerReport {
+  const { created, failure } = isJsonObject(message) ? message : {};
+  return { created: created === true, ...(typeof failure === 'string' && { failure }) };
 }

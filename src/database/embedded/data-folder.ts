@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { errorCode, OperationError } from '../../model/errors.js';
+import { basename, join } from 'node:path';
+import { errorCode, messageOf, OperationError } from '../../model/errors.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
 export const POSTGRESQL_MAJOR = 18;
@@ -30,26 +30,13 @@ export type IfMissing = (typeof IF_MISSING)[number];
 export async function prepareRunDirectory(dataDirectory: string): Promise<string> {
   const runDirectory = join(dataDirectory, 'run');
   try {
-    await makeFolder(runDirectory);
+    await mkdir(runDirectory, { recursive: true, mode: 0o700 });
     const { mode } = await stat(runDirectory);
     if ((mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
   } catch (error) {
     throw unusable(dataDirectory, error);
   }
   return runDirectory;
-}
-
-/**
- * Makes a folder and its missing parents. The recursive mkdir of Node.js never ends where a folder that exists
- * reports that it does not (`ENOENT`), as those of /proc do.
- */
-async function makeFolder(path: string): Promise<void> {
-  if (existsSync(path)) return;
-  await makeFolder(dirname(path));
-  await mkdir(path, { mode: 0o700 }).catch((error) => {
-    // Another process was faster.
-    if (errorCode(error) !== 'EEXIST') throw error;
-  });
 }
 
 /** What to do, by the code of the system's error. */
@@ -63,7 +50,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** The error for the user about a data folder that this user may not use, or that cannot hold a database. */
 export function unusable(dataDirectory: string, error: unknown): OperationError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   const advice = ADVICE[errorCode(error)] ?? 'Set DATA_DIR to another folder';
   return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
     cause: error,

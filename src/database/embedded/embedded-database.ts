@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorCode, NoDatabaseError } from '../../model/errors.js';
+import { errorCode, messageOf, NoDatabaseError } from '../../model/errors.js';
 import { attachOrStart, type Place } from './attach-or-start.js';
 import type { Attachment } from './attachment.js';
 import { hasOwner, isListening } from './claim.js';
@@ -151,7 +151,7 @@ export class EmbeddedDatabase {
         const { attachment } = await attachOrStart(place, this.#closing.signal);
         return this.#use(attachment);
       } catch (error) {
-        this.failure = error instanceof Error ? error.message : String(error);
+        this.failure = messageOf(error);
         await pause(wait, undefined, { signal: this.#closing.signal, ref: false });
       }
     }

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { canonicalType, typeNumber } from '../../model/dns-types.js';
+import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import { type Failed, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../priority.js';
@@ -133,7 +134,7 @@ class Lookup {
       const question = createQuestion(canonicalHostName(this.#options.name), query.type, number);
       return await this.#answer(question, query);
     } catch (error) {
-      return failed('malformed', error instanceof Error ? error.message : String(error));
+      return failed('malformed', messageOf(error));
     }
   }
 
