@@ -3,10 +3,10 @@ import { FEED_LOCK } from '../database/locks.js';
 import {
   type Change,
   type ChangeRow,
+  changeOfRow,
   changeRowSql,
   changeSources,
   IS_OF_RECORD,
-  parseChange,
 } from '../loaders/change-rows.js';
 import { PLANNED } from '../loaders/columns.js';
 import { latestOfTypeSql, seenUpTo } from '../loaders/observed-parts.js';
@@ -252,19 +252,19 @@ async function readChanges(
          }`,
   );
   const tables = await readTables(prisma, rows);
-  const [found] = await prisma.$queryRaw<readonly { readonly changes: readonly Placed[] | null }[]>`
+  const found = await prisma.$queryRaw<readonly PlacedRow[]>`
     ${PLANNED} WITH ${tables} feed AS (
       SELECT * FROM unnest(${observed.map(({ domain }) => domain)}::text[],
                            ${observed.map(({ observedAt }) => observedAt)}::bigint[],
                            ${observed.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, place))
-    SELECT json_agg(json_build_array(place, ${changeRowSql(Prisma.raw('change.domain'), undefined)},
-                                     CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END)
-                    ORDER BY place, kind, first_seen, type, position) AS changes
-      FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change`;
+    SELECT place::int, ${changeRowSql(Prisma.raw('change.domain'), undefined)},
+           CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
+      FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change
+     ORDER BY change.place, kind, first_seen, type, position`;
   const ofRows: Change[][] = rows.map(() => []);
-  for (const [place, stored, latest] of found?.changes ?? []) {
-    const change = parseChange(rows[place - 1]?.row.domain ?? '', undefined, stored);
+  for (const { place, latest, ...stored } of found) {
+    const change = changeOfRow(rows[place - 1]?.row.domain ?? '', undefined, stored);
     const { record } = change;
     if (record?.removed === null) record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
     ofRows[place - 1]?.push(change);
@@ -279,8 +279,12 @@ async function readChanges(
   });
 }
 
-/** A change of the row in a place, and the latest observation of its record's type. */
-type Placed = readonly [place: number, row: ChangeRow, latest: string | null];
+interface PlacedRow extends ChangeRow {
+  /** Of the row of the feed, from 1 on. */
+  readonly place: number;
+  /** The latest observation of its record's type. */
+  readonly latest: string | null;
+}
 
 function extension({ domain, recordedAt: date, observedAt: earliest, number }: FeedRow): Change {
   // Its place is among those of the feed.

@@ -105,87 +105,53 @@ export const IS_OF_RECORD = Prisma.sql`kind <= ${REMOVED}`;
 /** The columns that have the size of a row. */
 export const SIZED_COLUMNS = ['rdata', 'value', 'old'];
 
-/** A row as JSON: times as digits. */
-export type ChangeRow = readonly [
-  date: string,
-  kind: number,
-  firstSeen: string,
-  type: string,
-  position: number,
-  source: string | null,
-  /** When its part was first observed, and first sighted; null: its domain is erased. */
-  first: readonly [observed: string | null, sighted: string | null] | null,
-  className: string,
-  host: string,
-  rdata: object | null,
-  removed: string | null,
-  lastSeen: string | null,
-  value: string | null,
-  old: string | null,
-];
+/** A row `change` as changeRowSql() selects it. What is only of records is null for a header. */
+export interface ChangeRow extends ChangePosition {
+  readonly source: string | null;
+  /** When its part was first observed, and first sighted, as digits; null: its domain is erased. */
+  readonly firsts: readonly [observed: string | null, sighted: string | null] | null;
+  readonly class: string;
+  readonly host: string;
+  readonly rdata: object | null;
+  readonly removed: Instant | null;
+  readonly lastSeen: Instant | null;
+  readonly value: string | null;
+  readonly old: string | null;
+}
 
 /**
- * A row `change` as JSON, for parseChange().
+ * The columns of a row `change`, for changeOfRow().
  *
  * @param domain The domain's name in SQL.
  * @param at As of when, later removals are not known; undefined: now.
  */
 export function changeRowSql(domain: Prisma.Sql, at: Instant | undefined): Prisma.Sql {
   return Prisma.sql`
-    json_build_array(date::text, kind, first_seen::text, type, position, source,
-      (SELECT CASE WHEN ${IS_OF_RECORD}
-                   THEN json_build_array(least(dns_first, (dns_types -> change.type ->> 'first')::bigint)::text,
-                                         dns_types -> change.type ->> 'sightedFirst')
-                   ELSE json_build_array(http_first::text, NULL) END
-         FROM domain WHERE domain.name = ${domain}),
-      class, host, rdata, (${knownAt('removed', at)})::text, (${knownAt('last_seen', at)})::text, value, old)`;
+    date, kind, first_seen AS "firstSeen", type, position, source,
+    (SELECT CASE WHEN ${IS_OF_RECORD}
+                 THEN json_build_array(least(dns_first, (dns_types -> change.type ->> 'first')::bigint)::text,
+                                       dns_types -> change.type ->> 'sightedFirst')
+                 ELSE json_build_array(http_first::text, NULL) END
+       FROM domain WHERE domain.name = ${domain}) AS firsts,
+    class, host, rdata, ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS "lastSeen", value, old`;
 }
 
 /** @param at As of when its domain was asked for; undefined: now. */
-export function parseChange(domain: string, at: Instant | undefined, row: ChangeRow): Change {
-  const [
-    digits,
-    rank,
-    first,
-    type,
-    position,
-    source,
-    firsts,
-    className,
-    host,
-    rdata,
-    removed,
-    last,
-    value,
-    old,
-  ] = row;
-  const [date, firstSeen, lastSeen] = [BigInt(digits), BigInt(first), instantOrNull(last)];
+export function changeOfRow(domain: string, at: Instant | undefined, row: ChangeRow): Change {
+  const { date, kind: rank, firstSeen, type, position, source, rdata, removed, value, old } = row;
   const kind = CHANGE_KINDS[rank] ?? 'HEADER_UPDATED';
-  const [observed = null, sighted = null] = firsts ?? [];
-  const routine = routineOf(kind, date, {
-    observed: instantOrNull(observed),
-    sighted: instantOrNull(sighted),
-  });
+  const firsts = row.firsts ?? [];
+  const [observed = null, sighted = null] = firsts.map((time) => (time === null ? null : BigInt(time)));
+  const routine = routineOf(kind, date, { observed, sighted });
   const place = { date, kind: rank, firstSeen, type, position };
   const change = { domain, asOf: at, kind, date, source, routine, at: place };
   if (rdata === null) {
     const values = kind === 'HEADER_RETURNED' ? { new: value } : { new: value, old };
-    return { ...change, name: type, ...values, ...(lastSeen !== null && { lastSeen }) };
+    return { ...change, name: type, ...values, ...(row.lastSeen !== null && { lastSeen: row.lastSeen }) };
   }
-  const entry = {
-    host,
-    class: className,
-    type,
-    of: { domain, at },
-    firstSeen,
-    removed: instantOrNull(removed),
-  };
-  if (entry.removed === null) return { ...change, record: { ...entry, lastSeen, ...rdata } };
-  const seen = lastSeen ?? firstSeen;
-  const record = { ...entry, lastSeen: seen, ...rdata };
-  return kind === 'DNS_RECORD_REMOVED' ? { ...change, record, lastSeen: seen } : { ...change, record };
-}
-
-function instantOrNull(digits: string | null): Instant | null {
-  return digits === null ? null : BigInt(digits);
+  const lastSeen = row.lastSeen ?? (removed === null ? null : firstSeen);
+  const { host, class: ofClass } = row;
+  const of = { domain, at };
+  const record = { host, class: ofClass, type, of, firstSeen, removed, lastSeen, ...rdata };
+  return { ...change, record, ...(kind === 'DNS_RECORD_REMOVED' && lastSeen !== null && { lastSeen }) };
 }

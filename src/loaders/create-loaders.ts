@@ -7,11 +7,10 @@ import { loadChanges } from './domain-changes.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
-  historyOf,
   loadDomainHistories,
-  NO_PARTS,
+  needsParts,
 } from './domain-history.js';
-import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { BATCH_SIZE, type DomainRowKey } from './domain-row.js';
 import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
 import { loadAttempts } from './observed-parts.js';
 import { searchDomains } from './search-domains.js';
@@ -83,15 +82,11 @@ export function createLoaders(
       return aroundBatch(loader, 1, () => load(connections, key));
     },
   });
-  const rows = batch('domainRow', loadDomainRows);
+  // Apart: a row is read faster than the parts that it would wait for.
+  const rows = batch('domainRow', loadDomainHistories);
   const histories = batch('domainHistory', loadDomainHistories);
   const domainHistory: Loader<DomainHistoryKey, DomainHistory | null> = {
-    async load(key, signal) {
-      const { dnsRecords, httpHeaders, counts, times } = key;
-      if (dnsRecords || httpHeaders || counts || times) return histories.load(key, signal);
-      const row = await rows.load(key, signal);
-      return row && historyOf(row, NO_PARTS, key.at);
-    },
+    load: (key, signal) => (needsParts(key) ? histories : rows).load(key, signal),
   };
   const search = acrossShards ? SEARCHES_OF_SHARDS : SEARCHES;
   return {

@@ -90,26 +90,16 @@ export function parseDnsEntries(text: string, ofRow: (row: number) => OfDomain):
   const firstSeen = splitInstants(columns[3]);
   const times = splitColumn(columns[4]);
   return columns[5].map((rdata, row) => {
-    const [removed, lastSeen] = timesOf(cell(times, row));
+    const [removed = '', lastSeen = ''] = cell(times, row).split(' ');
     return {
       host: cell(hosts, row),
       class: cell(classes, row),
       type: cell(types, row),
       firstSeen: cell(firstSeen, row),
-      removed,
-      lastSeen,
+      removed: removed === '' ? null : BigInt(removed),
+      lastSeen: lastSeen === '' ? null : BigInt(lastSeen),
       of: ofRow(row),
       ...rdata,
     };
   });
-}
-
-type Times = readonly [removed: Instant | null, lastSeen: Instant | null];
-
-const PRESENT: Times = [null, null];
-
-function timesOf(text: string): Times {
-  if (text === '') return PRESENT;
-  const [removed = '', lastSeen = ''] = text.split(' ');
-  return [removed === '' ? null : BigInt(removed), BigInt(lastSeen)];
 }

@@ -6,10 +6,10 @@ import {
   type ChangePosition,
   type ChangeRow,
   type ChangeSource,
+  changeOfRow,
   changeRowSql,
   changeSources,
   IS_OF_RECORD,
-  parseChange,
   SIZED_COLUMNS,
 } from './change-rows.js';
 import { PLANNED, pageOf } from './columns.js';
@@ -62,23 +62,25 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, records: numbe
   if (pages.length === 0) return { items: [], next: null };
   const order = sorted(['date', 'kind', 'first_seen', 'type', 'position'], key);
   // In one statement: an observation between two would be told in part.
-  const [page] = await prisma.$queryRaw<readonly { readonly rows: readonly Row[] | null }[]>`
-    ${PLANNED} SELECT json_agg(json_build_array(${changeRowSql(name, key.at)}, is_wanted, is_end) ORDER BY ${order}) AS rows
+  const rows = await prisma.$queryRaw<readonly Row[]>`
+    ${PLANNED} SELECT ${changeRowSql(name, key.at)}, is_wanted AS "isWanted", is_end AS "isEnd"
       FROM (SELECT *, count(*) FILTER (WHERE is_end)
                         OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ends
               FROM (${Prisma.join(pages, ' UNION ALL ')}) AS change) AS change
-     WHERE ends = 0`;
-  const rows = (page?.rows ?? []).map(([row, isWanted, isEnd]) => {
-    return { change: parseChange(key.name, key.at, row), isWanted, isEnd };
-  });
-  const wanted = rows.flatMap(({ change, isWanted }) => (isWanted ? [change] : []));
-  const items = wanted.slice(0, key.first);
-  const last = wanted.length > key.first ? items.at(-1) : rows.find(({ isEnd }) => isEnd)?.change;
-  return { items, next: last?.at ?? null };
+     WHERE ends = 0
+     ORDER BY ${order}`;
+  const wanted = rows.filter(({ isWanted }) => isWanted);
+  const page = wanted.slice(0, key.first);
+  const last = wanted.length > key.first ? page.at(-1) : rows.find(({ isEnd }) => isEnd);
+  return { items: page.map((row) => changeOfRow(key.name, key.at, row)), next: last ?? null };
 }
 
-/** A change, whether it is one that is asked for, and whether others may follow that were not read. */
-type Row = readonly [row: ChangeRow, isWanted: boolean, isEnd: boolean];
+interface Row extends ChangeRow {
+  /** Whether it is one that is asked for. */
+  readonly isWanted: boolean;
+  /** Whether others may follow that were not read. */
+  readonly isEnd: boolean;
+}
 
 /** The first changes of one table that are asked for, and the last one that was looked at. */
 function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): Prisma.Sql {

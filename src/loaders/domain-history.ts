@@ -13,13 +13,14 @@ import {
 import { type HeaderEntry, headerEntriesSql, parseHeaderEntries } from './header-entries.js';
 import { parsePartTimes, partTimesSql, setLastSeen, type TimesOfParts } from './observed-parts.js';
 
-/** The parts of a domain's history that are read from further tables. */
-export interface HistoryParts {
-  readonly dnsRecords: boolean;
-  readonly httpHeaders: boolean;
-  readonly counts: boolean;
-  /** When each part was observed, from which entries have `lastSeen`. */
-  readonly times: boolean;
+/** What of a domain's history is read from further tables. `times`: of its parts, from which entries have `lastSeen`. */
+const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times'] as const;
+
+export type HistoryParts = Readonly<Partial<Record<(typeof PARTS)[number], boolean>>>;
+
+/** Whether more than the domain's row is needed. */
+export function needsParts(needed: HistoryParts): boolean {
+  return PARTS.some((part) => needed[part]);
 }
 
 /** A domain, and the parts of its history that are needed. */
@@ -89,17 +90,12 @@ function historyCountsSql({ at, name }: Batch): Prisma.Sql {
      FROM header_change WHERE header_change.domain = ${name} ${upTo('observed_at', at)})`;
 }
 
-interface HistoryRow {
+/** What is not read is null, or absent. */
+interface HistoryRow extends Partial<Record<(typeof PARTS)[number], string | null>> {
   readonly name: string;
   readonly numbers: string;
   /** Of records and of headers, in octets, joined by a comma; null where both are small. */
-  readonly octets: string | null;
-  /** Null where records are not read. */
-  readonly dnsRecords: string | null;
-  /** Null where headers are not read. */
-  readonly httpHeaders: string | null;
-  readonly counts: string | null;
-  readonly times: string | null;
+  readonly octets?: string | null;
 }
 
 /**
@@ -111,7 +107,8 @@ const LARGE_OCTETS_SQL = Prisma.raw(
 );
 
 /**
- * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of large ones.
+ * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of large ones. Where no key
+ * needs a part, and none has an instant, it reads no other table than that of domains.
  *
  * @returns For each key in its place the history, or null where nothing is recorded of the domain. Those of one name share one history,
  * with the parts that any of them needs.
@@ -123,33 +120,33 @@ export async function loadDomainHistories(
   const batch = batchOf(keys);
   const isSmall = (octets: string) => Prisma.raw(`${octets} <= ${LARGE}`);
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
-  const rows = await prisma.$queryRaw<HistoryRow[]>`
-    SELECT name,
-           ${domainRowSql(batch)} AS numbers,
+  const parts = keys.some(needsParts)
+    ? Prisma.sql`,
            ${LARGE_OCTETS_SQL} AS octets,
            CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
            CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, 'counts')} THEN (${historyCountsSql(batch)}) END AS counts,
-           CASE WHEN ${isOfKey(keys, 'times')} THEN ${partTimesSql(batch)} END AS times
-      FROM domain
-     WHERE ${batch.isIncluded}`;
+           CASE WHEN ${isOfKey(keys, 'times')} THEN ${partTimesSql(batch)} END AS times`
+    : Prisma.empty;
+  const rows = await prisma.$queryRaw<HistoryRow[]>`
+    SELECT name, ${domainRowSql(batch)} AS numbers ${parts} FROM domain WHERE ${batch.isIncluded}`;
   const histories = new Map(rows.map((row) => [row.name, parseHistory(row, batch.at)]));
   return keys.map(({ name }) => histories.get(name) ?? null);
 }
 
 /** Whether a row of table `domain` is of a key that needs the part. */
-function isOfKey(keys: readonly DomainHistoryKey[], part: keyof HistoryParts): Prisma.Sql {
+function isOfKey(keys: readonly DomainHistoryKey[], part: (typeof PARTS)[number]): Prisma.Sql {
   const names = keys.filter((key) => key[part]).map(({ name }) => name);
   return Prisma.sql`name = ANY (string_to_array(${names.join(',')}, ','))`;
 }
 
 function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const of = { domain: row.name, at };
-  const dnsRecords = row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords, () => of);
-  const httpHeaders = row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders);
-  const times = row.times === null ? null : parsePartTimes(row.times, at);
+  const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, () => of);
+  const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders);
+  const times = row.times == null ? null : parsePartTimes(row.times, at);
   if (times !== null) setLastSeen({ dnsRecords, httpHeaders }, times);
-  const counts = row.counts === null ? null : parseHistoryCounts(row.counts);
+  const counts = row.counts == null ? null : parseHistoryCounts(row.counts);
   const [records, headers] = row.octets?.split(',').map(Number) ?? [];
   const octets = {
     dnsRecords: records ?? row.dnsRecords?.length ?? 0,

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, knownAt, splitInstants } from './columns.js';
 
@@ -89,23 +89,6 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
        FROM jsonb_array_elements_text(jsonb_path_query_array(dns_types, '$.*.first') || jsonb_path_query_array(dns_types, '$.*.latest'))
          AS time
       WHERE time::bigint <= ${at}))`;
-}
-
-/**
- * Loads the rows of up to BATCH_SIZE domains as of one instant by one SQL statement. Without an instant, it reads no other
- * table.
- *
- * @returns For each key in its place the row, or null where nothing is recorded of the domain up to the instant.
- */
-export async function loadDomainRows(
-  prisma: PrismaClient,
-  keys: readonly DomainRowKey[],
-): Promise<(DomainRow | null)[]> {
-  const batch = batchOf(keys);
-  const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
-    SELECT name, ${domainRowSql(batch)} AS numbers FROM domain WHERE ${batch.isIncluded}`;
-  const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
-  return keys.map(({ name }) => rows.get(name) ?? null);
 }
 
 /** The row from what domainRowSql() gives. */

@@ -38,12 +38,10 @@ export interface HistoryOfHeader {
 /** From when a header was gone until when it was back, with whichever value; null: it is gone. */
 interface Absence {
   readonly from: Instant;
-  readonly to: Instant | null;
+  to: Instant | null;
   /** The last observation of HTTP headers that still held it. */
   readonly lastSeen: Instant;
 }
-
-const NO_ABSENCES: readonly Absence[] = [];
 
 /**
  * Rows of table `header_change` in their order, as columns; null for none. After the date of an absence follow a space and
@@ -69,71 +67,50 @@ export function headerEntriesSql({ at, name }: Batch): Prisma.Sql {
 
 type Columns = readonly [names: string, dates: string, values: readonly (string | null)[]];
 
+/** What the changes of one header tell. */
+interface Changes {
+  readonly name: string;
+  readonly history: HeaderHistoryItem[];
+  readonly absences: Absence[];
+}
+
 /**
  * A domain's headers by name, from what headerEntriesSql() gives; from an empty text none. What is not stored is
  * derived here.
  */
 export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
-  return text === '' ? [] : headersOf(parseColumns(text));
-}
-
-interface HeaderColumns {
-  readonly names: readonly string[];
-  /** Of an absence, two times. */
-  readonly dates: readonly string[];
-  readonly values: readonly (string | null)[];
-}
-
-function parseColumns(text: string): HeaderColumns {
-  const [names, dates, values]: Columns = JSON.parse(text);
-  return { names: splitColumn(names), dates: splitColumn(dates), values };
-}
-
-function headersOf(columns: HeaderColumns): readonly HeaderEntry[] {
-  const { names } = columns;
-  const headers: HeaderEntry[] = [];
-  for (let begin = 0, end = 0; begin < columns.values.length; begin = end) {
-    const name = cell(names, begin);
-    while (end < columns.values.length && names[end] === name) end += 1;
-    const header = headerOf(name, columns, begin, end);
-    if (header !== null) headers.push(header);
+  if (text === '') return [];
+  const [joinedNames, joinedDates, values]: Columns = JSON.parse(text);
+  const [names, dates] = [splitColumn(joinedNames), splitColumn(joinedDates)];
+  const headers = new Map<string, Changes>();
+  for (const [row, value] of values.entries()) {
+    const name = cell(names, row);
+    const header = headers.get(name) ?? { name, history: [], absences: [] };
+    headers.set(name, header);
+    addChange(header, cell(dates, row), value);
   }
-  return headers;
+  return [...headers.values()].flatMap(headerOf);
 }
 
-/** The header whose changes are the rows from `begin` on, before `end`; null without a value. */
-function headerOf(
-  name: string,
-  { dates, values }: HeaderColumns,
-  begin: number,
-  end: number,
-): HeaderEntry | null {
-  const history: HeaderHistoryItem[] = [];
-  let wasGone = false;
-  let old: string | null = null;
-  for (let row = begin; row < end; row += 1) {
-    const date = cell(dates, row);
-    const value = cell(values, row);
-    wasGone ||= value === null;
-    // What returned with the value of before is no change of the value.
-    if (value === null || value === old) continue;
-    history.push({ event: old === null ? 'created' : 'updated', date: BigInt(date), new: value, old });
-    old = value;
-  }
-  if (old === null) return null;
-  const absences = wasGone ? absencesOf(dates.slice(begin, end)) : NO_ABSENCES;
+/** @param dates When the header had the value; of an absence, two times. */
+function addChange({ history, absences }: Changes, dates: string, value: string | null): void {
+  const [digits = '', lastSeen = ''] = value === null ? dates.split(' ') : [dates];
+  const date = BigInt(digits);
+  // An absence ends with the change that follows it.
+  const absence = absences.at(-1);
+  if (absence?.to === null) absence.to = date;
+  if (value === null) absences.push({ from: date, to: null, lastSeen: BigInt(lastSeen) });
+  const old = history.at(-1)?.new ?? null;
+  // What returned with the value of before is no change of the value.
+  if (value === null || value === old) return;
+  history.push({ event: old === null ? 'created' : 'updated', date, new: value, old });
+}
+
+/** None without a value. */
+function headerOf({ name, history, absences }: Changes): readonly HeaderEntry[] {
+  const value = history.at(-1)?.new;
+  if (value === undefined) return [];
   const last = absences.at(-1);
-  const lastSeen = last?.to === null ? last.lastSeen : null;
-  return { name, value: old, present: last?.to !== null, lastSeen, absences, history };
-}
-
-/** An absence ends with the change that follows it. */
-function absencesOf(dates: readonly string[]): Absence[] {
-  return dates.flatMap((date, at) => {
-    const [from = '', lastSeen] = date.split(' ');
-    if (lastSeen === undefined) return [];
-    const next = dates[at + 1];
-    const to = next === undefined ? null : BigInt(next);
-    return [{ from: BigInt(from), to, lastSeen: BigInt(lastSeen) }];
-  });
+  const present = last?.to !== null;
+  return [{ name, value, present, lastSeen: present ? null : last.lastSeen, absences, history }];
 }

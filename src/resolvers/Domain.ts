@@ -10,7 +10,7 @@ import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
-import { headersOf, NOTHING, recordFilter, recordsOf } from './lists.js';
+import { headersOf, recordFilter, recordsOf } from './lists.js';
 import { nameOfHeader } from './node-names.js';
 import { instantOf } from './Query/domain.js';
 import { sortedNames, sortedTypes } from './select-entries.js';
@@ -69,8 +69,8 @@ export const Domain: DomainResolvers = {
     const upTo = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
     const loaders = loadersOf(history, context);
     const { signal } = context.caller;
-    const timesUpTo = { ...NOTHING, name: domain, at: upTo(to), times: true };
-    const seen = times && (await loaders.domainHistory.load(timesUpTo, signal));
+    const seen =
+      times && (await loaders.domainHistory.load({ name: domain, at: upTo(to), times: true }, signal));
     const key = { domain, from: upTo(from), to: upTo(to), times: seen?.times ?? null, ...partsOfDiff(args) };
     const diff = await loaders.diff.load(key, signal);
     if (!diff.isCut) return { ...diff, from, to };

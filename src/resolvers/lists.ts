@@ -105,11 +105,8 @@ async function readList<Entry, Place>(
       after = next;
     }
     size.addList(all.length, octets, selected(info).copies, ADVICE[list]);
-    const found = await loaders.domainHistory.load({ name, at, ...NOTHING }, context.caller.signal);
+    const found = await loaders.domainHistory.load({ name, at }, context.caller.signal);
     if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
     return all;
   });
 }
-
-/** The row of a domain alone. */
-export const NOTHING = { dnsRecords: false, httpHeaders: false, counts: false, times: false };

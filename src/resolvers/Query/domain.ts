@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type DomainHistory, historyOf, NO_PARTS } from '../../loaders/domain-history.js';
+import { type DomainHistory, historyOf, NO_PARTS, needsParts } from '../../loaders/domain-history.js';
 import type { DomainRow } from '../../loaders/domain-row.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
@@ -42,7 +42,7 @@ export async function domainOfEntry(
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory> {
-  const isKnown = row === undefined ? selectsNames(info) : !Object.values(neededParts(info)).includes(true);
+  const isKnown = row === undefined ? selectsNames(info) : !needsParts(neededParts(info));
   if (isKnown) return historyOf(row ?? { name, ...UNREAD }, NO_PARTS, at);
   const history = await load(name, at, context, info);
   if (history !== null) return history;
