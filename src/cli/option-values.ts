@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
-import { InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
+import { InvalidObservationError, OperationError, PublicError, UsageError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { parseRequestedTime } from '../model/requested-time.js';
 
@@ -36,11 +36,16 @@ export function timesOf(flag: string, now: () => Instant): (text: string) => str
 
 /** The instant of a time, a date or a duration back from now. @throws UsageError for any other text. */
 export function requestedTime(flag: string, text: string, now: Instant): Instant {
+  return readOption(flag, () => parseRequestedTime(text, now).instant);
+}
+
+/** What is read of the value of an option. @throws UsageError, which names the option, for what is not valid. */
+export function readOption<Value>(flag: string, read: () => Value): Value {
   try {
-    return parseRequestedTime(text, now).instant;
+    return read();
   } catch (error) {
-    if (error instanceof InvalidObservationError) throw new UsageError(`${flag}: ${error.message}`);
-    throw error;
+    const isInvalid = error instanceof InvalidObservationError || error instanceof PublicError;
+    throw isInvalid ? new UsageError(`${flag}: ${error.message}`) : error;
   }
 }
 

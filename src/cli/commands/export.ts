@@ -4,11 +4,12 @@ import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.j
 import type { Selection } from '../../exporters/selection.js';
 import { isKnown } from '../../history/stays-as-of.js';
 import { requireType } from '../../model/dns-types.js';
-import { InvalidObservationError, OperationError, PublicError, UsageError } from '../../model/errors.js';
+import { OperationError } from '../../model/errors.js';
 import { formatInstant, type Instant, parseInstant, requireReached } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
+import { readOption } from '../option-values.js';
 import { showProgress } from '../progress.js';
 import { counted } from '../table.js';
 import { writeText } from '../write-text.js';
@@ -48,8 +49,10 @@ export async function runExport(
   domains: readonly string[],
   options: ExportOptions,
 ): Promise<void> {
-  const at = options.at === undefined ? undefined : parseAt(options.at, context.now());
-  const types = options.types === undefined ? undefined : new Set(options.types.map(parseType));
+  const at = readOption('--at', () =>
+    options.at === undefined ? undefined : requireReached(parseInstant(options.at), context.now()),
+  );
+  const types = readOption('--types', () => options.types && new Set(options.types.map(requireType)));
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
   const present = options.present || (at !== undefined && options.format !== 'dms');
   const isAll = domains.length === 0 && options.fromFile === undefined;
@@ -58,24 +61,6 @@ export async function runExport(
     writeHistories(context, pool, names, EXPORT_FORMATS[options.format], { at, types, present }),
   );
   if (missing.length > 0) throw new OperationError(explainMissing(missing, at));
-}
-
-/** @throws UsageError */
-function parseAt(text: string, now: Instant): Instant {
-  try {
-    return requireReached(parseInstant(text), now);
-  } catch (error) {
-    throw error instanceof PublicError ? new UsageError(`--at: ${error.message}`) : error;
-  }
-}
-
-/** @throws UsageError */
-function parseType(text: string): string {
-  try {
-    return requireType(text);
-  } catch (error) {
-    throw error instanceof InvalidObservationError ? new UsageError(`--types: ${error.message}`) : error;
-  }
 }
 
 /** @param names Absent: all domains. @returns those of the names of which nothing is known. */
