@@ -37,7 +37,6 @@ import {
 } from './telemetry/request-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** What the serving parts depend on. */
 export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
@@ -127,10 +126,7 @@ function appOf(
     authenticate: createAuthentication(authenticationOf(parts)),
     chargeFailure: (viewer) => executor.charge({ viewer }, 1),
     gate: executor.gate,
-    rest: createRestV1(executor, {
-      ...{ ...settings.http, basePath },
-      onInternalError: (error, { req }) => onInternalError(error, req),
-    }),
+    rest: createRestV1(executor, { ...settings.http, basePath, onInternalError }),
     graphql: graphql.handle,
   });
 }

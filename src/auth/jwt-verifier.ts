@@ -6,6 +6,7 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose';
+import { attempt } from '../model/attempt.js';
 import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import {
@@ -74,7 +75,9 @@ async function verifyJwt(
       aud: `, AUTH_AUDIENCE is ${JSON.stringify(audience)}`,
       ...{ exp: time, nbf: time },
     };
-    throw invalidToken(reasonOf(headerOf(token), error, expected));
+    // A header that is not a JSON object names no key.
+    const header = attempt(() => decodeProtectedHeader(token));
+    throw invalidToken(reasonOf(header, error, expected));
   });
   return validToken(protectedHeader, payload);
 }
@@ -123,15 +126,6 @@ function reasonOf(
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
-}
-
-/** Undefined where it is not a JSON object: such a token names no key. */
-function headerOf(text: string): ProtectedHeaderParameters | undefined {
-  try {
-    return decodeProtectedHeader(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The rate limit is the subject's, for all its tokens together. Null for a token without a subject. */

@@ -1,6 +1,7 @@
 import { hostOf } from '../importers/front-page.js';
 import { type Line, readLines, textOf } from '../importers/lines.js';
 import { openInput } from '../importers/open-input.js';
+import { attempt } from '../model/attempt.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
 import { isIpv4, isIpv6 } from '../model/ip-address.js';
@@ -77,16 +78,8 @@ function explain(text: string, complaint: string): string {
     return `${complaint} Write a name; that of the address itself is the one that it has in ip6.arpa.`;
   }
   const host = hostOf(text);
-  if (host === text || !isName(host)) return complaint;
+  if (host === text || attempt(() => parseDomainName(host)) === undefined) return complaint;
   return `${quoted(text)} is not a domain name: write ${host}.`;
-}
-
-function isName(text: string): boolean {
-  try {
-    return parseDomainName(text) !== '';
-  } catch {
-    return false;
-  }
 }
 
 /** How many rejected names are shown with their reasons. */

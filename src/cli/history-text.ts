@@ -33,7 +33,6 @@ export function rdataText({ host: _host, class: _class, type: _type, ...fields }
   return Object.values(fields).join(' ');
 }
 
-/** A record of a domain in one line. */
 export function recordText(data: RecordData, domain: string): string {
   const owner = data.host === domain ? '' : ` (of ${data.host})`;
   return `${data.type.padEnd(6)} ${rdataText(data)}${owner}`;
@@ -44,7 +43,6 @@ type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 /** Codes of ECMA-48, section 8.3.117 (SGR). */
 const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
 
-/** Gives a text a colour, or leaves it as it is. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export type ColourOption = 'auto' | 'always' | 'never';

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { explainFailure } from '../database/database-failure.js';
+import { attempt } from '../model/attempt.js';
 import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { nameProgram } from './called-as.js';
@@ -34,18 +35,11 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
 
 function describe(error: unknown, parent: Process): string {
   if (!(error instanceof Error)) return String(error);
-  if (wantsStack(parent)) return error.stack ?? error.message;
+  // The error may be about that very setting.
+  const wantsStack = attempt(() => parent.settings().logLevel) === 'debug';
+  if (wantsStack) return error.stack ?? error.message;
   const failure = explainFailure(error);
   if (failure !== null) return failure;
   const line = error.message.replace(/\s*\n\s*/g, ' ').trim();
   return line === '' ? error.name : line;
-}
-
-function wantsStack(parent: Process): boolean {
-  try {
-    return parent.settings().logLevel === 'debug';
-  } catch {
-    // The error may be about that very setting.
-    return false;
-  }
 }

@@ -39,12 +39,12 @@ export function requestedTime(flag: string, text: string, now: Instant): Instant
   return readOption(flag, () => parseRequestedTime(text, now).instant);
 }
 
-/** What is read of the value of an option. @throws UsageError, which names the option, for what is not valid. */
-export function readOption<Value>(flag: string, read: () => Value): Value {
+/** The result of `read`. @throws UsageError, which names the option, for a value that is not valid. */
+export function readOption<Result>(flag: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    const isInvalid = error instanceof InvalidObservationError || error instanceof PublicError;
+    const isInvalid = error instanceof PublicError || error instanceof InvalidObservationError;
     throw isInvalid ? new UsageError(`${flag}: ${error.message}`) : error;
   }
 }

@@ -160,7 +160,6 @@ const FORMATS: Readonly<Record<ImportOptions['format'], true>> = {
   ...{ auto: true, dms: true, httpx: true, dnsx: true, zdns: true, massdns: true, cof: true },
 };
 
-/** What the words of the summary mean. */
 const SUMMARY_WORDS = `
 The summary at the end counts, of the lines that were read:
   recorded       accepted, with a change or without

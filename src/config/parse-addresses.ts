@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { attempt } from '../model/attempt.js';
 import { UsageError } from '../model/errors.js';
 import { isLoopback } from '../model/ip-address.js';
 import { invalidSecret, invalidSetting, type Parse, parsed, parseUrl, splitList } from './parse.js';
@@ -37,22 +38,14 @@ export function redisUrl(name: string, value: string): string {
   const url = parseUrl(value);
   const hasScheme = url?.protocol === 'redis:' || url?.protocol === 'rediss:';
   const isValid = hasScheme && url.hostname !== '' && /^\/?\d{0,4}$/.test(url.pathname);
-  if (isValid && isDecodable(url.username) && isDecodable(url.password)) return value;
+  if (isValid && attempt(() => decodeURIComponent(`${url.username} ${url.password}`)) !== undefined)
+    return value;
   throw invalidSecret(
     name,
     'a valid Redis URL',
     'write redis://user:password@host:6379, with special characters in the password percent-encoded, or ' +
       'rediss://… for TLS, or leave it unset to count in each process',
   );
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Where an identity provider has its keys. Without TLS they could be from anyone. */
@@ -85,7 +78,6 @@ export function readReplicas(databaseUrl: string | undefined, urls: readonly str
   );
 }
 
-/** What a claim of a token must be. */
 export const tokenClaim = parsed(
   (value) => (/^[\x21-\x7e]{1,1000}$/.test(value) ? value : undefined),
   'write it as in the tokens: printable characters without blanks',

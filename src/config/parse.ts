@@ -1,4 +1,5 @@
 import { SCOPES, type Scope } from '../auth/viewer.js';
+import { attempt } from '../model/attempt.js';
 import { durationOf } from '../model/duration.js';
 import { UsageError } from '../model/errors.js';
 import { parseSourceName } from '../model/text.js';
@@ -29,11 +30,7 @@ export function parsed<Value>(read: (value: string) => Value | undefined, advice
 
 /** A URL; undefined for any other text. Once it is optimized, URL.canParse() of Node.js 20 rejects what is not ASCII. */
 export function parseUrl(value: string): URL | undefined {
-  try {
-    return new URL(value);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new URL(value));
 }
 
 /** Any text. */
@@ -107,12 +104,10 @@ export function choice<Choice extends string>(...choices: readonly Choice[]): Pa
   return parsed((value) => choices.find((candidate) => candidate === value), `write ${choices.join(' or ')}`);
 }
 
-/** `on` or `off`. */
 export function onOff(name: string, value: string): boolean {
   return choice('on', 'off')(name, value) === 'on';
 }
 
-/** The name of a scope in a list. */
 export function scope(name: string, part: string, value: string): Scope {
   const found = SCOPES.find((candidate) => candidate === part);
   if (found !== undefined) return found;
@@ -126,10 +121,7 @@ export const printableAscii = parsed(
 );
 
 /** An observer's name. */
-export const sourceName = parsed((value) => {
-  try {
-    return parseSourceName(value);
-  } catch {
-    return undefined;
-  }
-}, 'write 1 to 64 printable characters');
+export const sourceName = parsed(
+  (value) => attempt(() => parseSourceName(value)),
+  'write 1 to 64 printable characters',
+);

@@ -1,3 +1,4 @@
+import { attempt } from '../model/attempt.js';
 import { parseUrl, splitList } from './parse.js';
 
 /** Settings that are URLs, perhaps with a password. */
@@ -7,7 +8,6 @@ const URLS = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ];
-/** Settings that are lists of such URLs. */
 const URL_LISTS = ['DATABASE_READ_URLS'];
 /** Settings that are lists of `name=value`, with percent-encoded values that are secrets. */
 const LISTS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
@@ -25,17 +25,11 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
     ),
     ...values(PLAIN),
   ];
-  return [...new Set(secrets.flatMap((secret) => [secret, decoded(secret)]))].filter((text) => text !== '');
+  return [
+    ...new Set(secrets.flatMap((secret) => [secret, attempt(() => decodeURIComponent(secret)) ?? ''])),
+  ].filter((text) => text !== '');
 }
 
 function passwordIn(url: string): string {
   return parseUrl(url)?.password ?? '';
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -8,7 +8,6 @@ const CONNECTION_TIMEOUT = 30_000;
 
 type ConnectCallback = Parameters<pg.Client['connect']>[0];
 
-/** The pools of connections to the embedded database. */
 export function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
   const config = {
     host: database.host,

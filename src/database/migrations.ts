@@ -27,7 +27,6 @@ async function readMigration(directory: URL, name: string): Promise<Migration> {
   return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
 }
 
-/** The table that records which migrations were applied. */
 export const MIGRATION_TABLE = 'schema_migration';
 
 /** The checksums of the migrations that were applied, by name. */

@@ -34,7 +34,6 @@ const LAST_CLOSING = 1000;
  */
 const SERVER_FIRST = 1000;
 
-/** A pool with what closes it. */
 export interface ClosablePool {
   readonly pool: pg.Pool;
   /** Waits for running queries for so many milliseconds. */

@@ -4,7 +4,6 @@ import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from '
 import { reasonOf, serverPlace } from './server-pool.js';
 import type { Lag, WalPositions } from './wal-positions.js';
 
-/** What is known of the primary. */
 export interface PrimaryState {
   /** What it told last; null: nothing yet. */
   readonly answer: ServerAnswer | null;
@@ -25,7 +24,6 @@ export const SILENT = 'It does not respond.';
 const GOOD: Verdict = { reason: null };
 const UNKNOWN: Verdict = { reason: 'How far it is behind the primary is not known yet.' };
 
-/** Checks one replica. */
 export class Replica {
   readonly url: string;
   /** Where it is, for messages: one phrase, without user and password. */
@@ -34,35 +32,26 @@ export class Replica {
   answer: ServerAnswer | null = null;
   /** How far it was behind then; null: not known. */
   lag: Lag | null = null;
+  /** Why it was left out by the latest verdict; null: it was good. */
+  reason: string | null = null;
   readonly #pool: ClosablePool;
-  readonly #readiness: () => Promise<DatabaseReadiness>;
+  readonly #readiness: ReturnType<typeof createReadinessCheck>;
   #schema: DatabaseReadiness = 'silent';
   #failure = '';
 
   /** @throws OperationError for an address that pg cannot read. */
-  static async create(url: string): Promise<Replica> {
-    const place = serverPlace(url, 'DATABASE_READ_URLS');
-    const pool = createCheckPool(url);
-    return new Replica(url, place, pool, await createReadinessCheck(pool.pool));
-  }
-
-  private constructor(
-    url: string,
-    place: string,
-    pool: ClosablePool,
-    readiness: () => Promise<DatabaseReadiness>,
-  ) {
+  constructor(url: string) {
     this.url = url;
-    this.place = place;
-    this.#pool = pool;
-    this.#readiness = readiness;
+    this.place = serverPlace(url, 'DATABASE_READ_URLS');
+    this.#pool = createCheckPool(url);
+    this.#readiness = createReadinessCheck(this.#pool.pool);
   }
 
   /** Asks the server. It never throws. */
   async ask(): Promise<void> {
     try {
       this.answer = await askServer(this.#pool);
-      this.#schema = await this.#readiness();
+      this.#schema = await (await this.#readiness)();
     } catch (error) {
       this.answer = null;
       this.#failure = reasonOf(error);

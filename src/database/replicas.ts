@@ -11,11 +11,9 @@ import { WalPositions } from './wal-positions.js';
 /** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
 export interface ReplicaHandle {
   readonly prisma: PrismaClient;
-  /** For searches. */
   readonly searchPrisma: PrismaClient;
 }
 
-/** The state of a database. */
 export interface DatabaseState {
   /** One phrase, without user and password. */
   readonly place: string;
@@ -44,16 +42,10 @@ interface ReplicasOptions {
   readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
 }
 
+type ClientFactory = Awaited<ReturnType<typeof clientFactory>>;
+
 /** In milliseconds, between two checks. */
 const CHECK_EVERY = 1000;
-
-/** A replica, and what is read by it. */
-interface Member {
-  readonly replica: Replica;
-  /** Null: it is left out. */
-  handle: OpenHandle | null;
-  reason: string | null;
-}
 
 interface OpenHandle extends ReplicaHandle {
   readonly reading: ClosablePool;
@@ -67,14 +59,15 @@ interface OpenHandle extends ReplicaHandle {
 export class Replicas {
   readonly #database: Database;
   readonly #options: ReplicasOptions;
-  readonly #createClient: Awaited<ReturnType<typeof clientFactory>>;
-  readonly #members: readonly Member[];
+  readonly #createClient: ClientFactory;
+  readonly #replicas: readonly Replica[];
+  /** Of those that are not left out. */
+  readonly #handles = new Map<Replica, OpenHandle>();
   readonly #primaryPool: ClosablePool;
   readonly #positions = new WalPositions();
   #primary: ServerAnswer | null = null;
   /** Why the primary did not respond to the last check; null: it did. */
   #primaryFailure: string | null = null;
-  #usable: readonly OpenHandle[] = [];
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -86,30 +79,25 @@ export class Replicas {
    * @throws OperationError for an address that pg cannot read.
    */
   static async open(database: Database, options: ReplicasOptions): Promise<Replicas> {
-    const found = await Promise.all(options.urls.map(Replica.create));
-    const replicas = new Replicas(database, options, found, await clientFactory());
+    const replicas = new Replicas(database, options, await clientFactory());
     // The first check asks replicas for what the primary has written by now.
     await replicas.#askPrimary();
     await replicas.#checkOn();
     return replicas;
   }
 
-  private constructor(
-    database: Database,
-    options: ReplicasOptions,
-    found: readonly Replica[],
-    createClient: Awaited<ReturnType<typeof clientFactory>>,
-  ) {
+  private constructor(database: Database, options: ReplicasOptions, createClient: ClientFactory) {
     this.#database = database;
     this.#options = options;
     this.#createClient = createClient;
-    this.#members = found.map((replica) => ({ replica, handle: null, reason: null }));
+    this.#replicas = options.urls.map((url) => new Replica(url));
     this.#primaryPool = createCheckPool(options.databaseUrl);
   }
 
   /** One of those that can be used, by chance; undefined where none can. */
   any(): ReplicaHandle | undefined {
-    return this.#usable[Math.floor(Math.random() * this.#usable.length)];
+    const usable = [...this.#handles.values()];
+    return usable[Math.floor(Math.random() * usable.length)];
   }
 
   /** Of the primary and all replicas. */
@@ -117,7 +105,7 @@ export class Replicas {
     const { place } = this.#database;
     return [
       { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },
-      ...this.#members.map(stateOf),
+      ...this.#replicas.map((replica) => this.#stateOf(replica)),
     ];
   }
 
@@ -128,7 +116,7 @@ export class Replicas {
   aheadOfPrimary(): string[] {
     const names = standbyNames(this.#primary?.synchronousNames ?? '');
     if (names.size === 0 || names.has('*')) return [];
-    return this.#members.flatMap(({ replica: { answer, place } }) =>
+    return this.#replicas.flatMap(({ answer, place }) =>
       answer?.isReplica === true && !names.has(answer.clusterName.toLowerCase()) ? place : [],
     );
   }
@@ -136,12 +124,13 @@ export class Replicas {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#usable = [];
+    const handles = [...this.#handles.values()];
+    this.#handles.clear();
     await Promise.all([
       this.#checking,
       this.#primaryPool.close(0),
-      ...this.#members.map(({ replica }) => replica.close()),
-      ...this.#members.map(({ handle }) => close(handle)),
+      ...this.#replicas.map((replica) => replica.close()),
+      ...handles.map(close),
     ]);
   }
 
@@ -154,11 +143,14 @@ export class Replicas {
   }
 
   async #check(): Promise<void> {
-    await Promise.all([this.#askPrimary(), ...this.#members.map(({ replica }) => replica.ask())]);
+    await Promise.all([this.#askPrimary(), ...this.#replicas.map((replica) => replica.ask())]);
     if (this.#isClosed) return;
     const primary: PrimaryState = { answer: this.#primary, positions: this.#positions };
-    for (const member of this.#members) this.#judge(member, primary);
-    this.#setUsable();
+    for (const replica of this.#replicas) {
+      const { reason, cause } = replica.judge(primary, this.#options.mostBehind);
+      if (reason === null && !this.#handles.has(replica)) this.#handles.set(replica, this.#open(replica));
+      this.#setReason(replica, reason, cause);
+    }
   }
 
   async #askPrimary(): Promise<void> {
@@ -172,14 +164,8 @@ export class Replicas {
     }
   }
 
-  #judge(member: Member, primary: PrimaryState): void {
-    const { reason, cause } = member.replica.judge(primary, this.#options.mostBehind);
-    if (reason === null) member.handle ??= this.#open(member);
-    this.#setReason(member, reason, cause);
-  }
-
-  #open(member: Member): OpenHandle {
-    const { url, answer } = member.replica;
+  #open(replica: Replica): OpenHandle {
+    const { url, answer } = replica;
     const isPooled = answer?.isPooled ?? true;
     const { queriesAtOnce: size, queryMilliseconds: query, ...database } = this.#database;
     const limits = divided({ size, query });
@@ -191,9 +177,7 @@ export class Replicas {
         primary,
         namesOnPrimary: database.namesStatements,
         onLost: (error) => {
-          if (member.handle !== handle) return;
-          this.#setReason(member, SILENT, reasonOf(error));
-          this.#setUsable();
+          if (this.#handles.get(replica) === handle) this.#setReason(replica, SILENT, reasonOf(error));
         },
       });
     const reading = open(limits.reading, database.readPool);
@@ -206,24 +190,31 @@ export class Replicas {
     return handle;
   }
 
-  #setReason(member: Member, reason: string | null, cause?: string): void {
-    const isChange = (member.reason === null) !== (reason === null);
-    member.reason = reason;
+  #setReason(replica: Replica, reason: string | null, cause?: string): void {
+    const isChange = (replica.reason === null) !== (reason === null);
+    replica.reason = reason;
     if (reason !== null) {
-      void close(member.handle);
-      member.handle = null;
+      const handle = this.#handles.get(replica);
+      this.#handles.delete(replica);
+      if (handle !== undefined) void close(handle);
     }
-    if (isChange) this.#options.onChange(stateOf(member), cause);
+    if (isChange) this.#options.onChange(this.#stateOf(replica), cause);
   }
 
-  #setUsable(): void {
-    this.#usable = this.#members.flatMap(({ handle }) => handle ?? []);
+  #stateOf(replica: Replica): DatabaseState {
+    const { place, lag, reason } = replica;
+    const handle = this.#handles.get(replica);
+    return {
+      ...{ place, role: 'replica', reason },
+      lag: lag === null || lag.freshAt === null ? null : lag.atLeast,
+      pools: handle === undefined ? null : { reading: handle.reading.pool, searching: handle.searching.pool },
+    };
   }
 }
 
 /** What runs there is read on the primary. */
-async function close(handle: OpenHandle | null): Promise<void> {
-  await Promise.all([handle?.reading.close(0), handle?.searching.close(0)]);
+async function close({ reading, searching }: OpenHandle): Promise<void> {
+  await Promise.all([reading.close(0), searching.close(0)]);
 }
 
 /** The standbys that `synchronous_standby_names` names, such as `ANY 1 (one, "two")`, in lower case: they are compared without it. */
@@ -235,10 +226,4 @@ function standbyNames(setting: string): Set<string> {
       .map((name) => name.trim().replaceAll('"', '').toLowerCase())
       .filter(Boolean),
   );
-}
-
-function stateOf({ replica: { place, lag }, handle, reason }: Member): DatabaseState {
-  const known = lag === null || lag.freshAt === null ? null : lag.atLeast;
-  const pools = handle && { reading: handle.reading.pool, searching: handle.searching.pool };
-  return { place, role: 'replica', reason, lag: known, pools };
 }

@@ -1,6 +1,7 @@
+import type { KnownStay } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type CsvRow, csvHead, csvLine, STAY_COLUMNS } from '../model/csv.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import { formatInstant } from '../model/instant.js';
 import { type ExportFormat, type Omit, presentStays, selectedPeriods } from './export-format.js';
 import type { Selection } from './selection.js';
 
@@ -21,17 +22,12 @@ function* exportCsv(history: StoredHistory, selection: Selection, omit: Omit): G
   }
 }
 
-interface Times {
-  readonly firstSeen: Instant;
-  readonly lastSeen: Instant | null;
-  readonly removed: Instant | null;
-  readonly source: string | null;
-}
+type Times = Pick<KnownStay, 'firstSeen' | 'lastSeen' | 'removed' | 'source'>;
 
 function timesOf({ firstSeen, lastSeen, removed, source }: Times): CsvRow {
   return {
     first_seen: formatInstant(firstSeen),
-    last_seen: lastSeen === null ? null : formatInstant(lastSeen),
+    last_seen: formatInstant(lastSeen),
     removed: removed === null ? null : formatInstant(removed),
     source,
   };

@@ -4,10 +4,9 @@ import { NOT, OTHER_TYPES, type RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
-import { canonicalType } from '../model/dns-types.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
-import { type ExportFormat, isReadable, type Omit } from './export-format.js';
+import type { ExportFormat } from './export-format.js';
 import { isSelected, type Selection } from './selection.js';
 
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
@@ -17,25 +16,20 @@ export const DMS: ExportFormat = { head: '', linesOf: exportDms };
  * the same history; with an instant, the history that was known then; with types, theirs. Of what is present, the latest observation of
  * each part.
  */
-export function* exportDms(
-  history: StoredHistory,
-  selection: Selection = {},
-  omit: Omit = () => {},
-): Generator<string> {
+export function* exportDms(history: StoredHistory, selection: Selection = {}): Generator<string> {
   const { at, present = false } = selection;
-  const readable = readableHistory(history, at, omit);
   const responses = new Map(history.responses.map((response) => [response.observedAt, response]));
-  for (const moment of present ? latestMoments(readable, at) : momentsOf(readable)) {
+  for (const moment of present ? latestMoments(history, at) : momentsOf(history)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
     const selected = ofTypes(moment, selection);
     if (selected === null) continue;
-    const types = selected.types && toDnsTypes(selected.types, readable);
+    const types = selected.types && toDnsTypes(selected.types, history);
     const site = selected.headers === null ? undefined : responses.get(moment.observedAt);
     yield `${JSON.stringify(observationOf(history.name, { ...selected, types, site }))}\n`;
   }
-  const stays = readable.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
-  for (const sightings of sightingsByLine({ ...readable, stays })) {
+  const stays = history.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
+  for (const sightings of sightingsByLine({ ...history, stays })) {
     const [{ seenAt, source }] = sightings;
     if (!isKnown(seenAt, at)) continue;
     const moment = { observedAt: seenAt, source, types: null, headers: null };
@@ -116,18 +110,6 @@ function sightingsByLine(history: StoredHistory): [Sighting, ...Sighting[]][] {
     else if (line.at(-1)?.record !== sighting.record) line.push(sighting);
   }
   return [...lines.values()].sort(([a], [b]) => compareInstants(a.seenAt, b.seenAt));
-}
-
-/** A history without the records that no import takes. */
-function readableHistory(history: StoredHistory, at: Instant | undefined, omit: Omit): StoredHistory {
-  const isImportable = (type: string) => canonicalType(type) === type || type === OTHER_TYPES;
-  const types = new Map([...history.state.types].filter(([type]) => isImportable(type)));
-  const stays = history.stays.filter(({ record, firstSeen }) => {
-    if (isReadable(record)) return true;
-    if (isKnown(firstSeen, at)) omit('unreadable');
-    return false;
-  });
-  return { ...history, state: { ...history.state, types }, stays };
 }
 
 /** A moment, or sightings in place of its records. */

@@ -1,14 +1,13 @@
 import { type HeaderPeriod, headerPeriods } from '../history/header-periods.js';
 import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import { type DnsRecord, hasRdataText, isCanonicalRecord } from '../model/dns-record.js';
+import type { DnsRecord } from '../model/dns-record.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { presentRdata } from '../model/rdata-presentation.js';
 import { isSelected, type Selection } from './selection.js';
 
 /** Why something that is recorded is not in the output. */
 export type Omission =
-  | 'unreadable' // a record stored by an earlier version, whose data no import takes
   | 'unpresentable' // a record whose data has no text in a master file
   | 'class' // a record of another class than IN, in a format without classes
   | 'header'; // an HTTP header, in a format of DNS records
@@ -29,10 +28,7 @@ export interface PresentedStay extends KnownStay {
   readonly rdata: string;
 }
 
-/**
- * The stays that are selected and can be read, in their order.
- * Others are neither yielded nor counted as left out.
- */
+/** The stays that are selected, in their order. Others are neither yielded nor counted as left out. */
 export function* presentStays(
   history: StoredHistory,
   selection: Selection,
@@ -40,19 +36,10 @@ export function* presentStays(
 ): Generator<PresentedStay> {
   for (const stay of staysAsOf(history, selection.at)) {
     if (!isSelected(selection, { type: stay.record.type, removed: stay.removed })) continue;
-    if (!isReadable(stay.record)) {
-      omit('unreadable');
-      continue;
-    }
     const rdata = rdataOf(stay.record);
     if (rdata === null) omit('unpresentable');
     else yield { ...stay, rdata };
   }
-}
-
-/** Whether imports take the record: earlier versions stored any text as the data of a type without fields, and any word as a type. */
-export function isReadable(record: DnsRecord): boolean {
-  return !hasRdataText(record) || isCanonicalRecord(record);
 }
 
 function rdataOf(record: DnsRecord): string | null {

@@ -10,7 +10,7 @@ import {
 } from '../loaders/change-rows.js';
 import { PLANNED } from '../loaders/columns.js';
 import { latestOfTypeSql, seenUpTo } from '../loaders/observed-parts.js';
-import { literal, readFewThenMany } from '../loaders/search.js';
+import { literal, type Page, readFewThenMany } from '../loaders/search.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -43,12 +43,9 @@ export interface FeedChange extends Change {
 const NO_PLACE: FeedPlace = { number: 0n, recordedAt: 0n, given: 0 };
 
 /** Changes in the order of recording. */
-export interface FeedPage {
-  readonly changes: readonly FeedChange[];
+export interface FeedPage extends Page<FeedChange, FeedPlace> {
   /** Where the page ends, also if it is empty. */
   readonly end: FeedPlace;
-  /** The same where there may be more; otherwise null. */
-  readonly next: FeedPlace | null;
   /** Of the observations that were read for it, approximately. */
   readonly octets: number;
 }
@@ -102,12 +99,7 @@ export async function loadFeed(
   acrossShards = false,
 ): Promise<FeedPage | null> {
   const readTables = acrossShards ? tablesOfShards : async () => Prisma.empty;
-  return readFewThenMany(
-    key.first,
-    (rows) => readPage(prisma, key, rows, readTables),
-    ({ changes }) => changes.length,
-    MOST_EXAMINED,
-  );
+  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, readTables), MOST_EXAMINED);
 }
 
 async function readPage(
@@ -122,17 +114,17 @@ async function readPage(
   // The feed has a row from its beginning on: that of the migration which made it.
   const isThere = begin?.number === after?.number && begin?.recordedAt === after?.recordedAt;
   if (after !== undefined && !isThere) return null;
-  if (begin === undefined) return { changes: [], end: NO_PLACE, next: null, octets: 0 };
+  if (begin === undefined) return { items: [], end: NO_PLACE, next: null, octets: 0 };
   const { chosen, isAll } = chooseRows(found, key);
   const all = await readChanges(prisma, chosen, key, readTables);
-  const changes = all.slice(0, key.first);
+  const items = all.slice(0, key.first);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
-  const last = changes.at(-1)?.feedPlace;
-  if (last !== undefined && all.length > key.first) return { changes, end: last, next: last, octets };
+  const last = items.at(-1)?.feedPlace;
+  if (last !== undefined && all.length > key.first) return { items, end: last, next: last, octets };
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
   const end = endOf((isAll ? found : chosen.map(({ row }) => row)).at(-1) ?? begin);
-  return { changes, end, next: isLimited || !isAll ? end : null, octets };
+  return { items, end, next: isLimited || !isAll ? end : null, octets };
 }
 
 /**

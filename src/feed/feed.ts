@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Caller } from '../limits/caller.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
@@ -25,63 +26,71 @@ export interface LiveKey extends Caller {
 }
 
 /** Changes of a listener, and where they end in the feed. */
-export type LivePage = Pick<FeedPage, 'changes' | 'end'>;
+export type LivePage = Pick<FeedPage, 'items' | 'end'>;
 
-/** What bounds listeners; each has a default. */
+/** What bounds listeners; each has a default. In milliseconds. */
 export interface LiveOptions {
   /** Whether the tables of domains are distributed over a Citus cluster. */
   readonly acrossShards?: boolean | undefined;
-  /** How often, in milliseconds, the reader looks for changes after the last ones. */
-  readonly readEvery?: number | undefined;
-  /** How long, in milliseconds, one listens at most. */
+  /** How often it is looked whether anything was recorded. */
+  readonly lookEvery?: number | undefined;
+  /** How long one listens at most. */
   readonly longest?: number | undefined;
-  /** How many changes are kept for those who read slowly, and for how long, in milliseconds. */
-  readonly mostKept?: number | undefined;
+  /** How long pages are kept for all who listen. What is erased from the database is still sent for as long. */
   readonly keptFor?: number | undefined;
-  /** In milliseconds: after which one gets an empty page that none of the changes were for. */
+  /** After which one gets an empty page that none of the changes were for. */
   readonly advanceAfter?: number | undefined;
 }
 
-const READ_EVERY = 250;
-/** In milliseconds: a stream that a proxy has left open does not stay so for days. */
+const LOOK_EVERY = 250;
+/** A stream that a proxy has left open does not stay so for days. */
 const LONGEST = 3_600_000;
-const MOST_KEPT = 20_000;
-/** In octets, of what is kept. */
+const KEPT_FOR = 15_000;
+const ADVANCE_AFTER = 15_000;
+/** How long the database may fail before the listeners are told. */
+const LONGEST_FAILURE = 30_000;
+/** In octets, of the pages that are kept. */
 const MOST_OCTETS = 8 * 1024 ** 2;
+/** Changes of a page that is kept: a page of an observation reads all of it. */
+const MOST_READ = 20_000;
 /** How many changes a listener gets at once. */
 export const PAGE_GIVEN = 100;
 /** In characters, of what a listener gets at once: written as JSON they may be six times as many. */
 const MOST_CHARACTERS = 1_000_000;
-/** In milliseconds. What is erased from the database is still sent for as long. */
-const KEPT_FOR = 15_000;
-const ADVANCE_AFTER = 15_000;
 /** How many may listen, and how many of one client. */
 const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
-/** How long, in milliseconds, the database may fail before the listeners are told. */
-const LONGEST_FAILURE = 30_000;
 
 const TOO_LONG = 'The stream has been open for an hour.';
-const TOO_SLOW = 'Changes are recorded faster than this client reads them.';
 const CLOSED = 'The service is being stopped.';
 
 /**
- * What is recorded from now on, for any number of listeners: one reader for the whole process reads the feed while
- * there are listeners, and keeps the latest pages. Each listener reads them at its own pace, so that one that reads slowly
- * takes no memory of its own; one that is behind them is rejected.
+ * What is recorded from now on, for any number of listeners: while there are some, it is looked for changes, and the latest pages are
+ * read once for all of them. Each listener goes on at its own pace, and holds no more than it is being sent.
  */
 export class Feed {
   readonly #prisma: PrismaClient;
   readonly #options: LiveOptions;
   readonly #clients = new Map<string, number>();
   #listeners = 0;
-  #reader: Promise<Reader> | undefined;
+  #lookout: Lookout | undefined;
   #isClosed = false;
+  /** By the place that they follow. */
+  readonly #pages: LRUCache<string, FeedPage, FeedPlace>;
 
   /** @param prisma Of the primary, which has what is recorded at once. */
   constructor(prisma: PrismaClient, options: LiveOptions = {}) {
     this.#prisma = prisma;
     this.#options = options;
+    this.#pages = new LRUCache({
+      ...{ maxSize: MOST_OCTETS, ttl: options.keptFor ?? KEPT_FOR, ignoreFetchAbort: true },
+      sizeCalculation: ({ octets }) => octets + 1,
+      fetchMethod: async (_key, _stale, { context: after }) => {
+        const page = await this.#pageAfter({ kinds: ALL_KINDS, first: MOST_READ, after });
+        // Nothing is kept where there is nothing yet.
+        return isAfter(page.end, after) ? page : undefined;
+      },
+    });
   }
 
   /**
@@ -89,8 +98,8 @@ export class Feed {
    * page; then the others as they are recorded.
    *
    * @throws PublicError, by the generator: INVALID_CURSOR for a place that is not in the feed; RATE_LIMITED for one listener
-   *   too many of a client; UNAVAILABLE for one too many of all, and where the listener has to come back: it is too slow, has
-   *   listened for an hour, or the process stops.
+   *   too many of a client; UNAVAILABLE for one too many of all, and where the listener has to come back: it has listened for an
+   *   hour, the database is away, or the process stops.
    */
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
     const leave = this.#enter(key.viewer.rateLimitKey);
@@ -100,7 +109,10 @@ export class Feed {
     const timer = setTimeout(end, longest).unref();
     key.signal.onAbort(() => ended.abort());
     try {
-      for await (const page of this.#pages(await this.#open(), key, ended.signal)) {
+      if (this.#lookout === undefined || this.#lookout.isOver) {
+        this.#lookout = new Lookout(this.#prisma, this.#options.lookEvery ?? LOOK_EVERY);
+      }
+      for await (const page of this.#pagesOf(key, this.#lookout, ended.signal)) {
         // A token that is revoked must not be of use.
         await key.viewer.recheck?.();
         yield page;
@@ -116,12 +128,17 @@ export class Feed {
     return loadFeed(this.#prisma, key, this.#options.acrossShards);
   }
 
+  async #pageAfter(key: Omit<FeedKey, 'newestFirst'>): Promise<FeedPage> {
+    const page = await this.page({ ...key, newestFirst: false });
+    if (page === null) throw goneCursor();
+    return page;
+  }
+
   /** Ends all listeners, and accepts no other. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const reader = await this.#reader?.catch(() => undefined);
-    reader?.stop(new PublicError('UNAVAILABLE', CLOSED));
-    await reader?.ended;
+    this.#lookout?.end(new PublicError('UNAVAILABLE', CLOSED));
+    await this.#lookout?.ended;
   }
 
   #enter(client: string): () => void {
@@ -139,84 +156,72 @@ export class Feed {
       const left = (this.#clients.get(client) ?? 0) - 1;
       if (left > 0) this.#clients.set(client, left);
       else this.#clients.delete(client);
-      if (this.#listeners > 0) return;
-      void this.#reader?.then((reader) => reader.stop()).catch(() => {});
-      this.#reader = undefined;
+      if (this.#listeners === 0) this.#lookout?.end();
     };
   }
 
-  #open(): Promise<Reader> {
-    if (this.#reader !== undefined) return this.#reader;
-    const load = (key: FeedKey) => this.page(key);
-    const opened = loadEnd(this.#prisma).then((end) => new Reader(load, end, this.#options));
-    const forget = () => {
-      if (this.#reader === opened) this.#reader = undefined;
-    };
-    opened.then((reader) => reader.ended).then(forget, forget);
-    this.#reader = opened;
-    return opened;
-  }
-
-  /** What a listener gets: what the database has up to where the reader's pages begin, and then these. */
-  async *#pages(
-    reader: Reader,
+  async *#pagesOf(
     { domains, kinds, after, signal }: LiveKey,
+    lookout: Lookout,
     ended: AbortSignal,
   ): AsyncGenerator<LivePage, void, void> {
-    const requireOpen = () => {
-      if (reader.error !== undefined) throw reader.error;
-      if (!signal.aborted) ended.throwIfAborted();
-    };
-    let place = after ?? reader.end;
-    if (after === undefined) yield { changes: [], end: place };
-    // A place that a client names has to be looked up, wherever it is.
-    let isKnown = after === undefined;
-    for (; !isKnown || isAfter(reader.begin, place); isKnown = true) {
-      requireOpen();
-      const key = { domains, kinds, newestFirst: false, first: PAGE_GIVEN, after: place };
-      const page = await this.page(key);
-      if (page === null) throw goneCursor();
-      place = page.end;
-      yield* inPieces(page.changes, page.end);
+    let place = after ?? (await loadEnd(this.#prisma));
+    if (after === undefined) yield { items: [], end: place };
+    // What was recorded before is found by the question itself, however much of it is for others.
+    for (let next: FeedPlace | null | undefined = after; next != null; ) {
+      ended.throwIfAborted();
+      const page = await this.#pageAfter({ domains, kinds, first: PAGE_GIVEN, after: next });
+      for (const piece of piecesOf(page.items, page.end)) yield piece;
+      ({ end: place, next } = page);
     }
     const { advanceAfter = ADVANCE_AFTER } = this.#options;
-    const from = place;
-    let yieldedAt = performance.now();
     const names = domains && new Set(domains);
-    const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
-      kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
-    while (!signal.aborted) {
-      requireOpen();
-      const page = reader.pageAfter(place);
+    let yieldedAt = performance.now();
+    // Of the page that follows one place, what follows the other was not sent yet.
+    for (let begin = place; !signal.aborted; ) {
+      lookout.throwIfEnded();
+      ended.throwIfAborted();
+      const { seen } = lookout;
+      const page = await this.#pages.fetch(keyOf(begin), { context: begin });
       if (page === undefined) {
-        await reader.nextChange(ended);
+        await lookout.next(seen, ended);
         continue;
       }
-      place = page.end;
-      const changes = page.changes.filter(isWanted);
+      const from = place;
+      const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
+        kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
+      const [piece = { items: [], end: page.end }] = piecesOf(page.items.filter(isWanted), page.end);
+      place = piece.end;
+      if (place === page.end) begin = place;
       // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
-      if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
-      yield* inPieces(changes, page.end);
+      if (piece.items.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
+      yield piece;
       yieldedAt = performance.now();
     }
   }
 }
 
+const ALL_KINDS: ReadonlySet<ChangeKind> = new Set(CHANGE_KINDS);
+
+function keyOf({ number, recordedAt, given }: FeedPlace): string {
+  return `${number} ${recordedAt} ${given}`;
+}
+
 /** Changes as pages of a listener; one without any if there are none. */
-function* inPieces(changes: readonly FeedChange[], end: FeedPlace): Generator<LivePage, void, void> {
+function* piecesOf(changes: readonly FeedChange[], end: FeedPlace): Generator<LivePage, void, void> {
   let piece: FeedChange[] = [];
   let characters = 0;
   for (const change of changes) {
     const more = charactersOf(change);
     const last = piece.at(-1);
     if (last !== undefined && (piece.length === PAGE_GIVEN || characters + more > MOST_CHARACTERS)) {
-      yield { changes: piece, end: last.feedPlace };
+      yield { items: piece, end: last.feedPlace };
       [piece, characters] = [[], 0];
     }
     piece.push(change);
     characters += more;
   }
-  yield { changes: piece, end };
+  yield { items: piece, end };
 }
 
 /** About how many characters a change has of values. */
@@ -225,104 +230,57 @@ function charactersOf(change: FeedChange): number {
   return values.flat().reduce((sum: number, each) => sum + (typeof each === 'string' ? each.length : 0), 0);
 }
 
-interface KeptPage extends FeedPage {
-  /** By the monotonic clock. */
-  readonly readAt: number;
-}
-
-/** Reads the feed from a place on until it is stopped. */
-class Reader {
-  /** Resolves when it reads no more. */
+/** Looks whether anything was recorded, until nobody listens any more. */
+class Lookout {
+  /** Resolves when it looks no more. */
   readonly ended: Promise<void>;
-  /** Why all who listen have to end. */
-  error: Error | undefined;
-  /** Where the oldest page begins that is kept, and where the latest one ends. */
-  begin: FeedPlace;
-  end: FeedPlace;
-  readonly #load: Feed['page'];
-  readonly #options: LiveOptions;
-  /** Emits `change` for a page and for the end. */
-  readonly #emitter = new EventEmitter().setMaxListeners(0);
-  /** The latest pages. */
-  readonly #pages: KeptPage[] = [];
-  /** The changes and octets of the pages. */
-  #changes = 0;
-  #octets = 0;
-  #isOver = false;
+  /** How often the end of the feed was seen to be another. */
+  seen = 0;
+  isOver = false;
+  readonly #prisma: PrismaClient;
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+  #error: Error | undefined;
 
-  constructor(load: Feed['page'], end: FeedPlace, options: LiveOptions) {
-    this.#load = load;
-    this.#options = options;
-    this.begin = end;
-    this.end = end;
-    this.ended = this.#read();
+  constructor(prisma: PrismaClient, every: number) {
+    this.#prisma = prisma;
+    this.ended = this.#look(every);
   }
 
-  /**
-   * The first page that ends after a place; undefined where it was not read yet.
-   *
-   * @throws PublicError UNAVAILABLE where it was dropped.
-   */
-  pageAfter(place: FeedPlace): FeedPage | undefined {
-    if (isAfter(this.begin, place)) throw new PublicError('UNAVAILABLE', TOO_SLOW);
-    return this.#pages.find(({ end }) => isAfter(end, place));
+  /** Until the end is another than it was when `seen` had this value, or the signal is aborted. */
+  async next(seen: number, signal: AbortSignal): Promise<void> {
+    if (seen === this.seen && !this.isOver) await once(this.#changes, 'change', { signal }).catch(() => {});
   }
 
-  /** Until there is another page, an error, or the signal is aborted. */
-  async nextChange(signal: AbortSignal): Promise<void> {
-    await once(this.#emitter, 'change', { signal }).catch(() => {});
+  /** @throws what all who listen have to end for. */
+  throwIfEnded(): void {
+    if (this.#error !== undefined) throw this.#error;
   }
 
   /** @param error For all who listen. */
-  stop(error?: Error): void {
-    this.#isOver = true;
-    this.error = error;
-    this.#emitter.emit('change');
+  end(error?: Error): void {
+    this.isOver = true;
+    this.#error = error;
+    this.#changes.emit('change');
   }
 
-  async #read(): Promise<void> {
+  async #look(every: number): Promise<void> {
+    let last: string | undefined;
     let failedSince: number | undefined;
-    while (!this.#isOver) {
+    for (; !this.isOver; await pause(every)) {
       try {
-        // As many as are kept: each page of an observation reads all of it.
-        const key = { kinds: ALL_KINDS, newestFirst: false, first: MOST_KEPT, after: this.end };
-        const page = await this.#load(key);
-        if (page === null) return this.stop(goneCursor());
-        this.#keep(page);
+        const end = keyOf(await loadEnd(this.#prisma));
         failedSince = undefined;
-        if (page.next !== null) continue;
+        if (end === last) continue;
+        last = end;
+        this.seen += 1;
+        this.#changes.emit('change');
       } catch (error) {
         failedSince ??= performance.now();
-        if (performance.now() - failedSince > LONGEST_FAILURE) return this.stop(asError(error));
+        if (performance.now() - failedSince > LONGEST_FAILURE) this.end(asError(error));
       }
-      await pause(this.#options.readEvery ?? READ_EVERY);
     }
   }
-
-  #keep(page: FeedPage): void {
-    const { mostKept = MOST_KEPT, keptFor = KEPT_FOR } = this.#options;
-    this.end = page.end;
-    const now = performance.now();
-    while ((this.#pages[0]?.readAt ?? now) < now - keptFor) this.#drop();
-    if (page.changes.length === 0) return;
-    this.#pages.push({ ...page, readAt: now });
-    this.#changes += page.changes.length;
-    this.#octets += page.octets;
-    // A listener that has read all others is never behind the latest.
-    while (this.#pages.length > 1 && (this.#changes > mostKept || this.#octets > MOST_OCTETS)) this.#drop();
-    this.#emitter.emit('change');
-  }
-
-  #drop(): void {
-    const dropped = this.#pages.shift();
-    if (dropped === undefined) return;
-    this.#changes -= dropped.changes.length;
-    this.#octets -= dropped.octets;
-    this.begin = dropped.end;
-  }
 }
-
-const ALL_KINDS: ReadonlySet<ChangeKind> = new Set(CHANGE_KINDS);
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));

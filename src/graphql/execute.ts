@@ -105,6 +105,11 @@ export class GraphqlExecutor {
     return this.#charge(viewer, units);
   }
 
+  /** Waits for a place of the gate, as Gate.enter() does. */
+  enter(caller: Caller, { isSearch }: RequestCost): Promise<() => void> {
+    return this.gate.enter(caller, isSearch ? 'search' : 'ordinary');
+  }
+
   /** The context of a request for the schema's resolvers. */
   contextFor(caller: Caller, loaders = this.primary, wholeHistories = false): RequestContext {
     const spent = { units: 0 };

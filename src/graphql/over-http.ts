@@ -6,6 +6,7 @@ import { requireToken } from '../auth/viewer.js';
 import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { memoized } from '../model/memoized.js';
+import { searchOf } from '../model/request-target.js';
 import type { GraphqlContext, Outcome } from './context.js';
 import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
@@ -133,11 +134,6 @@ function rejectTooDeep(): never {
   throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
 }
 
-function searchOf({ url = '' }: IncomingMessage): string {
-  const start = url.indexOf('?');
-  return start === -1 ? '' : url.slice(start);
-}
-
 /** Whether the client accepts server-sent events alone. */
 function isForEvents(request: IncomingMessage): boolean {
   const { mediaType, events } = acceptedBy(request);
@@ -170,8 +166,6 @@ function sendMethods(response: ServerResponse): void {
 function sendPage(response: ServerResponse, { body }: HTTPGraphQLResponse): void {
   if (body.kind !== 'complete') throw new Error('Apollo Server has sent its page in parts.');
   response.setHeader('content-security-policy', sandboxPolicy(body.string));
-  // It would keep Apollo's frame out.
-  response.removeHeader('cross-origin-embedder-policy');
   end(response, 'text/html; charset=utf-8', body.string);
 }
 

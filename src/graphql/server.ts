@@ -70,8 +70,8 @@ export async function startGraphqlServer(
         executor: async ({ document, request: { operationName, variables = {} }, context: given }) => {
           // The interface of gateways has no type for it.
           const context = given as GraphqlContext;
-          context.outcome.leave = await executor.gate
-            .enter(context.caller, context.cost.isSearch ? 'search' : 'ordinary')
+          context.outcome.leave = await executor
+            .enter(context.caller, context.cost)
             .catch((error: unknown) => Promise.reject(shownError(error)));
           return executor.execute({ document, operationName, variables, context });
         },

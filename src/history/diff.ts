@@ -7,7 +7,6 @@ import { type HeaderChange, type HeaderState, type Holdings, lastSeenOf, type Re
 /** The records that came, and those that went. */
 export interface DnsChanges {
   readonly added: readonly RecordStay[];
-  /** Stays that were open, with their removal. */
   readonly removed: readonly RecordStay[];
 }
 

@@ -139,7 +139,6 @@ const STALE: Outcome = {
   isPartial: false,
 };
 
-/** What is applied at a time. */
 type Event = { readonly time: Instant; readonly line: number | null } & (
   | { readonly observation: Observation }
   | { readonly sighting: Sighting }

@@ -1,17 +1,11 @@
 import type { Instant } from '../model/instant.js';
-import { isKnown } from './stays-as-of.js';
+import { isKnown, type KnownStay } from './stays-as-of.js';
 import type { StoredHistory } from './stored-history.js';
 
 /** The time in which a header had a value. */
-export interface HeaderPeriod {
+export interface HeaderPeriod extends Omit<KnownStay, 'record'> {
   readonly name: string;
   readonly value: string;
-  readonly firstSeen: Instant;
-  /** The latest observation that is known to have held the value; null: unknown, where another value replaced it, recorded by a version that did not keep it. */
-  readonly lastSeen: Instant | null;
-  /** The observation that no longer held it; null while it is present. */
-  readonly removed: Instant | null;
-  readonly source: string | null;
 }
 
 /** The periods of header values that are known at an instant, by name and time. @param at Absent: now. */
@@ -25,7 +19,7 @@ export function headerPeriods({ state, headers }: StoredHistory, at: Instant | u
     if (value === null) return [];
     const next = known[index + 1];
     const end = next?.name === name ? next : undefined;
-    const lastSeen = end === undefined ? latest : end.lastSeen;
+    const lastSeen = (end === undefined ? latest : end.lastSeen) ?? firstSeen;
     return [{ name, value, firstSeen, lastSeen, removed: end?.observedAt ?? null, source }];
   });
 }

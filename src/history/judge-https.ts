@@ -20,7 +20,6 @@ export interface HeldBack {
 export interface Judged {
   readonly observation: Observation;
   readonly https: HttpsState | null;
-  /** Null: nothing was held back. */
   readonly heldBack: HeldBack | null;
 }
 

@@ -18,7 +18,6 @@ export interface Moment {
 /** The parts that one observer observed at one time: DNS types by name, EVERY_TYPE, and HTTP. */
 type Parts = Set<string>;
 
-/** By time, then by observer. */
 type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 
 /**
@@ -163,7 +162,6 @@ type TimelineEvent = { readonly time: Instant } & (
 class Timeline {
   readonly #open = new Map<string, Set<RecordStay>>();
   readonly #held = new Map<string, string | null>();
-  /** In the order of time. */
   readonly #events: readonly TimelineEvent[];
   #next = 0;
 
@@ -196,7 +194,6 @@ class Timeline {
     }
   }
 
-  /** The records present, of the given types or of all. */
   present(types: readonly string[] | null): RecordStay[] {
     return [...(types ?? this.#open.keys())].sort().flatMap((type) => [...(this.#open.get(type) ?? [])]);
   }

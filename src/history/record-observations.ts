@@ -36,7 +36,6 @@ export interface Progress {
   readonly firsts: KeptTimes;
   /** Of the observations applied so far, in their order. */
   readonly outcomes: readonly Outcome[];
-  /** The observations that wait for the holdings. */
   readonly waiting: readonly Observation[];
   /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds. */
   readonly httpsGrace: bigint;

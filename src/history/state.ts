@@ -15,7 +15,6 @@ export interface DomainState {
   readonly lastChange: Instant | null;
   /** The observations of every DNS type at once: they count for each type, those not yet seen too. */
   readonly everyType: PartTimes | null;
-  /** By DNS type, and OTHER_TYPES. */
   readonly types: ReadonlyMap<string, TypeState>;
   readonly http: (PartTimes & { readonly digest: string }) | null;
   /** Null until the site has answered over HTTPS. */

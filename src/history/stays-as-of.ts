@@ -4,7 +4,7 @@ import type { StoredHistory } from './stored-history.js';
 
 /** A record's stay as it is known at an instant. */
 export interface KnownStay extends Pick<RecordStay, 'record' | 'firstSeen' | 'source'> {
-  /** The latest observation, or sighting, that is known to have held the record. */
+  /** The latest observation, or sighting, that is known to have held it. */
   readonly lastSeen: Instant;
   /** The observation that no longer held it; null while it is present. */
   readonly removed: Instant | null;

@@ -1,3 +1,4 @@
+import { attempt } from '../model/attempt.js';
 import { isCanonicalRecord } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
@@ -70,13 +71,8 @@ function isNoSource(source: string | null | undefined): boolean {
   return source != null && !isCanonical(source, parseSourceName);
 }
 
-/** Whether a text is in its canonical form. */
 export function isCanonical(text: string, parse: (text: string) => string): boolean {
-  try {
-    return parse(text) === text;
-  } catch {
-    return false;
-  }
+  return attempt(() => parse(text)) === text;
 }
 
 function* invalidTimes({ state, stays, headers, responses }: StoredHistory): Generator<string> {

@@ -1,11 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
+import { METHODS } from '../graphql/request.js';
+import { pathOf } from '../model/request-target.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import { authenticateRequests, type RequestAuthentication } from './authenticate-requests.js';
-import { beginResponses, sendMethods } from './begin-responses.js';
+import { beginResponses } from './begin-responses.js';
 import { compressResponse } from './compression.js';
 import { allowOrigins } from './cross-origin.js';
-import { pathOf } from './endpoint.js';
 import { readForwarding } from './forwarding.js';
 import { handleErrors, type OnRequestFailure } from './handle-errors.js';
 import { limitBody } from './limit-body.js';
@@ -43,7 +44,11 @@ export function createApp(options: AppOptions): RequestListener {
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     begin(request, response);
-    if (request.method === 'OPTIONS' && request.url === '*') return sendMethods(response);
+    if (request.method === 'OPTIONS' && request.url === '*') {
+      // What the server as a whole can do (RFC 9110, section 9.3.7).
+      response.writeHead(204, { allow: METHODS }).end();
+      return;
+    }
     allow?.(request, response);
     // A preflight is answered.
     if (response.writableEnded) return;

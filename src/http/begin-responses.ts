@@ -58,9 +58,3 @@ function countFields(rawHeaders: readonly string[], name: string): number {
   }
   return count;
 }
-
-/** What the server as a whole can do (RFC 9110, section 9.3.7). */
-export function sendMethods(response: ServerResponse): void {
-  response.writeHead(204, { allow: 'GET, HEAD, POST' });
-  response.end();
-}

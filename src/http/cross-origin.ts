@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import cors, { type CorsRequest } from 'cors';
-
-/** The header fields that a page of another site may read. */
-const EXPOSED = ['Deprecation', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'];
+import cors from 'cors';
+import { METHODS } from '../graphql/request.js';
 
 const OPTIONS = {
-  methods: 'GET, HEAD, POST',
+  methods: METHODS,
   // The asterisk stands for every field but Authorization (Fetch, section 3.3.3).
   allowedHeaders: 'Authorization, *',
-  exposedHeaders: [...EXPOSED, 'X-Request-Id'].join(', '),
+  exposedHeaders: 'Deprecation, ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id',
   // In seconds: the most that any browser takes.
   maxAge: 7200,
 };
@@ -35,6 +33,6 @@ export function allowOrigins(origins: '*' | readonly string[]) {
 }
 
 /** Fetch, section 3.3.2: both fields make it one. */
-function isPreflight({ headers }: CorsRequest): boolean {
+function isPreflight({ headers }: IncomingMessage): boolean {
   return headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { methodNotAllowed } from '../model/errors.js';
+import { sendBody } from '../rest/v1/problem.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 /**
@@ -19,12 +20,6 @@ export interface TextResponse {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The path of a request, without the query. */
-export function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
-}
-
 /**
  * Has a request answered by an endpoint, if it is GET or HEAD: other methods are rejected.
  *
@@ -36,14 +31,9 @@ export function answerAt(endpoint: Endpoint, request: IncomingMessage, response:
     if (response.headersSent) return;
     const isAllowed = request.method === 'GET' || request.method === 'HEAD';
     const { status, headers, contentType = JSON_TYPE, text } = isAllowed ? answered : METHOD_NOT_ALLOWED;
-    response.writeHead(status, {
-      ...DEFAULT_FIELDS,
-      [REQUEST_ID_FIELD]: requestIdOf(request.headers),
-      ...headers,
-      'content-type': contentType,
-      'content-length': Buffer.byteLength(text),
-    });
-    response.end(text);
+    const id = requestIdOf(request.headers);
+    const fields = { ...DEFAULT_FIELDS, [REQUEST_ID_FIELD]: id, ...headers, 'content-type': contentType };
+    sendBody(response, status, fields, text);
   });
   return answer !== undefined;
 }

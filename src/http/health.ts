@@ -1,5 +1,6 @@
+import { pathOf } from '../model/request-target.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Endpoint, pathOf, type TextResponse } from './endpoint.js';
+import type { Endpoint, TextResponse } from './endpoint.js';
 
 /** Why a running process should get no requests; null: it is ready. */
 type Unreadiness = {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.js';
+import { pathOf } from '../model/request-target.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
-import { pathOf } from './endpoint.js';
 import type { Forwarding } from './forwarding.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../model/ip-address.js';
+import { pathOf } from '../model/request-target.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Endpoint, pathOf } from './endpoint.js';
+import type { Endpoint } from './endpoint.js';
 
 export interface Exposition {
   readonly contentType: string;

@@ -1,4 +1,4 @@
-import { pathMatcher, ROUTES, type Route } from '../rest/v1/routes.js';
+import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
 import { API_CATALOG_PATH, ICON_PATH } from './pages/pages.js';
 
@@ -45,8 +45,11 @@ export function requestKinds(basePath: string): RequestKinds {
   ].map((kind) => [kind.route?.replace(/\{.*/, '') ?? '', kind] as const);
   // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
   const api = `${basePath}/api/v1`;
-  const kindOf = ({ name, path }: Route): RoutedKind => ({ api: 'rest', operation: name, route: api + path });
-  const matchRest = pathMatcher(ROUTES.map((route) => ({ path: route.path, kind: kindOf(route) })));
+  const rows = ROUTES.map(({ path, summary: operation }) => ({
+    path,
+    kind: { api: 'rest', operation, route: api + path } as const,
+  }));
+  const matchRest = pathMatcher(rows);
   return {
     graphqlPage: page('sandbox', '/graphql'),
     of(path) {

@@ -9,31 +9,24 @@ import {
 } from './client-errors.js';
 import { trackConnections } from './connections.js';
 
-/** How long a client may take, in milliseconds. */
-export interface TimeLimits {
+/** How long a client may take, in milliseconds: enough for a distant one on a slow line. */
+export const TIME_LIMITS = {
   /** From the connection, or the request's first byte, to the end of its header section. */
-  readonly header: number;
-  /** From the same to the end of its body. */
-  readonly request: number;
-  /** Between a response and the next request on the same connection. */
-  readonly idle: number;
-  /** Without a byte in either direction. */
-  readonly silence: number;
-  /** How often the first two are checked. */
-  readonly checkEvery: number;
-}
-
-/**
- * Enough for a distant client on a slow line. The idle time is longer than that of usual proxies (60
- * seconds), so that none sends a request on a connection that is being closed.
- */
-export const TIME_LIMITS: TimeLimits = {
   header: 10_000,
+  /** From the same to the end of its body. */
   request: 30_000,
+  /**
+   * Between a response and the next request on the same connection. Longer than that of usual proxies (60 seconds), so
+   * that none sends a request on a connection that is being closed.
+   */
   idle: 65_000,
+  /** Without a byte in either direction. */
   silence: 60_000,
+  /** How often the first two are checked. */
   checkEvery: 1_000,
 };
+
+export type TimeLimits = Readonly<typeof TIME_LIMITS>;
 
 /** Where to listen. Port 0 takes a free one. */
 export interface ListenOptions extends RejectionObserver {
@@ -56,8 +49,6 @@ export interface HttpServer {
 }
 
 const SETTINGS = { host: 'HOST', port: 'PORT' };
-const LAST_REQUESTS = 10_000;
-const CONNECTIONS_PER_CLIENT = 250;
 
 /**
  * Listens, and handles requests by `listener`.
@@ -68,7 +59,7 @@ export async function startHttpServer(
   listener: RequestListener,
   options: ListenOptions,
 ): Promise<HttpServer> {
-  const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
+  const { host, port, timeLimits = TIME_LIMITS, lastRequests = 10_000, connectionsPerClient = 250 } = options;
   const server = createServer({
     headersTimeout: timeLimits.header,
     requestTimeout: timeLimits.request,
@@ -81,7 +72,6 @@ export async function startHttpServer(
   // allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
   const { connections, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;

@@ -1,3 +1,4 @@
+import { attempt } from '../model/attempt.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
 import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
@@ -45,7 +46,6 @@ interface Shown {
  * names and data in version 2, names and addresses before.
  */
 export function createCofParser(): CofParser {
-  /** Answers of DNSDB that were begun, and that were ended. */
   const answers = { begun: 0, ended: 0 };
   const shown: Shown = { exchanged: false, written: false };
   const parse = (text: string, now: Instant): ParsedLine => {
@@ -147,18 +147,9 @@ function recordOf(
     return found;
   } catch (error) {
     const record = attempt(exchanged);
-    if (record === null) throw error;
+    if (record === undefined) throw error;
     shown.exchanged = true;
     return { record };
-  }
-}
-
-function attempt<Result>(read: () => Result): Result | null {
-  try {
-    return read();
-  } catch (error) {
-    requireInvalid(error);
-    return null;
   }
 }
 
@@ -238,9 +229,5 @@ function instantOf(value: unknown): Instant {
 }
 
 function sourceOf(sensor: unknown): string {
-  try {
-    return typeof sensor === 'string' ? parseSourceName(sensor) : 'cof';
-  } catch {
-    return 'cof';
-  }
+  return attempt(() => parseSourceName(requireText(sensor))) ?? 'cof';
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../model/attempt.js';
 import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
@@ -12,7 +13,6 @@ import { parseJsonLine } from './json-line.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
-/** The formats that are read. */
 export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns' | 'cof';
 
 interface FormatOptions {
@@ -65,11 +65,7 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
 
 /** Null for a line that is invalid, or whose keys tell no format. */
 function detectedFormat(text: string): ImportFormat | null {
-  try {
-    return formatOf(parseJsonLine(text));
-  } catch {
-    return null;
-  }
+  return attempt(() => formatOf(parseJsonLine(text))) ?? null;
 }
 
 /** The format of the first line is that of the others, but for those that have the keys of another, and are invalid in it. */

@@ -5,7 +5,6 @@ import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary, Remark } from './import-summary.js';
 import type { Line } from './lines.js';
 
-/** What a line says. */
 export interface ParsedLine {
   /** The oldest first; none in a line that tells only of others. */
   readonly observations: readonly Observation[];
@@ -133,7 +132,6 @@ class BatchQueue {
     this.#isWhole = whole;
   }
 
-  /** Whether the batch is full, and may end before these observations. */
   mayEndBefore([next]: readonly Observation[]): boolean {
     return (
       this.#batch.isFull &&

@@ -1,6 +1,8 @@
-import { type BigIntStats, constants, fstatSync } from 'node:fs';
-import { access, type FileHandle, open, stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type BigIntStats, constants, createWriteStream, fstatSync, type WriteStream } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { finished } from 'node:stream/promises';
 import { errorCode, OperationError, UsageError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import type { Line } from './lines.js';
@@ -16,11 +18,7 @@ const MOST_PENDING_BYTES = 64 * 1024;
  */
 export class RejectsFile {
   readonly #path: string;
-  #file: FileHandle | undefined;
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
-  #writing: Promise<void> | undefined;
-  #failure: OperationError | undefined;
+  #file: WriteStream | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -28,37 +26,32 @@ export class RejectsFile {
 
   /** Waits only when the disk is behind. @throws OperationError when the file cannot be written. */
   async write({ bytes }: Line): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
-    this.#pending.push(Buffer.concat([bytes, LINE_FEED]));
-    this.#pendingBytes += bytes.length;
-    this.#writing ??= this.#writePending();
-    if (this.#file === undefined || this.#pendingBytes > MOST_PENDING_BYTES) await this.#writing;
-    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      this.#file ??= await this.#open();
+      // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
+      const isBehind = !this.#file.write(Buffer.concat([bytes, LINE_FEED]));
+      if (this.#file.errored !== null) throw this.#file.errored;
+      if (isBehind) await once(this.#file, 'drain');
+    } catch (error) {
+      throw unwritableRejects(this.#path, error);
+    }
   }
 
   /** Waits until all is written. @throws OperationError when the file could not be written. */
   async close(): Promise<void> {
-    await this.#writing;
-    await this.#file?.close().catch((error: unknown) => {
-      this.#failure ??= unwritableRejects(this.#path, error);
-    });
-    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      if (this.#file !== undefined) await finished(this.#file.end());
+    } catch (error) {
+      throw unwritableRejects(this.#path, error);
+    }
   }
 
-  async #writePending(): Promise<void> {
-    try {
-      this.#file ??= await open(this.#path, 'a');
-      while (this.#pending.length > 0) {
-        const bytes = Buffer.concat(this.#pending);
-        this.#pending = [];
-        this.#pendingBytes = 0;
-        await this.#file.appendFile(bytes);
-      }
-    } catch (error) {
-      this.#failure = unwritableRejects(this.#path, error);
-    }
-    this.#writing = undefined;
+  async #open(): Promise<WriteStream> {
+    const file = createWriteStream(this.#path, { flags: 'a', highWaterMark: MOST_PENDING_BYTES });
+    // It is thrown by the write that comes next, or by close().
+    file.on('error', () => {});
+    await once(file, 'open');
+    return file;
   }
 }
 

@@ -5,14 +5,12 @@ import { OperationError } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { type Line, readLines } from './lines.js';
 
-/** What lines are sorted by. */
 export interface SortKey {
   /** In canonical form; empty: they are sorted by time alone. */
   readonly domain: string;
   readonly time: Instant;
 }
 
-/** A line with its key. */
 interface TimedLine extends SortKey {
   readonly line: Line;
 }

@@ -136,7 +136,6 @@ function recordOf(answer: Json, module: string | null): AnswerRecord {
   return { host: name, type, class: dnsClass, fields };
 }
 
-/** How the rdata of a type are read. */
 type Reader = (answer: Json) => Json;
 
 function fields(...names: readonly (readonly [to: string, from: string])[]): Reader {

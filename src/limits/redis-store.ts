@@ -30,13 +30,12 @@ export interface RedisStore {
  */
 export async function openRedisStore(url: string, log: Logger): Promise<RedisStore> {
   const client = connect(url);
-  const byTls = /^rediss:/i.test(url);
   let wasReady = false;
   let unavailable = false;
   let closed = false;
   const failed = (error: unknown): void => {
     if (!unavailable && !closed) {
-      const reason = reasonOf(error, { byTls, wasReady });
+      const reason = reasonOf(error, wasReady);
       log.warn({ reason }, 'Redis is unavailable: each process counts rate limits by itself');
     }
     unavailable = true;
@@ -83,57 +82,26 @@ function connect(url: string): Redis {
   });
 }
 
-/** What to do about an error of Redis, by its code. */
-const ADVICE_OF_CODE: Readonly<Record<string, string>> = {
-  NOAUTH: 'Redis requires a password: write it in REDIS_URL, as in redis://user:password@host:6379',
-  WRONGPASS: 'Redis rejects the user or the password in REDIS_URL: write others',
-  NOPERM: 'the user in REDIS_URL lacks permissions for counting: grant them, or write another user',
-  READONLY: 'this Redis is a read-only replica: write the address of its primary in REDIS_URL',
-  MOVED: 'this Redis is part of a cluster, which is not supported: write the address of another in REDIS_URL',
-};
-
-const NO_DATABASE =
-  'Redis does not have the database in REDIS_URL: write another number at its end, such as /1, or none';
-
 /**
- * Why Redis is unavailable, and what to write in REDIS_URL where that is the reason. It contains no text of Redis,
- * which may quote a command, but our own, a code, or the message of Node.js, which has the address without user and
- * password.
+ * Why Redis is unavailable, and what to check. It has no text of Redis, which may quote a command, and none of the URL, but
+ * its host and port.
  *
  * @param error What the client threw; undefined: the connection was closed.
- * @param connection Whether it uses TLS, and whether there was ever a usable one.
+ * @param wasReady Whether there was ever a usable connection.
  */
-function reasonOf(
-  error: unknown,
-  { byTls, wasReady }: { readonly byTls: boolean; readonly wasReady: boolean },
-): string {
-  const code = errorCode(error) || 'closed';
-  // A server without TLS waits for more, or sends something else.
-  const isTlsError = code === 'ETIMEDOUT' || code.startsWith('ERR_SSL_');
-  // The last is an error of the client, which has something to send then.
-  const isClosed =
-    !(error instanceof Error) ||
-    ['EPIPE', 'ECONNRESET'].includes(code) ||
-    /^Stream isn't writeable/.test(error.message);
-  if (byTls && (isTlsError || (isClosed && !wasReady))) {
-    return `no TLS connection could be established (${code}): if Redis does not use TLS, write redis:// in REDIS_URL`;
+function reasonOf(error: unknown, wasReady: boolean): string {
+  if (isReply(error)) {
+    const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'an error';
+    return `Redis responds with ${code}: check the user, the password and the database's number in REDIS_URL`;
   }
-  if (isClosed) {
-    const advice = wasReady ? '' : ': if Redis requires TLS, write rediss:// in REDIS_URL';
-    return `the connection was closed${advice}`;
-  }
-  if (error.name === 'ReplyError') return reasonOfReply(error);
-  if (error.name === 'ParserError') {
-    const advice = byTls ? '' : ', and rediss:// if it requires TLS';
-    return `the server is not Redis: write another host or port in REDIS_URL${advice}`;
-  }
-  return isTimeout(error) ? 'Redis does not respond in time' : error.message;
-}
-
-function reasonOfReply(error: Error): string {
-  const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
-  const advice = ADVICE_OF_CODE[code] ?? (isDatabaseError(error) ? NO_DATABASE : undefined);
-  return advice ?? `Redis responds with an error: ${code}`;
+  if (isTimeout(error)) return 'Redis does not respond in time';
+  const code = errorCode(error);
+  // The message of a system error is that of Node.js: what could not be done, and the address.
+  const isOfSystem = error instanceof Error && /^E[A-Z]+$/.test(code);
+  const what = isOfSystem ? error.message : code || 'the connection was closed';
+  return wasReady
+    ? what
+    : `${what}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL`;
 }
 
 /** Whether a command timed out. */
@@ -141,8 +109,13 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Command timed out';
 }
 
+/** Whether it is an error that Redis has sent. */
+function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
 /** Whether Redis rejected the database of the URL: the connection then has another one selected. */
 function isDatabaseError(error: unknown): boolean {
-  if (!(error instanceof Error) || error.name !== 'ReplyError' || !('command' in error)) return false;
+  if (!isReply(error) || !('command' in error)) return false;
   return isJsonObject(error.command) && error.command['name'] === 'select';
 }

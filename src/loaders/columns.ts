@@ -56,12 +56,13 @@ const COMPRESSION = 32;
  * @param columns That have the size of a row.
  * @param order The columns by which the rows are in order.
  * @param most How long a page is, in characters.
+ * @param atLeast Columns of the order: rows that are equal to the first by these are all in the page.
  */
 export function pageOf(
   candidates: Prisma.Sql,
   columns: readonly string[],
   order: string,
-  most = PAGE_CHARACTERS,
+  { most = PAGE_CHARACTERS, atLeast = order } = {},
 ): Prisma.Sql {
   const octets = columns
     .map(
@@ -71,10 +72,10 @@ export function pageOf(
     .join(' + ');
   return Prisma.sql`
     SELECT *
-      FROM (SELECT *, count(*) OVER () AS candidates,
+      FROM (SELECT *, count(*) OVER () AS candidates, rank() OVER (ORDER BY ${Prisma.raw(atLeast)}) = 1 AS is_first,
                    sum(${Prisma.raw(octets)})
                      OVER (ORDER BY ${Prisma.raw(order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS octets_before
               FROM (${candidates}) AS candidate) AS measured
-     WHERE octets_before IS NULL OR octets_before < ${most}
+     WHERE is_first OR octets_before < ${most}
      ORDER BY ${Prisma.raw(order)}`;
 }

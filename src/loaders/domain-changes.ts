@@ -14,7 +14,7 @@ import {
 } from './change-rows.js';
 import { PLANNED, pageOf } from './columns.js';
 import type { DomainRowKey } from './domain-row.js';
-import { literal, readFewThenMany } from './search.js';
+import { literal, type Page, readFewThenMany } from './search.js';
 
 /** Which changes of a domain, and how many. */
 export interface ChangesKey extends DomainRowKey {
@@ -33,12 +33,7 @@ export interface ChangesKey extends DomainRowKey {
   readonly after?: ChangePosition | undefined;
 }
 
-/** Changes in their order, and where the page ends. */
-export interface ChangePage {
-  readonly changes: readonly Change[];
-  /** The place after which the next page begins; null on the last one. */
-  readonly next: ChangePosition | null;
-}
+type ChangePage = Page<Change, ChangePosition>;
 
 /** Of how many records a page looks for those of the types, where few are not enough. */
 const MOST_RECORDS = 10_000;
@@ -54,8 +49,8 @@ export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promis
   // Without types, every record that is read is one of the page.
   if (key.types === undefined) return readChanges(prisma, key, key.first + 1);
   const read = (examined: number) => readChanges(prisma, key, examined);
-  const page = await readFewThenMany(key.first, read, ({ changes }) => changes.length, MOST_RECORDS);
-  return page ?? { changes: [], next: null };
+  const page = await readFewThenMany(key.first, read, MOST_RECORDS);
+  return page ?? { items: [], next: null };
 }
 
 /** In the order of changes, rows of each table up to the first one after which others may follow that were not read. */
@@ -64,7 +59,7 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, records: numbe
   const pages = changeSources(name)
     .filter(({ kinds }) => kinds.some((kind) => key.kinds.has(kind)))
     .map((source) => pageOfSource(key, source, records));
-  if (pages.length === 0) return { changes: [], next: null };
+  if (pages.length === 0) return { items: [], next: null };
   const order = sorted(['date', 'kind', 'first_seen', 'type', 'position'], key);
   // In one statement: an observation between two would be told in part.
   const [page] = await prisma.$queryRaw<readonly { readonly rows: readonly Row[] | null }[]>`
@@ -77,9 +72,9 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, records: numbe
     return { change: parseChange(key.name, key.at, row), isWanted, isEnd };
   });
   const wanted = rows.flatMap(({ change, isWanted }) => (isWanted ? [change] : []));
-  const changes = wanted.slice(0, key.first);
-  const last = wanted.length > key.first ? changes.at(-1) : rows.find(({ isEnd }) => isEnd)?.change;
-  return { changes, next: last?.at ?? null };
+  const items = wanted.slice(0, key.first);
+  const last = wanted.length > key.first ? items.at(-1) : rows.find(({ isEnd }) => isEnd)?.change;
+  return { items, next: last?.at ?? null };
 }
 
 /** A change, whether it is one that is asked for, and whether others may follow that were not read. */

@@ -11,7 +11,7 @@ import {
   parseHeaderEntries,
 } from './header-entries.js';
 import { latestOfHttpSql } from './observed-parts.js';
-import { literal } from './search.js';
+import { literal, type Page } from './search.js';
 
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey {
@@ -21,42 +21,30 @@ export interface HeaderPageKey {
   /** Field names in lower case; absent: all. */
   readonly names?: readonly string[] | undefined;
   readonly first: number;
-  /** The name that they follow. */
-  readonly after?: string | undefined;
+  /** The place that they follow. */
+  readonly after?: HeaderPlace | undefined;
   /** Whether the history of each header is needed. */
   readonly history: boolean;
 }
 
-/** Headers by name, and where the page ends. */
-export interface HeaderPage {
-  readonly headers: readonly HeaderEntry[];
-  /** The name after which the next page begins; null on the last one. */
-  readonly next: string | null;
+/** A header's place among those of its domain. */
+interface HeaderPlace {
+  readonly name: string;
 }
+
+type HeaderPage = Page<HeaderEntry, HeaderPlace>;
 
 /** So many changes may the headers of a page have, where their histories are needed. */
 const MOST_CHANGES = 10_000;
 
-/** Loads a page of a domain's headers. Without their histories, only the latest changes are read. */
+/**
+ * Loads a page of a domain's headers. Without their histories, only the latest changes are read.
+ *
+ * @throws PublicError TOO_LARGE where not even the first header's history is complete within a page.
+ */
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
-  const page = await readHeaderPage(prisma, key, true);
-  // One header alone, whose value is longer than a page.
-  return (
-    page ??
-    (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? {
-      headers: [],
-      next: null,
-    }
-  );
-}
-
-/** Null where not even the first header is complete within the octets of a page. */
-async function readHeaderPage(
-  prisma: PrismaClient,
-  key: HeaderPageKey,
-  isMeasured: boolean,
-): Promise<HeaderPage | null> {
-  const { domain, at, first, after = '' } = key;
+  const { domain, at, first } = key;
+  const after = key.after?.name ?? '';
   const limit = literal(first + 1);
   const isKnown = upTo('observed_at', at);
   const next = (name: Prisma.Sql) => Prisma.sql`
@@ -76,7 +64,8 @@ async function readHeaderPage(
   const rows = key.history
     ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
-  const measured = pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at');
+  // The latest changes of one header are few, however long its value is.
+  const atLeast = key.history ? {} : { atLeast: 'name' };
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH named AS MATERIALIZED (
       -- The names are read in their order, up to the limit. EXISTS might become a join, in any order.
@@ -86,28 +75,24 @@ async function readHeaderPage(
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
-    page AS MATERIALIZED (${isMeasured ? measured : Prisma.sql`SELECT *, count(*) OVER () AS candidates FROM change ORDER BY name, observed_at`})
+    page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at', atLeast)})
     SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
-  return page === undefined ? null : pageOfRow(page, key);
+  return page === undefined ? { items: [], next: null } : pageOfRow(page, key);
 }
 
-function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage | null {
+function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage {
   const { columns, rows, candidates, names, latest } = page;
   const headers = parseHeaderEntries(columns ?? '');
   const isWhole = rows === (candidates ?? 0);
+  const isAlone = !isWhole && headers.length === 1;
+  if (history && (isAlone || rows > MOST_CHANGES)) throw new PublicError('TOO_LARGE', TOO_LONG);
   // The last header of a page that ends by its octets may not be complete.
-  const isTooLong = rows > MOST_CHANGES || (!isWhole && headers.length === 1);
-  if (isTooLong && !history) return null;
-  if (isTooLong) throw tooLong();
-  const complete = isWhole ? headers : headers.slice(0, -1);
+  const complete = isWhole || isAlone ? headers : headers.slice(0, -1);
   const isLast = isWhole && names <= first;
   return {
-    headers: complete.map((header) => ({
-      ...header,
-      ...(header.present && { lastSeen: latest }),
-    })),
-    next: isLast ? null : (complete.at(-1)?.name ?? null),
+    items: complete.map((header) => ({ ...header, ...(header.present && { lastSeen: latest }) })),
+    next: isLast ? null : (complete.at(-1) ?? null),
   };
 }
 
@@ -119,12 +104,8 @@ interface PageRow {
   readonly names: number;
 }
 
-function tooLong(): PublicError {
-  return new PublicError(
-    'TOO_LARGE',
-    'The histories of these headers are too long for one page: request historyConnection in place of history.',
-  );
-}
+const TOO_LONG =
+  'The histories of these headers are too long for one page: request historyConnection in place of history.';
 
 /** Which changes of the value of a header, and how many. */
 export interface HeaderHistoryKey {
@@ -132,30 +113,27 @@ export interface HeaderHistoryKey {
   readonly name: string;
   readonly at?: Instant | undefined;
   readonly first: number;
-  /** The time that they follow. */
-  readonly after?: Instant | undefined;
+  /** The place that they follow. */
+  readonly after?: HeaderHistoryPlace | undefined;
 }
 
-/** Changes of the value of a header, and where the page ends. */
-export interface HeaderHistoryPage {
-  readonly items: readonly HeaderHistoryItem[];
-  /** The time after which the next page begins; null on the last one. */
-  readonly next: Instant | null;
+interface HeaderHistoryPlace {
+  readonly date: Instant;
 }
 
 /** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
 export async function loadHeaderHistory(
   prisma: PrismaClient,
   { domain, name, at, first, after }: HeaderHistoryKey,
-): Promise<HeaderHistoryPage> {
-  const interval = { from: after, to: at, at };
+): Promise<Page<HeaderHistoryItem, HeaderHistoryPlace>> {
+  const interval = { from: after?.date, to: at, at };
   const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };
-  const { changes, next } = await loadChanges(prisma, key);
+  const { items: changes, next } = await loadChanges(prisma, key);
   const items = changes.map(({ kind, date, new: value, old }) => ({
     event: kind === 'HEADER_CREATED' ? ('created' as const) : ('updated' as const),
     ...{ date, new: value ?? '', old: old ?? null },
   }));
-  return { items, next: next?.date ?? null };
+  return { items, next };
 }
 
 const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);

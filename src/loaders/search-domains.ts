@@ -7,11 +7,12 @@ import {
   allOf,
   endingWith,
   firstOf,
+  isFull,
   literal,
-  type Matches,
   MOST_ROWS,
   meetsPattern,
   namesMeeting,
+  type Page,
   ROWS_OF_MATCH,
   reversed,
   type SearchKey,
@@ -32,10 +33,13 @@ export interface DomainFilter {
   readonly changedTo?: Instant | undefined;
 }
 
-/** After a name. */
-export type DomainSearchKey = SearchKey<DomainFilter, string>;
-/** Domains by name. */
-export type DomainMatches = Matches<DomainRow, string>;
+/** The place of a match: by name. */
+interface DomainPlace {
+  readonly name: string;
+}
+
+export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
+export type DomainMatches = Page<DomainRow, DomainPlace>;
 
 /** So many names are read and sorted for a page: few at first. */
 const FEW_SORTED = 2_000;
@@ -43,7 +47,8 @@ export const MOST_SORTED = 50_000;
 
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
-  const { filter, after = '', first } = key;
+  const { filter, first } = key;
+  const after = key.after?.name ?? '';
   const limit = literal(first + 1);
   const readInOrder = (rows: number) =>
     readPage(prisma, key, {
@@ -56,14 +61,13 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
         (SELECT name FROM (SELECT name FROM domain WHERE name > ${after} ORDER BY name LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
           WHERE (SELECT count(*) FROM found) <= ${literal(first)})`,
     });
-  const isFull = ({ matches, next }: DomainMatches) => next === null || matches.length >= first;
   for (const names of sourcesOf(filter, FEW_SORTED)) {
     const found = await readByName(prisma, key, names, FEW_SORTED);
     if (found !== null) return found;
   }
   // Where many domains match, the first ones do.
   const page = within(await readInOrder(ROWS_OF_MATCH * (first + 1)));
-  if (isFull(page)) return page;
+  if (isFull(page, first)) return page;
   for (const names of sourcesOf(filter, MOST_SORTED)) {
     const found = await readByName(prisma, key, names, MOST_SORTED);
     if (found !== null) return found;
@@ -78,7 +82,8 @@ function readByName(
   names: Prisma.Sql,
   most: number,
 ): Promise<DomainMatches | null> {
-  const { filter, after = '', first } = key;
+  const { filter, first } = key;
+  const after = key.after?.name ?? '';
   // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
   return readPage(prisma, key, {
     queries: Prisma.sql`
@@ -143,7 +148,7 @@ interface PageRow {
   readonly overflow: boolean;
   readonly rows: readonly (readonly [name: string, numbers: string])[] | null;
   /** Where the rows end that were read; null: there are no others. */
-  readonly end: string | null;
+  readonly end: DomainPlace | null;
 }
 
 /** How the rows of a page are found. */
@@ -165,9 +170,9 @@ export async function readPage(
     ${PLANNED} WITH ${queries}
     SELECT ${overflow} AS overflow,
            (SELECT json_agg(json_build_array(name, ${NUMBERS_SQL}) ORDER BY name) FROM found AS domain) AS rows,
-           ${end} AS end`;
+           (SELECT json_build_object('name', name) FROM (SELECT ${end} AS name) AS last WHERE name IS NOT NULL) AS end`;
   if (page === undefined || page.overflow) return null;
   const found = (page.rows ?? []).map(([name, numbers]) => parseDomainRow(name, numbers));
-  const matches = found.slice(0, first);
-  return { matches, next: found.length > first ? (matches.at(-1)?.name ?? null) : page.end };
+  const items = found.slice(0, first);
+  return { items, next: found.length > first ? (items.at(-1) ?? null) : page.end };
 }

@@ -8,7 +8,7 @@ import {
   hasTrigram,
   literal,
   lookUp,
-  type Matches,
+  type Page,
   pageOfMatches,
   readMatches,
   type SearchKey,
@@ -52,12 +52,12 @@ export interface HeaderSearchKey extends SearchKey<HeaderFilter, HeaderPlace> {
   /** Whether `lastSeen` is needed. */
   readonly lastSeen: boolean;
 }
-export type HeaderMatches = Matches<HeaderMatch, HeaderPlace>;
+export type HeaderMatches = Page<HeaderMatch, HeaderPlace>;
 
 /** Searches the values of headers. */
 export async function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promise<HeaderMatches> {
   const values = valuesOf(key.filter);
-  return readMatches<HeaderMatches>(key, {
+  return readMatches<HeaderMatches>(key.first, {
     byValue: values && ((rows) => readByValue(prisma, key, values, rows)),
     isOneValue: key.filter.value !== undefined,
     inOrder: (rows) => readInOrder(prisma, key, rows),

@@ -11,11 +11,11 @@ import {
   hasTrigram,
   literal,
   lookUp,
-  type Matches,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   meetsPattern,
   namesMeeting,
+  type Page,
   pageOfMatches,
   readMatches,
   reversed,
@@ -62,7 +62,6 @@ export interface RecordPlace {
 
 /** A record of a domain. */
 export interface RecordMatch {
-  readonly domain: string;
   readonly record: DnsEntry;
   /** Who observed it first. */
   readonly source: string | null;
@@ -74,7 +73,7 @@ export interface RecordSearchKey extends SearchKey<RecordFilter, RecordPlace> {
   readonly lastSeen: boolean;
 }
 
-export type RecordMatches = Matches<RecordMatch, RecordPlace>;
+export type RecordMatches = Page<RecordMatch, RecordPlace>;
 
 /**
  * Searches DNS records.
@@ -83,7 +82,7 @@ export type RecordMatches = Matches<RecordMatch, RecordPlace>;
  */
 export async function searchRecords(prisma: PrismaClient, key: RecordSearchKey): Promise<RecordMatches> {
   const source = sourceOf(key);
-  return readMatches<RecordMatches>(key, {
+  return readMatches<RecordMatches>(key.first, {
     byValue: source && ((rows) => readByValue(prisma, key, source, rows)),
     isOneValue: source?.isOneValue === true,
     inOrder: (rows) => readInOrder(prisma, key, rows),
@@ -379,7 +378,7 @@ export async function readPage(
       record.lastSeen = seenUpTo(record, latest == null ? null : BigInt(latest));
     const { firstSeen, type } = record;
     const place = { domain, firstSeen, type, position: page.positions?.[row] ?? 0 };
-    return { domain, record, source: page.sources?.[row] ?? null, place };
+    return { record, source: page.sources?.[row] ?? null, place };
   });
   const end = page.end && {
     ...{ domain: page.end[0], firstSeen: BigInt(page.end[1]), type: page.end[2], position: page.end[3] },

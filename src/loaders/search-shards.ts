@@ -42,7 +42,7 @@ import {
  * still there when their rows are read.
  */
 
-const NOTHING = { matches: [], next: null };
+const NOTHING = { items: [], next: null };
 
 /** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
 const ROWS_IN_ORDER = 10_000;
@@ -198,7 +198,8 @@ export async function searchDomainsOfShards(
   prisma: PrismaClient,
   key: DomainSearchKey,
 ): Promise<DomainMatches> {
-  const { filter, after = '', first } = key;
+  const { filter, first } = key;
+  const after = key.after?.name ?? '';
   const { match, registrableDomain, ...times } = filter;
   const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
   const lookup =

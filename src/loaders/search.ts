@@ -26,15 +26,14 @@ export function fewRows(first: number): number {
  * @param read Null where the question is too wide for this way.
  * @param many How many.
  */
-export async function readFewThenMany<Page extends { readonly next: unknown }>(
+export async function readFewThenMany<Read extends Page<unknown, unknown>>(
   first: number,
-  read: (rows: number) => Promise<Page | null>,
-  lengthOf: (page: Page) => number,
-  many = MOST_ROWS,
-): Promise<Page | null> {
+  read: (rows: number) => Promise<Read | null>,
+  many: number,
+): Promise<Read | null> {
   const few = Math.min(fewRows(first), many);
   const page = await read(few);
-  if (page === null || page.next === null || lengthOf(page) >= first || few === many) return page;
+  if (page === null || isFull(page, first) || few === many) return page;
   return read(many);
 }
 
@@ -46,35 +45,40 @@ export interface SearchKey<Filter, Place> {
   readonly after?: Place | undefined;
 }
 
-/** Matches in their order, and where the page ends. */
-export interface Matches<Match, Place> {
-  readonly matches: readonly Match[];
+/** A page of a list in its order. */
+export interface Page<Item, Place> {
+  readonly items: readonly Item[];
   /** The place after which the next page begins; null on the last one. */
   readonly next: Place | null;
 }
 
+/** Whether a page has as many as are wanted, or all. */
+export function isFull({ items, next }: Page<unknown, unknown>, first: number): boolean {
+  return next === null || items.length >= first;
+}
+
 /** How a page of matches is read. Each reads about so many rows. */
-interface Ways<Page> {
+interface Ways<Found> {
   /** Looks values up; null where there is no index for them. It gives null where there are too many. */
-  readonly byValue: ((rows: number) => Promise<Page | null>) | null;
+  readonly byValue: ((rows: number) => Promise<Found | null>) | null;
   /** Whether there is one value. */
   readonly isOneValue: boolean;
   /** Reads rows in the order of matches. */
-  readonly inOrder: (rows: number) => Promise<Page>;
+  readonly inOrder: (rows: number) => Promise<Found>;
 }
 
 /** Reads a page of matches: by few rows where these are enough. */
-export async function readMatches<
-  Page extends { readonly matches: readonly unknown[]; readonly next: unknown },
->({ first }: { readonly first: number }, { byValue, isOneValue, inOrder }: Ways<Page>): Promise<Page> {
-  const isFull = ({ matches, next }: Page) => next === null || matches.length >= first;
+export async function readMatches<Found extends Page<unknown, unknown>>(
+  first: number,
+  { byValue, isOneValue, inOrder }: Ways<Found>,
+): Promise<Found> {
   if (!isOneValue) {
     // Where many rows match, the first ones do.
     const page = await inOrder(ROWS_OF_MATCH * (first + 1));
-    if (isFull(page)) return page;
+    if (isFull(page, first)) return page;
   }
   const page = (await byValue?.(fewRows(first))) ?? null;
-  if (page !== null && isFull(page)) return page;
+  if (page !== null && isFull(page, first)) return page;
   return (page && (await byValue?.(MOST_ROWS_BY_VALUE))) ?? inOrder(MOST_ROWS);
 }
 
@@ -137,11 +141,11 @@ export function pageOfMatches<Match, Place>(
   candidates: number | null,
   end: Place | null,
   placeOf: (match: Match) => Place,
-): Matches<Match, Place> {
-  const matches = found.slice(0, first);
-  if (found.length <= first && found.length >= (candidates ?? 0)) return { matches, next: end };
-  const last = matches.at(-1);
-  return { matches, next: last === undefined ? null : placeOf(last) };
+): Page<Match, Place> {
+  const items = found.slice(0, first);
+  if (found.length <= first && found.length >= (candidates ?? 0)) return { items, next: end };
+  const last = items.at(-1);
+  return { items, next: last === undefined ? null : placeOf(last) };
 }
 
 /** So many rows are read in order for each match at first. */
@@ -269,7 +273,7 @@ function knownNamesOf({ parts }: NamePattern): Indexed | null {
 }
 
 /** A page of a way to read that has no limit to exceed. */
-export function within<Page>(page: Page | null): Page {
+export function within<Found>(page: Found | null): Found {
   if (page === null) throw new Error('Reading in order was rejected as too large.');
   return page;
 }

@@ -73,7 +73,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
        ORDER BY first_seen, type, position LIMIT ${limit}`,
     ['rdata'],
     order,
-    MAX_CHARACTERS,
+    { most: MAX_CHARACTERS },
   );
   const valueAt = (instant: Instant) => Prisma.sql`
     (SELECT value FROM header_change AS earlier
@@ -88,7 +88,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
        WHERE old IS DISTINCT FROM new ORDER BY name LIMIT ${limit}`,
     ['old', 'new'],
     'name',
-    MAX_CHARACTERS,
+    { most: MAX_CHARACTERS },
   );
   const [found] = await prisma.$queryRaw<readonly Row[]>`
     ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;

@@ -6,10 +6,8 @@ export const STAY_COLUMNS = [
   ...['first_seen', 'last_seen', 'removed', 'source'],
 ] as const;
 
-/** The columns of domains. */
 export const DOMAIN_COLUMNS = ['domain', 'created', 'last_update', 'last_change'] as const;
 
-/** The columns of changes. */
 export const CHANGE_COLUMNS = [
   ...['id', 'date', 'domain', 'kind', 'name', 'type', 'old', 'new'],
   ...['last_seen', 'source', 'routine'],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { attempt } from './attempt.js';
 import { PublicError } from './errors.js';
 
 /** How many entries a page may have. */
@@ -36,7 +37,7 @@ export function cursorsOf(question: string) {
       const isOfQuestion = octets.subarray(0, OCTETS_OF_DIGEST).equals(digestOf(text));
       // Buffer.from ignores what is not of the alphabet.
       if (isOfQuestion && octets.toString('base64url') === cursor) {
-        const place = placeIn(parsed(text.toString()));
+        const place = placeIn(attempt(() => JSON.parse(text.toString())));
         if (place !== undefined) return place;
       }
       throw new PublicError(
@@ -45,12 +46,4 @@ export function cursorsOf(question: string) {
       );
     },
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js';
 import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
@@ -73,24 +74,9 @@ export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether a record has its rdata as text, since its type has no fields of its own. */
-export function hasRdataText({ rdata }: DnsRecord): boolean {
-  return rdata.startsWith('{"data":');
-}
-
-/** Whether a stored record is canonical: earlier versions accepted texts that parseDnsRecord rejects. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
-  try {
-    const parsed = parseDnsRecord(dnsRecordData(record));
-    return (
-      parsed.type === record.type &&
-      parsed.rdata === record.rdata &&
-      parsed.host === record.host &&
-      parsed.class === record.class
-    );
-  } catch {
-    return false;
-  }
+  const parsed = attempt(() => parseDnsRecord(dnsRecordData(record)));
+  return parsed !== undefined && compareDnsRecords(parsed, record) === 0;
 }
 
 /** The order of records in responses: by type, host, own fields (compareRdata), and class; 0 only for the same record. */

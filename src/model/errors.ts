@@ -74,7 +74,6 @@ class TemporaryError extends PublicError {
   }
 }
 
-/** The client has reached a rate limit. */
 export class RateLimitedError extends TemporaryError {
   /** @param complaint What the client did too often: a sentence. */
   constructor(retryAfter: number, complaint = 'Too many requests.') {
@@ -89,7 +88,6 @@ export class ClientGoneError extends PublicError {
   }
 }
 
-/** The database is unavailable. */
 export class UnavailableError extends PublicError {
   constructor(options?: ErrorOptions) {
     super('UNAVAILABLE', 'The database does not answer. Try again shortly.', options);

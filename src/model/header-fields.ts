@@ -20,15 +20,13 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (name.length > LONGEST_NAME) {
     throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
   }
-  requireStorable(name);
   // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
-  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
 /** The value of a header field without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
 export function canonicalFieldValue(value: string): string {
-  requireStorable(value);
-  return trimmed(value);
+  return trimmed(requireStorable(value));
 }
 
 /** The text without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
@@ -47,8 +45,7 @@ function isWhiteSpace(unit: number): boolean {
 /**
  * Adds a field to those of one response: canonical names to the values of that name, in the order of the fields.
  *
- * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). Values stored before this
- *   check remain readable.
+ * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5).
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);

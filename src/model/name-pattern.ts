@@ -56,18 +56,16 @@ export function requirePart(argument: string, text: string): string {
 
 /** Checks a text that is searched for: no recorded one has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
 export function requireText(argument: string, text: string): string {
-  try {
-    requireStorable(text);
-    return text;
-  } catch (error) {
-    if (error instanceof InvalidObservationError) throw invalid(`${argument}: ${error.message}`);
-    throw error;
-  }
+  return readArgument(argument, () => requireStorable(text));
 }
 
 function nameOf(argument: string, text: string): string {
+  return readArgument(argument, () => canonicalHostName(text));
+}
+
+function readArgument(argument: string, read: () => string): string {
   try {
-    return canonicalHostName(text);
+    return read();
   } catch (error) {
     if (error instanceof InvalidObservationError) throw invalid(`${argument}: ${error.message}`);
     throw error;

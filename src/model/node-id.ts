@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { attempt } from './attempt.js';
 import { parseDomainName } from './domain-name.js';
 import { PublicError } from './errors.js';
 import type { Instant } from './instant.js';
@@ -29,7 +30,12 @@ export function writeNodeId({ kind, domain, at, key }: NodeName): string {
 export function readNodeId(id: string): NodeName {
   const [letter, domain = '', at = '', ...key] = Buffer.from(id, 'base64url').toString().split('\n');
   const kind = KINDS.find((each) => each[0] === letter);
-  if (kind === undefined || !isDomainName(domain) || key.some((text) => text.includes('\0'))) throw noId();
+  if (
+    kind === undefined ||
+    attempt(() => parseDomainName(domain)) !== domain ||
+    key.some((text) => text.includes('\0'))
+  )
+    throw noId();
   if (kind === 'domain' && key.length > 0) throw noId();
   const name = { kind, domain, at: at === '' ? undefined : instantOfKey(at), key };
   // Base64url and numbers may be written in several ways, of which one is an id.
@@ -41,14 +47,6 @@ export function readNodeId(id: string): NodeName {
 export function instantOfKey(text = ''): Instant {
   if (!/^-?\d{1,18}$/.test(text)) throw noId();
   return BigInt(text);
-}
-
-function isDomainName(text: string): boolean {
-  try {
-    return parseDomainName(text) === text;
-  } catch {
-    return false;
-  }
 }
 
 function noId(): PublicError {

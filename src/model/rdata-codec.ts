@@ -200,12 +200,10 @@ export function lengthBefore(octets: Buffer): Buffer {
   return Buffer.concat([Buffer.of(octets.length), octets]);
 }
 
-/** Reads items to the end of the rdata, of which there is at least one. */
 export function oneOrMore<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
   return [read(rdata), ...untilEnd(rdata, read)];
 }
 
-/** Reads items to the end of the rdata. */
 export function untilEnd<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
   const items: Item[] = [];
   while (!rdata.isAtEnd) items.push(read(rdata));

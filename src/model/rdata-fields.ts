@@ -27,7 +27,6 @@ export type RdataFieldKind =
 export interface RdataField {
   /** In the specification's data object. */
   readonly name: string;
-  /** In GraphQL. */
   readonly graphqlName: string;
   readonly kind: RdataFieldKind;
   /** Its place in the rdata; null: it follows from the other fields, or is all of the rdata. */

@@ -22,7 +22,7 @@ const CANONICAL: Readonly<Record<RdataFieldKind, (value: unknown, type: string) 
   ipv6: (value) => canonicalIpv6(requireText(value)),
   hostName: (value) => canonicalHostName(requireText(value)),
   integer: canonicalInteger,
-  text: storableText,
+  text: (value) => requireStorable(requireText(value)),
   characterString: (value) => canonicalCharacterString(requireText(value)),
   characterStrings: (value) => requireTexts(value).map(canonicalCharacterString),
   presentation: (value, type) => parseRdataText(type, requireText(value))['data'],
@@ -97,12 +97,6 @@ function canonicalInteger(value: unknown): number {
   if (value === undefined) throw new InvalidObservationError('it is missing.');
   const shown = typeof value === 'string' ? quoted(value) : typeof value === 'number' ? value : 'it';
   throw new InvalidObservationError(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
-}
-
-function storableText(value: unknown): string {
-  const text = requireText(value);
-  requireStorable(text);
-  return text;
 }
 
 function requireRdataLength(octets: number): void {

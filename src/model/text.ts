@@ -26,10 +26,11 @@ export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** Checks that PostgreSQL can store a text. @throws InvalidObservationError for U+0000 and lone surrogates. */
-export function requireStorable(text: string): void {
+/** A text that PostgreSQL can store, unchanged. @throws InvalidObservationError for U+0000 and lone surrogates. */
+export function requireStorable(text: string): string {
   if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
+  return text;
 }
 
 /** The name of an observer, unchanged. @throws InvalidObservationError */

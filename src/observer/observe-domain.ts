@@ -13,20 +13,17 @@ import { type Failure, failed } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
 import type { Priority } from './priority.js';
 
-/** One check of a domain: what was observed of it. */
 export interface DomainCheck {
   readonly domain: string;
   readonly observedAt: Instant;
   /** In milliseconds. */
   readonly duration: number;
-  /** The answer for each type. */
   readonly dns: ReadonlyMap<string, DnsAnswer>;
   readonly http: HttpAnswer;
   /** What there is to record; null: no part was observed. */
   readonly observation: Observation | null;
 }
 
-/** Checks domains. */
 export interface DomainObserver {
   /**
    * Checks a domain once. It never rejects: what could not be observed has a failure.

@@ -4,7 +4,6 @@
  */
 export type Priority = 'normal' | 'low';
 
-/** How many of each priority. */
 export type Counts = Readonly<Record<Priority, number>>;
 
 /** The places that both priorities share. */

@@ -8,7 +8,6 @@ import type { Logger } from '../telemetry/logging.js';
 import type { DomainCheck } from './observe-domain.js';
 import { type CheckOutcome, outcomeOf } from './outcome.js';
 
-/** A check, and what recording it did. */
 export interface RecordedCheck {
   readonly check: DomainCheck;
   readonly outcome: CheckOutcome;

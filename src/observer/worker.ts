@@ -24,7 +24,6 @@ interface WorkerOptions {
   readonly prisma: PrismaClient;
   readonly observer: DomainObserver;
   readonly recorder: Recorder;
-  /** Called for each check that was recorded. */
   readonly report: (recorded: RecordedCheck) => void;
   readonly log: Logger;
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */

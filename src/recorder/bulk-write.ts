@@ -3,14 +3,11 @@ import type { Pool, PoolClient, QueryConfig } from 'pg';
 /** Columns of a table: each with its type, and its value in a row. */
 export type Columns<Row> = readonly (readonly [name: string, type: string, read: (row: Row) => unknown])[];
 
-/** A statement that writes rows. */
 export type WriteRows = (rows: NewRows) => string;
 
-/** The rows of a statement. */
 export interface NewRows {
   /** What they are selected from, named `new`. */
   readonly from: string;
-  /** The value of a column. */
   readonly value: (column: string) => string;
   /** The values of all columns, in their order. */
   readonly values: () => string;

@@ -26,7 +26,6 @@ interface Extending {
   readonly observations: readonly Observation[];
 }
 
-/** What extending the history of a domain has done. */
 export interface ExtendedDomain {
   readonly name: string;
   readonly isNew: boolean;

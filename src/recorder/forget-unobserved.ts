@@ -59,7 +59,6 @@ const LEAST_PAUSE = 250;
 interface ForgettingOptions {
   /** In milliseconds. */
   readonly kept: number;
-  /** Called with the names of domains that were erased. */
   readonly erased: (names: readonly string[]) => void;
   /** Called with why it could not be done; it is tried again. */
   readonly failed: (error: unknown) => void;

@@ -3,7 +3,6 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { retryOnContention } from './contention.js';
 
-/** What it needs of a database. */
 export type ForgettingDatabase = Pick<Database, 'writingPrisma' | 'distribution'>;
 
 /**

@@ -57,7 +57,6 @@ interface BatchOptions extends RecorderOptions {
   readonly older: boolean;
 }
 
-/** Creates a recorder. */
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
   return {
     record: (observations, older = false) => recordBatch(pool, { ...options, older }, byDomain(observations)),
@@ -87,7 +86,6 @@ interface DomainBatch {
   readonly places: number[];
 }
 
-/** A domain's batch with the rules applied. */
 interface AppliedBatch extends DomainBatch {
   readonly before: DomainRow | null;
   readonly stateBefore: DomainState | null;

@@ -21,7 +21,6 @@ export interface DomainRow {
   readonly https_declined_count: number | null;
 }
 
-/** The columns of a DomainRow. */
 export const DOMAIN_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest, dns_types,
             http_first, http_latest, http_digest,
             https_latest, https_declined_first, https_declined_latest, https_declined_count`;
@@ -101,7 +100,6 @@ function timesOf(first: string | undefined, latest: string | undefined): PartTim
     : { first: BigInt(first), latest: BigInt(latest) };
 }
 
-/** The text of column `kept_times`. */
 export function storedKeptTimes(times: KeptTimes): string {
   const stored = Array.from(times, ([part, kept]) => [
     part,

@@ -21,7 +21,6 @@ import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
 import type { HistoryOctets } from './history-octets.js';
 import { type DomainRow, storedKeptTimes, storedTypes } from './rows.js';
 
-/** What is to be written of one domain. */
 export interface DomainChanges {
   readonly name: string;
   /** The row that the changes were found against; null for a domain that was not recorded. */

@@ -41,11 +41,11 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
   const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
-  const { changes, next } = await loadersOf(history, context).changes.load(key, context.caller.signal);
-  for (const { record } of changes) {
+  const { items, next } = await loadersOf(history, context).changes.load(key, context.caller.signal);
+  for (const { record } of items) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  return pageOf(changes, next, (change) => change.at);
+  return pageOf(items, next, (change) => change.at);
 };
 
 type Time = Instant | null | undefined;

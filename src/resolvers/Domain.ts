@@ -37,8 +37,8 @@ export const Domain: DomainResolvers = {
     const question = ['dnsRecordsConnection', name, at, filter.types, filter.present].join(' ');
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { matches, next } = await loadersOf(history, context).recordPage.load(key, context.caller.signal);
-    const places = new Map(matches.map(({ record, place }) => [record, place]));
+    const { items, next } = await loadersOf(history, context).recordPage.load(key, context.caller.signal);
+    const places = new Map(items.map(({ record, place }) => [record, place]));
     return pageOf([...places.keys()], next, (record) => places.get(record));
   },
   async httpHeadersConnection(history, args, context, info) {
@@ -51,12 +51,12 @@ export const Domain: DomainResolvers = {
       at,
       names,
       first,
-      after: after?.name,
+      after,
       history: selected(info).anywhere.has('history'),
     };
-    const { headers, next } = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
-    const nodes = headers.map((header): HeaderEntry => ({ ...header, of: { domain, at, isOfPrimary } }));
-    return pageOf(nodes, next === null ? null : { name: next }, (header) => header);
+    const { items, next } = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
+    const nodes = items.map((header): HeaderEntry => ({ ...header, of: { domain, at, isOfPrimary } }));
+    return pageOf(nodes, next, (header) => header);
   },
   changes: changesOf,
   async parts(history, _args, context) {
@@ -104,9 +104,9 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     const { domain, at } = of;
     const question = ['historyConnection', domain, at, name].join(' ');
     const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
-    const key = { domain, at, name, first, after: after?.date };
+    const key = { domain, at, name, first, after };
     const { items, next } = await loadersOf(of, context).headerHistory.load(key, context.caller.signal);
-    return pageOf(items, next === null ? null : { date: next }, (item) => item);
+    return pageOf(items, next, (item) => item);
   },
 };
 

@@ -29,11 +29,11 @@ async function* pages(
   let sent = 0;
   for await (const found of feed.listen({ ...filter, after: asked.after, ...caller })) {
     const before = Math.floor(sent / CHANGES_OF_UNIT);
-    sent += found.changes.length;
-    const units = Math.floor(sent / CHANGES_OF_UNIT) - before + cost.unitsOfChange * found.changes.length;
+    sent += found.items.length;
+    const units = Math.floor(sent / CHANGES_OF_UNIT) - before + cost.unitsOfChange * found.items.length;
     if (units > 0) await context.charge(units);
     const hasPreviousPage = context.resumeAfter !== undefined;
-    const page = { ...asked.pageOf(found.changes, null, placeInFeed, found.end), hasPreviousPage };
+    const page = { ...asked.pageOf(found.items, null, placeInFeed, found.end), hasPreviousPage };
     context.size = new ResponseSize();
     yield page;
     context.resumeAfter = page.end;

@@ -35,8 +35,8 @@ export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, a
   if (all !== null) return selectedOf(list, all, selectDnsEntries(all, args));
   const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: times !== null };
   return readList(list, async ({ recordPage }, after: RecordPlace | undefined) => {
-    const { matches, next } = await recordPage.load({ ...page, after }, context.caller.signal);
-    return [matches.map(({ record }) => record), next];
+    const { items, next } = await recordPage.load({ ...page, after }, context.caller.signal);
+    return [items.map(({ record }) => record), next];
   });
 };
 
@@ -47,9 +47,9 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   if (all !== null) return withDomain(selectedOf(list, all, selectHeaders(all, args)), list);
   const needsHistory = selected(info).fields.has('history');
   const page = { domain, at, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
-  return readList(list, async ({ headerPage }, after: string | undefined) => {
-    const { headers, next } = await headerPage.load({ ...page, after }, context.caller.signal);
-    return [withDomain(headers, list), next];
+  return readList(list, async ({ headerPage }, after: { readonly name: string } | undefined) => {
+    const { items, next } = await headerPage.load({ ...page, after }, context.caller.signal);
+    return [withDomain(items, list), next];
   });
 };
 

@@ -27,7 +27,6 @@ const SERVICE_NAME = 'domain-metadata-service';
 /** How long, in milliseconds, sending the last spans may take. */
 const STOP_TIMEOUT = 3000;
 
-/** The span of one HTTP request. */
 export interface RequestSpan {
   /** 32 digits in hexadecimal (W3C Trace Context). */
   readonly traceId: string;

@@ -40,6 +40,17 @@ test('browsers find the icon of the page where they look for one beside JSON, wh
   }
 });
 
+test('a domain has the page of the root at its address, whatever its name is there', async () => {
+  for (const { url } of [service, based]) {
+    const page = await (await fetch(url)).text();
+    for (const name of ['example.com', 'b%C3%BCcher.example', '%ff', '%', 'a/b']) {
+      const response = await fetch(`${url}/domains/${name}`);
+      expect([name, response.status, await response.text()]).toEqual([name, 200, page]);
+    }
+    expect((await fetch(`${url}/domains/`)).status).toBe(404);
+  }
+});
+
 describe.each(DOCUMENTS)('%s', (path, mediaType) => {
   test('is there, with a validator that is checked, under a base path too', async () => {
     for (const { url } of [service, based]) {

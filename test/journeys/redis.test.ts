@@ -169,7 +169,9 @@ describe('a Redis that is away at the start', () => {
           expect(service.logged).toContainEqual(
             expect.objectContaining({
               msg: AWAY,
-              reason: expect.stringMatching(/^Redis rejects the user or the password in REDIS_URL/),
+              reason: expect.stringMatching(
+                /^Redis responds with WRONGPASS: check .* the password .* in REDIS_URL/,
+              ),
             }),
           );
           expect(redisLines(service)).toEqual([AWAY]);

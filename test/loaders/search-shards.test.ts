@@ -60,7 +60,7 @@ describe.each([1, 2, 3])(
     test('is missing from the domains alone', async () => {
       const [plain, ofMatch] = [{}, { match: { parts: ['', 'example'] } }];
       for (const filter of [plain, ofMatch]) {
-        const found = await all((after: string | undefined) =>
+        const found = await all((after: { name: string } | undefined) =>
           searchDomainsOfShards(prisma, { filter, first, after }),
         );
         expect(found.map(({ name }) => name)).toEqual(others);
@@ -72,7 +72,7 @@ describe.each([1, 2, 3])(
         const found = await all((after: RecordPlace | undefined) =>
           searchRecordsOfShards(prisma, { filter, first, after, lastSeen: true }),
         );
-        expect(found.map(({ domain }) => domain)).toEqual(others);
+        expect(found.map(({ place }) => place.domain)).toEqual(others);
       }
     });
 
@@ -93,12 +93,12 @@ describe.each([1, 2, 3])(
 async function all<Match, Place>(
   page: (
     after: Place | undefined,
-  ) => Promise<{ readonly matches: readonly Match[]; readonly next: Place | null }>,
+  ) => Promise<{ readonly items: readonly Match[]; readonly next: Place | null }>,
 ): Promise<Match[]> {
   const found: Match[] = [];
   for (let after: Place | undefined; ; ) {
-    const { matches, next } = await page(after);
-    found.push(...matches);
+    const { items, next } = await page(after);
+    found.push(...items);
     if (next === null) return found;
     after = next;
   }

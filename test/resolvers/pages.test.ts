@@ -117,8 +117,8 @@ test('pages of headers have each in its order, however PostgreSQL joins', async 
       await other.readPool.query(`SET enable_${method} = off`);
       for (const given of [undefined, names]) {
         const key = { domain: 'order.example', names: given, first: 2, history: false, client: '' };
-        const { headers, next } = await loadHeaderPage(other.prisma, key);
-        expect([method, ...headers.map(({ name }) => name), next]).toEqual([
+        const { items, next } = await loadHeaderPage(other.prisma, key);
+        expect([method, ...items.map(({ name }) => name), next?.name]).toEqual([
           method,
           'x-001',
           'x-002',
@@ -201,7 +201,7 @@ test('a page of the feed whose changes are erased while it is read loses nothing
   for (let pages = 0; pages < 10 && after !== null && found.length === 0; pages += 1) {
     // Its row says that there are three changes; they are not there any more.
     const page: FeedPage | null = await feed.page({ ...key, after });
-    found.push(...(page?.changes ?? []).map(({ domain }) => domain));
+    found.push(...(page?.items ?? []).map(({ domain }) => domain));
     after = page?.next ?? null;
   }
   expect(found).toEqual(['one.example']);

@@ -35,7 +35,7 @@ export function violationsOf(exchange: Exchange): readonly string[] {
   }
   const place = ['paths', route.path, 'get', 'responses', String(status)];
   const response = at(place);
-  if (response === undefined) return [`${status} is not documented for ${route.name}`];
+  if (response === undefined) return [`${status} is not documented for ${route.summary}`];
   const mediaTypes = Object.keys(response['content'] ?? {});
   return [
     ...headerViolations(response['headers'] ?? {}, exchange.headers),

@@ -18,7 +18,6 @@ export async function runCompletion(
   await writeText(context.stdout, { bash, zsh, fish }[shell](places));
 }
 
-/** A word that can be written, and what it means. */
 type Word = readonly [word: string, meaning: string];
 
 /** What can be written after a command. */

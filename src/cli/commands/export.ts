@@ -33,7 +33,6 @@ const RECORD = ['DNS record is', 'DNS records are'] as const;
 
 /** What is left out, one and several of it, and why. */
 const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: string, why: string]>> = {
-  unreadable: [...RECORD, ': the data is not valid for the type, and `dms verify` lists it.'],
   unpresentable: [...RECORD, ': the data does not fit into a DNS message. `--format dms` has it.'],
   class: [...RECORD, ': the class is not IN. `--format dms` and `csv` have it.'],
   header: [
@@ -49,10 +48,12 @@ export async function runExport(
   domains: readonly string[],
   options: ExportOptions,
 ): Promise<void> {
-  const at = readOption('--at', () =>
-    options.at === undefined ? undefined : requireReached(parseInstant(options.at), context.now()),
-  );
-  const types = readOption('--types', () => options.types && new Set(options.types.map(requireType)));
+  const { at: time, types: wanted } = options;
+  const at =
+    time === undefined
+      ? undefined
+      : readOption('--at', () => requireReached(parseInstant(time), context.now()));
+  const types = wanted && new Set(readOption('--types', () => wanted.map(requireType)));
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
   const present = options.present || (at !== undefined && options.format !== 'dms');
   const isAll = domains.length === 0 && options.fromFile === undefined;

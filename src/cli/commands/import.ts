@@ -199,7 +199,6 @@ function opening(): InputState {
 /** How far the inputs are sorted and read. */
 class InputProgress {
   readonly #summary: ImportSummary;
-  /** Of the input that is open. */
   #input = opening();
 
   constructor(summary: ImportSummary) {

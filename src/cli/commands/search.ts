@@ -37,7 +37,6 @@ interface SearchOptions {
   readonly json: boolean;
 }
 
-/** What is searched for. */
 interface Search {
   /** In the plural. */
   readonly noun: string;
@@ -66,8 +65,7 @@ interface HeaderMatch {
   readonly value: string;
   readonly from: string;
   readonly to: string | null;
-  /** Null: an earlier version recorded it, which did not keep it. */
-  readonly lastSeen: string | null;
+  readonly lastSeen: string;
 }
 
 interface DomainMatch {
@@ -112,9 +110,9 @@ const DOMAINS: Search = {
 };
 
 /** Nobody knows of what is present whether it still is, nor when what is gone went, but when it was seen last. */
-function timesText(from: string, to: string | null, lastSeen: string | null): string {
+function timesText(from: string, to: string | null, lastSeen: string): string {
   const times = to === null ? `since ${shortTime(from)}` : `${shortTime(from)} - ${shortTime(to)}`;
-  return lastSeen === null ? times : `${times} (last seen ${shortTime(lastSeen)})`;
+  return `${times} (last seen ${shortTime(lastSeen)})`;
 }
 
 const BY_KIND = { domains: DOMAINS, records: RECORDS, headers: HEADERS };
@@ -122,7 +120,6 @@ const SEARCHES = Object.values(BY_KIND);
 
 type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What is asked. */
 interface Asked {
   readonly search: Search;
   readonly parameters: Parameters;

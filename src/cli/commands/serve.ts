@@ -63,7 +63,6 @@ async function serveByOthers(
   }
 }
 
-/** In one of the processes that serve. */
 async function serveTogether(
   settings: Settings,
   stopRequested: Promise<unknown>,

@@ -31,7 +31,6 @@ interface ShowOptions {
   readonly color: ColourOption;
 }
 
-/** What is shown of a domain, and how. */
 interface Showing {
   readonly domain: string;
   readonly ask: Ask;
@@ -333,7 +332,6 @@ function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
   return `since ${day(last?.from)}${times}${isOld ? `, last seen ${day(last.lastSeen)}` : ''}`;
 }
 
-/** A value that is there, and since when. */
 function stateLine({ value, stays }: Row, columns: number, end: number, paint: Paint): string {
   const since = datesOf(stays.slice(-1), { end });
   return `${labelOf(value, Math.max(columns - since.length, LEAST_BAR))}${paint('dim', since)}\n`;

@@ -6,7 +6,6 @@ import { errorCode, OperationError } from '../../model/errors.js';
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
 export const POSTGRESQL_MAJOR = 18;
 
-/** The name of the database's folder within the data folder. */
 export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
 const ANY_DATABASE_FOLDER = /^postgresql-\d+$/;

@@ -6,7 +6,6 @@ import { OperationError } from '../../model/errors.js';
 
 /** The longest path of a Unix socket, in bytes, that every system takes (sun_path: 104 with its NUL). */
 const LONGEST_PATH = 103;
-/** The longest name of a socket of this program. */
 const LONGEST_NAME = 'owner-0123456789abcdef';
 
 /** A folder of sockets under a path that is short enough to bind and to connect to. */

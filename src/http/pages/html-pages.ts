@@ -95,9 +95,9 @@ ${withoutScript(service)}
 /** What the service is and has, for browsers without JavaScript too. */
 function withoutScript({ basePath, access, anyQuery }: DocumentedService): string {
   const rows = ROUTES.map((route) => {
-    const { name, path, scope, maturity } = route;
+    const { summary, path, scope, 'x-maturity': maturity } = route;
     const needed = isOpen(route, access) ? 'no token needed' : (scope ?? 'none: any token');
-    const cells = [name, `<code>GET ${basePath}/api/v1${path}</code>`, needed, maturity];
+    const cells = [summary, `<code>GET ${basePath}/api/v1${path}</code>`, needed, maturity];
     return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
   });
   const graphql = anyQuery

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express, { type ErrorRequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { nothingAtPath } from '../../model/errors.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
@@ -30,8 +30,10 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
   app.enable('case sensitive routing').enable('strict routing');
   const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
   app.all([basePath, `${basePath}/`].filter(Boolean), root);
-  // One page for all of them: it reads the name from its address.
-  if (hasWebPage) app.all(`${basePath}/domains/*name`, root);
+  // One page for all of them, which reads the name from its address: it is not decoded here, where it may be invalid.
+  const page: RequestHandler = (request, response, next) =>
+    request.path === '/' ? next() : root(request, response, next);
+  if (hasWebPage) app.use(`${basePath}/domains`, page);
   for (const [path, read] of pagesOf(service)) app.all(path, staticHandler(read));
   app.use((_request, _response, next) => next(nothingAtPath(basePath)));
   // Express knows an error handler by its four parameters.

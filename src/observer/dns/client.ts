@@ -78,7 +78,6 @@ const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
 /** The fewest first queries, however few tries each has: one may be lost. */
 const LEAST_FIRST = 2;
 
-/** The query for one type. */
 interface Query {
   readonly type: string;
   triesLeft: number;

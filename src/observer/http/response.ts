@@ -6,7 +6,6 @@ import { type HeaderField, parseResponseHead, type ResponseHead } from '../../mo
 const LARGEST_HEAD = 65_536;
 const MOST_INTERIM_RESPONSES = 10;
 
-/** A response that is not recorded. */
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
   readonly code: 'malformed' | 'too-large';

@@ -13,7 +13,6 @@ export interface Target {
   readonly port: number;
 }
 
-/** The failure of a domain without an address. */
 export const NO_ADDRESS = failed('no-address', 'the domain has no address');
 
 /**

@@ -34,7 +34,6 @@ export interface Completion {
   readonly outcome: CheckOutcome;
   /** How many observations failed in a row, this one included. */
   readonly failures: number;
-  /** When it is to be observed next. */
   readonly next: Instant;
 }
 

@@ -51,14 +51,14 @@ async function findMatch({ domain, at }: NodeName, what: readonly string[], cont
   const filter = { domain, at, firstSeenTo: firstSeen, digest };
   const after: RecordPlace = { domain, firstSeen, type, position: -1 };
   const key = { filter, first: 1, after, lastSeen: true };
-  const { matches } = await context.loaders.recordPage.load(key, context.caller.signal);
-  return matches[0] ?? null;
+  const { items } = await context.loaders.recordPage.load(key, context.caller.signal);
+  return items[0] ?? null;
 }
 
 async function findHeader({ domain, at, key }: NodeName, context: RequestContext, info: Selecting) {
   const history = selected(info).fields.has('history');
   const page = { domain, at, names: key.slice(0, 1), first: 1, history };
-  const [header] = (await context.loaders.headerPage.load(page, context.caller.signal)).headers;
+  const [header] = (await context.loaders.headerPage.load(page, context.caller.signal)).items;
   return header === undefined ? null : { ...header, of: { domain, at, isOfPrimary: undefined } };
 }
 
@@ -72,7 +72,7 @@ async function findChange(name: NodeName, context: RequestContext): Promise<Chan
   const first = { kinds: new Set(CHANGE_KINDS.slice(rank, rank + 1)), newestFirst: false, first: 1 };
   if (first.kinds.has('HISTORY_EXTENDED')) {
     const after = { number: instantOfKey(what[0]), recordedAt: date, given: 0 };
-    return (await context.feed.page({ ...first, domains: [domain], after }))?.changes[0] ?? null;
+    return (await context.feed.page({ ...first, domains: [domain], after }))?.items[0] ?? null;
   }
   const match = what.length > 1 ? await findMatch(name, what, context) : undefined;
   if (match === null) return null;
@@ -80,7 +80,7 @@ async function findChange(name: NodeName, context: RequestContext): Promise<Chan
   const after = match && { ...match.place, date, kind: rank, position: match.place.position - 1 };
   const names = match === undefined ? what.slice(0, 1) : undefined;
   const page = { ...first, name: domain, at, from: date - 1n, to: date, names, after };
-  const [change] = (await context.loaders.changes.load(page, context.caller.signal)).changes;
+  const [change] = (await context.loaders.changes.load(page, context.caller.signal)).items;
   if (change === undefined) return null;
   return match === undefined ? change : { ...change, record: match.record };
 }

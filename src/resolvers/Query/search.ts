@@ -39,8 +39,8 @@ export const acrossDomains: QueryResolvers = {
     const question = questionOf('dnsRecords', filter);
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { matches, next } = await loaders.records.load(key, caller.signal);
-    return pageOf(matches, next, ({ place }) => place);
+    const { items, next } = await loaders.records.load(key, caller.signal);
+    return pageOf(items, next, ({ place }) => place);
   },
   async httpHeaders(_query, args, { caller, loaders }, info) {
     requireScope(caller.viewer, 'search:read');
@@ -48,8 +48,8 @@ export const acrossDomains: QueryResolvers = {
     const question = questionOf('httpHeaders', filter);
     const { first, after, pageOf } = paging<HeaderPlace>(question, args, { domain: 'text', from: 'bigint' });
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { matches, next } = await loaders.headers.load(key, caller.signal);
-    const nodes = matches.map((match): HeaderMatchAt => ({ ...match, at: filter.at }));
+    const { items, next } = await loaders.headers.load(key, caller.signal);
+    const nodes = items.map((match): HeaderMatchAt => ({ ...match, at: filter.at }));
     return pageOf(nodes, next, (match) => match);
   },
   async searchDomains(_query, args, { caller, loaders }) {
@@ -57,18 +57,15 @@ export const acrossDomains: QueryResolvers = {
     const filter = domainFilter(args.where ?? {});
     const question = questionOf('searchDomains', filter);
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
-    const { matches, next } = await loaders.domains.load(
-      { filter, first, after: after?.name },
-      caller.signal,
-    );
-    return pageOf(matches, next === null ? null : { name: next }, (row) => row);
+    const { items, next } = await loaders.domains.load({ filter, first, after }, caller.signal);
+    return pageOf(items, next, (row) => row);
   },
   async changes(_query, args, { caller, feed }) {
     requireScope(caller.viewer, 'search:read');
     const { filter, ...asked } = feedQuestion(args);
     const page = await feed.page({ ...filter, first: asked.first, after: asked.after });
     if (page === null) throw goneCursor();
-    return asked.pageOf(page.changes, page.next, placeInFeed, page.end);
+    return asked.pageOf(page.items, page.next, placeInFeed, page.end);
   },
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller.signal),
 };

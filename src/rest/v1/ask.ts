@@ -1,9 +1,9 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { NEVER_ABORTED, signalUntil } from '../../limits/caller.js';
-import { eventsIn, subscribe } from './event-stream.js';
+import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
-import { now } from './handler.js';
+import { readParameters } from './parameters.js';
 import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { EventPage } from './presenters/changes.js';
 import { type DnsRecordResult, dnsRecordFragment, presentDnsRecord } from './presenters/dns-records.js';
@@ -36,8 +36,8 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const route = prepared.get(operation) ?? prepareRoute(executor, row);
     prepared.set(operation, route);
     const { domain, ...others } = parameters;
-    const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
-    const requested = route.readParameters(path.split('/'), queryOf(others), now());
+    const segment = domain === undefined ? undefined : encodeURIComponent(String(domain));
+    const requested = readParameters(route.parameters, segment, queryOf(others));
     const caller = { viewer, signal: NEVER_ABORTED };
     const { primary: loaders } = executor;
     const { body } = await findBody({
@@ -102,15 +102,9 @@ export async function* listenToChanges(
 ): AsyncGenerator<EventPage, void, void> {
   const row = ROUTES.find(({ live }) => live !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
-  if (row === undefined || stream === undefined) throw new Error('There is no stream of changes.');
-  const { variables } = stream.readParameters(row.path.split('/'), queryOf(parameters), now());
-  const context = executor.contextFor({ viewer, signal: signalUntil(signal) });
-  const results = await subscribe(executor, stream, variables, context);
-  try {
-    for await (const result of results) yield stream.present(eventsIn(result));
-  } finally {
-    await results.return?.();
-  }
+  if (stream === undefined) throw new Error('There is no stream of changes.');
+  const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters));
+  yield* eventPages(executor, stream, variables, { viewer, signal: signalUntil(signal) });
 }
 
 function queryOf(parameters: Question['parameters']): URLSearchParams {

@@ -1,21 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExecutionResult } from 'graphql';
+import type { ServerResponse } from 'node:http';
 import { sendEvents } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import type { Variables } from './parameters.js';
-import { type EventStream, foundIn } from './prepared-routes.js';
+import { type EventStream, foundBy } from './prepared-routes.js';
+import type { EventPage } from './presenters/changes.js';
 import { problemOf } from './problem.js';
-
-/** The request of a stream, which is paid for. */
-interface Listening {
-  readonly variables: Variables;
-  readonly caller: Caller;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
 
 /**
  * Sends what a subscription gives as server-sent events, until it ends or the client disconnects.
@@ -25,42 +17,35 @@ interface Listening {
 export async function streamEvents(
   executor: GraphqlExecutor,
   stream: EventStream,
-  { variables, caller, request, response }: Listening,
+  variables: Variables,
+  caller: Caller,
+  response: ServerResponse,
   onInternalError: OnInternalError,
 ): Promise<void> {
-  const lastEventId = request.headers['last-event-id'];
-  const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
-  const continued = isResumed ? { ...variables, after: lastEventId } : variables;
-  const results = await subscribe(executor, stream, continued, executor.contextFor(caller));
+  const lastEventId = response.req.headers['last-event-id'];
+  const continued = lastEventId ? { ...variables, after: lastEventId } : variables;
+  const pages = eventPages(executor, stream, continued, caller);
   try {
-    const first = await results.next();
+    const first = await pages.next();
     if (first.done === true) return;
-    const found = eventsIn(first.value);
     setRateFields(response, caller.viewer.rates);
-    await sendEvents(response, textsOf(response, stream, found, results, onInternalError));
+    await sendEvents(response, textsOf(response, first.value, pages, onInternalError));
   } finally {
-    await results.return?.();
+    await pages.return();
   }
 }
 
-/** The results of a stream. @throws the error of one that does not begin. */
-export async function subscribe(
+/** What a subscription gives, page by page. @throws its error. */
+export async function* eventPages(
   executor: GraphqlExecutor,
-  { stored }: EventStream,
+  stream: EventStream,
   variables: Variables,
-  context: ReturnType<GraphqlExecutor['contextFor']>,
-): Promise<AsyncIterableIterator<ExecutionResult>> {
-  const results = await executor.subscribeStored(stored, variables, context);
-  if (Symbol.asyncIterator in results) return results;
-  eventsIn(results);
-  throw new Error('A subscription has no results.');
-}
-
-/** What a result of a subscription has. @throws its error. */
-export function eventsIn(result: ExecutionResult): object {
-  const found = foundIn(result);
-  if (found === undefined) throw new Error('A subscription has given nothing.');
-  return found;
+  caller: Caller,
+): AsyncGenerator<EventPage, void, void> {
+  const results = await executor.subscribeStored(stream.stored, variables, executor.contextFor(caller));
+  for await (const result of Symbol.asyncIterator in results ? results : [results]) {
+    yield stream.present(foundBy(result, stream, variables));
+  }
 }
 
 /** In milliseconds: when a client reconnects, and how often a comment shows that the stream is open. */
@@ -70,17 +55,16 @@ const COMMENT_EVERY = 15_000;
 /** The events of a stream as text, each page once the client has read those before. */
 async function* textsOf(
   response: ServerResponse,
-  stream: EventStream,
-  first: object,
-  results: AsyncIterableIterator<ExecutionResult>,
+  first: EventPage,
+  pages: AsyncGenerator<EventPage, void, void>,
   onInternalError: OnInternalError,
 ): AsyncGenerator<string, void, void> {
   const comments = setInterval(() => {
     if (!response.writableNeedDrain) response.write(':\n\n');
   }, COMMENT_EVERY);
   try {
-    yield `retry: ${RECONNECT_AFTER}\n${textOf(stream, first)}`;
-    for await (const result of results) yield textOf(stream, eventsIn(result));
+    yield `retry: ${RECONNECT_AFTER}\n${textOf(first)}`;
+    for await (const page of pages) yield textOf(page);
   } catch (error) {
     const { body, headers } = problemOf(error, onInternalError);
     const retry = Number(headers['retry-after'] ?? 0) * 1_000;
@@ -90,8 +74,7 @@ async function* textsOf(
   }
 }
 
-function textOf(stream: EventStream, found: object): string {
-  const { events, end } = stream.present(found);
+function textOf({ events, end }: EventPage): string {
   const texts = events.map(({ id, data }) => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
   // An event without data is not dispatched, but its id is kept (HTML, section 9.2.6).
   if (events.at(-1)?.id !== end) texts.push(`id: ${end}\n\n`);

@@ -6,12 +6,12 @@ import { type Caller, signalOf } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import { nothingAtPath } from '../../model/errors.js';
-import type { Instant } from '../../model/instant.js';
+import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
 import { bodyFinder, type FindBody } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
-import type { Requested } from './parameters.js';
+import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
@@ -46,14 +46,13 @@ export interface RestOptions {
   /** Which bodies are kept to be sent again. */
   readonly cache: BodyCacheOptions;
   /** Takes the errors that the client of a stream is not shown, for the log. */
-  readonly onInternalError: (error: unknown, response: ServerResponse) => void;
+  readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
 
 /** A request that a route answers, and that is paid for. */
 interface Exchange extends Requested {
   readonly route: PreparedRoute;
   readonly caller: Caller;
-  readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly mediaType: MediaType;
   readonly cost: RequestCost;
@@ -80,7 +79,7 @@ export function createRestV1(
   return async (request, response, path, viewer) => {
     const matched = match(path);
     if (matched === undefined) throw nothingAtPath(basePath);
-    const { row: route, segments } = matched;
+    const { row: route, domain } = matched;
     requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.mediaTypes.length > 1)
@@ -88,12 +87,11 @@ export function createRestV1(
     const mediaType = preferredType(request.headers.accept, route.mediaTypes);
     const stream = mediaType === 'text/event-stream' ? route.stream : undefined;
     const caller = { viewer, signal: signalOf(response) };
-    const asked = { route, caller, request, response };
-    const [requested, cost] = await readAndPay(executor, stream ?? route, segments, asked);
+    const [requested, cost] = await readAndPay(executor, stream ?? route, domain, caller, response);
     const { variables, query, countedFrom } = requested;
     if (stream !== undefined) {
-      const onFailure = (error: unknown) => onInternalError(error, response);
-      return streamEvents(executor, stream, { caller, request, response, variables }, onFailure);
+      const onFailure = (error: unknown) => onInternalError(error, request);
+      return streamEvents(executor, stream, variables, caller, response, onFailure);
     }
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const validation = validationOf(route, mediaType, requested);
@@ -107,7 +105,6 @@ export function createRestV1(
       cost,
       caller,
       loaders: executor.readFrom(cost.ofPrimary || isConditional(request.headers)),
-      request,
       response,
       mediaType,
       validation,
@@ -119,15 +116,16 @@ export function createRestV1(
 /** What a request asks for, once that is paid for. One that is rejected costs 1. */
 async function readAndPay(
   executor: GraphqlExecutor,
-  { readParameters, stored }: Operation,
-  segments: readonly string[],
-  { route, request, response, caller }: Pick<Exchange, 'route' | 'request' | 'response' | 'caller'>,
+  { parameters, scope, stored }: Operation,
+  domain: string | undefined,
+  caller: Caller,
+  response: ServerResponse,
 ): Promise<readonly [Requested, RequestCost]> {
   let units = 1;
   try {
-    if (route.scope !== null) requireScope(caller.viewer, route.scope);
-    const query = new URLSearchParams(/\?(.*)$/s.exec(request.url ?? '')?.[1]);
-    const requested = readParameters(segments, query, now());
+    if (scope !== null) requireScope(caller.viewer, scope);
+    const query = new URLSearchParams(searchOf(response.req).slice(1));
+    const requested = readParameters(parameters, domain, query);
     const cost = stored.cost(requested.variables);
     // What has no cost of its own costs 1.
     units = Math.max(1, cost.sum);
@@ -135,11 +133,6 @@ async function readAndPay(
   } finally {
     await executor.charge(caller, units).finally(() => setRateFields(response, caller.viewer.rates));
   }
-}
-
-/** Wall-clock time. */
-export function now(): Instant {
-  return BigInt(Date.now()) * 1_000n;
 }
 
 /** The validators that an answer has: every media type has tags of its own. */
@@ -164,14 +157,14 @@ class Answers {
   }
 
   async answer(exchange: Exchange): Promise<void> {
-    const { route, variables, caller, request, validation, cost } = exchange;
+    const { route, variables, caller, response, validation, cost } = exchange;
     const key =
       route.isPlain && validation !== null ? `${route.path} ${JSON.stringify(variables)}` : undefined;
     const kept = this.#bodies.find(key);
-    if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(request, kept.validators)) {
+    if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
       return this.#sendKept(exchange, kept);
     }
-    const leave = await this.#executor.gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
+    const leave = await this.#executor.enter(caller, cost);
     try {
       await this.#answerFrom(exchange, key, kept);
     } finally {
@@ -180,9 +173,13 @@ class Answers {
   }
 
   async #answerFrom(exchange: Exchange, key: string | undefined, kept: KeptBody | undefined): Promise<void> {
-    const { route, variables, caller, request, loaders, validation } = exchange;
+    const { route, variables, caller, response, loaders, validation } = exchange;
     const askedAt = performance.now();
-    if (validation !== null && key !== undefined && (kept !== undefined || isConditional(request.headers))) {
+    if (
+      validation !== null &&
+      key !== undefined &&
+      (kept !== undefined || isConditional(response.req.headers))
+    ) {
       const state = await this.#executor.executeStored(validation.stored, variables, caller, loaders, false);
       const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
       if (kept?.validators.etag === validators.etag) {
@@ -234,8 +231,8 @@ function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
-function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators | null): boolean {
-  if (validators === null || !isUnmodified(request.headers, validators, secondsNow())) return false;
+function sendIfUnmodified({ response, caching }: Exchange, validators: Validators | null): boolean {
+  if (validators === null || !isUnmodified(response.req.headers, validators, secondsNow())) return false;
   response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
   return true;
 }
@@ -247,12 +244,11 @@ function sendIfUnmodified({ request, response, caching }: Exchange, validators: 
 const LONGEST_LINK = 2_048;
 
 /** Links to the next page (RFC 8288). @param next Its cursor; null: there is none. */
-function setLink({ request, response, query, mediaType }: Exchange, next: string | null): void {
+function setLink({ response, query, mediaType }: Exchange, next: string | null): void {
   if (next === null) return;
-  const target = new URL(request.url ?? '', 'http://localhost');
   const continued = new URLSearchParams(query);
   continued.set('after', next);
-  const link = `<${target.pathname}?${continued}>; rel="next"`;
+  const link = `<${pathOf(response.req)}?${continued}>; rel="next"`;
   if (mediaType !== 'application/json' || link.length <= LONGEST_LINK) response.setHeader('link', link);
 }
 

@@ -53,36 +53,24 @@ export function isTime({ schema }: Parameter): boolean {
 /**
  * Reads a request's parameters.
  *
- * @param segments Of the request's path, as those of the route's.
- * @param query Of the request: the one that is returned is the same.
- * @param now When it arrived. With a cursor that carries another instant, durations are counted back from that one.
+ * @param all Of the operation.
+ * @param segment Of the request's path, percent-encoded: the domain; undefined: the operation's path has none.
+ * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now, or from
+ *   the instant that its cursor carries.
  * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
  */
-export type ReadParameters = (segments: readonly string[], query: URLSearchParams, now: Instant) => Requested;
-
-/** Makes the reader of a route's parameters. */
-export function parameterReader(path: string, parameters: readonly Parameter[]): ReadParameters {
-  const place = path.split('/').indexOf('{domain}');
-  const inQuery = parameters.filter((parameter) => parameter.in !== 'path');
-  return (segments, query, now) => {
-    const segment = segments[place];
-    const ofPath = segment === undefined ? {} : { domain: decodeDomain(segment) };
-    const { variables, ...requested } = readQuery(inQuery, segment !== undefined, query, now);
-    return { variables: { ...ofPath, ...variables }, ...requested };
-  };
-}
-
-function readQuery(
-  parameters: readonly Parameter[],
-  isOfDomain: boolean,
+export function readParameters(
+  all: readonly Parameter[],
+  segment: string | undefined,
   query: URLSearchParams,
-  arrived: Instant,
 ): Requested {
+  const ofPath = segment === undefined ? {} : { domain: decodeDomain(segment) };
+  const parameters = all.filter((parameter) => parameter.in !== 'path');
   const known = parameters.map(({ name }) => name);
   const unknown = [...query.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const all = known.length === 0 ? 'none' : known.join(', ');
-    const advice = isOfDomain ? '' : adviceOnTime(unknown);
+    const advice = segment !== undefined ? '' : adviceOnTime(unknown);
     throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.${advice}`);
   }
   const missing = parameters.filter(({ name, required }) => required === true && !query.has(name));
@@ -92,7 +80,7 @@ function readQuery(
   }
   const { cursor, carried } = cursorIn(query);
   if (cursor !== undefined) query.set('after', cursor);
-  const now = carried ?? arrived;
+  const now = carried ?? BigInt(Date.now()) * 1_000n;
   const variables = Object.fromEntries(
     parameters.map((each) => [each.name, readValues(each, query.getAll(each.name), now)]),
   );
@@ -100,7 +88,7 @@ function readQuery(
     (each) => isTime(each) && timeBack(query.get(each.name) ?? '') !== undefined,
   );
   for (const { name } of durations) query.set(name, String(variables[name]));
-  return { variables, query, countedFrom: durations.length === 0 ? null : now };
+  return { variables: { ...ofPath, ...variables }, query, countedFrom: durations.length === 0 ? null : now };
 }
 
 /**

@@ -2,21 +2,20 @@ import { readFileSync } from 'node:fs';
 import type { ExecutionResult } from 'graphql';
 import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
 import { type MediaType, mediaTypesOf } from './media-types.js';
-import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
+import type { Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import type { Live, Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
 /** What a request is answered with, ready to run. */
-export interface Operation {
-  readonly readParameters: ReadParameters;
+export interface Operation extends Route {
   readonly stored: StoredOperation;
 }
 
-export type EventStream = Live & Operation;
+export type EventStream = Operation & Pick<Live, 'present'>;
 
 /** A route, ready to run. */
-export interface PreparedRoute extends Route, Operation {
+export interface PreparedRoute extends Operation {
   /** The same with what a table has. */
   readonly table: StoredOperation;
   readonly mediaTypes: readonly MediaType[];
@@ -32,24 +31,23 @@ export interface PreparedRoute extends Route, Operation {
 
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const { path, parameters, operationId, live } = route;
+  const { parameters, operationId, live } = route;
   const text = readStoredOperation(`${operationId}.graphql`);
   const stored = executor.prepare(text);
   const isTable = route.body.page !== undefined;
   const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
-  const ofStream = parameters.filter(({ name }) => live?.parameters.includes(name));
   return {
     ...route,
-    readParameters: parameterReader(path, parameters),
     stored,
     table: isTable ? executor.prepare(readStoredOperation(`${operationId}.graphql`, OF_TABLES)) : stored,
     mediaTypes: mediaTypesOf(route),
     validation: state && { stored: state, tag: tagOfOperation(text) },
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
     stream: live && {
-      ...live,
-      readParameters: parameterReader(path, ofStream),
+      ...route,
+      parameters: parameters.filter(({ name }) => live.parameters.includes(name)),
       stored: executor.prepare(readStoredOperation(live.operation)),
+      present: live.present,
     },
   };
 }
@@ -81,18 +79,11 @@ export function readStoredOperation(file: string, fragments = FRAGMENTS): string
   return text;
 }
 
-/** What the operation's one field is; undefined: null. @throws the first error. */
-export function foundIn({ data, errors = [] }: ExecutionResult): object | undefined {
-  const [error] = errors;
+/** What the one field of a route's operation is. @throws the first error, and what the route says where it is null. */
+export function foundBy({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
+  const error = errors?.[0];
   if (error !== undefined) throw error.originalError ?? error;
   const [found] = Object.values(data ?? {});
-  return typeof found === 'object' && found !== null ? found : undefined;
-}
-
-/** The same of a route's operation. @throws what the route says where nothing is found. */
-export function foundBy(result: ExecutionResult, route: Route, variables: Variables): object {
-  const found = foundIn(result) ?? route.missing?.(variables);
-  if (found === undefined) throw new Error(`${route.operationId} has found nothing.`);
-  if (found instanceof Error) throw found;
-  return found;
+  if (typeof found === 'object' && found !== null) return found;
+  throw route.missing?.(variables) ?? new Error(`${route.operationId} has found nothing.`);
 }

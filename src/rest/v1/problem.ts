@@ -73,17 +73,23 @@ function challengeOf(error: unknown): Record<string, string> {
 
 /** Sends a problem, as application/problem+json (RFC 9457) where the client names that, else as JSON. */
 export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
-  const text = JSON.stringify(problem.body);
   const type = namesType(request.headers.accept, 'application/problem+json')
     ? 'application/problem+json'
     : 'application/json';
-  response.writeHead(problem.body.status, {
-    ...problem.headers,
-    'content-type': `${type}; charset=utf-8`,
-    'content-length': Buffer.byteLength(text),
-    vary: withAccept(String(response.getHeader('vary') ?? '')),
-  });
-  response.end(text);
+  const vary = withAccept(String(response.getHeader('vary') ?? ''));
+  const fields = { ...problem.headers, 'content-type': `${type}; charset=utf-8`, vary };
+  sendBody(response, problem.body.status, fields, JSON.stringify(problem.body));
+}
+
+/** Sends a whole body. Node.js would leave its length out of the response to HEAD. */
+export function sendBody(
+  response: ServerResponse,
+  status: number,
+  fields: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): void {
+  response.writeHead(status, { ...fields, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
 }
 
 /** The value of Vary for a response that also depends on Accept. */

@@ -47,10 +47,7 @@ export interface Live {
  * One operation of REST v1. Everything about it follows from its row: which requests it answers, with what
  * and to whom, its entry in the OpenAPI document and on the start page, its name in metrics and traces.
  */
-export interface Route extends Row, Omit<DescribedOperation, 'summary' | 'x-maturity'> {
-  readonly name: DescribedOperation['summary'];
-  readonly maturity: DescribedOperation['x-maturity'];
-}
+export type Route = Row & DescribedOperation;
 
 /** What the operations on one domain have in common. */
 const OF_DOMAIN = {
@@ -89,12 +86,11 @@ const ROWS: readonly Row[] = [
 export const ROUTES: readonly Route[] = ROWS.map((row) => {
   const described = DESCRIBED.paths[row.path]?.get;
   if (described === undefined) throw new Error(`openapi.yaml does not describe ${row.path}.`);
-  const { summary: name, 'x-maturity': maturity, ...others } = described;
-  return { ...row, ...others, name, maturity };
+  return { ...row, ...described };
 });
 
 /**
- * Makes the function that finds the row of a path, percent-encoded as it came, with the path's segments. Case and a
+ * Makes the function that finds the row of a path, percent-encoded as it came, with the segment that is the domain, if it has one. Case and a
  * final slash count (RFC 3986, section 6.2.2.1).
  */
 export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[]) {
@@ -104,7 +100,7 @@ export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[
     const fits = (wanted: string, at: number) =>
       wanted === '{domain}' ? segments[at] !== '' : segments[at] === wanted;
     const found = patterns.find(({ pattern }) => pattern.length === segments.length && pattern.every(fits));
-    return found && { row: found.row, segments };
+    return found && { row: found.row, domain: segments[found.pattern.indexOf('{domain}')] };
   };
 }
 

@@ -77,10 +77,10 @@ describe('the OpenAPI document', () => {
   test('has every operation of the table under its path, with its maturity and scope', () => {
     const told = Object.entries(document.paths).map(([path, { get }]) => [path, get]);
     expect(told).toEqual(
-      ROUTES.map(({ path, name, operationId, maturity, scope }) => [
+      ROUTES.map(({ path, summary, operationId, 'x-maturity': maturity, scope }) => [
         path,
         expect.objectContaining({
-          summary: name,
+          summary,
           operationId,
           'x-maturity': maturity,
           description: expect.stringContaining(`Maturity: **${maturity}**.`),
@@ -314,7 +314,7 @@ async function askWithEveryScope(path: string): Promise<Response> {
 }
 
 describe('every response with a body that the document lists is really answered, as it says', () => {
-  test.each(ROUTES.map(({ name, path, scope }) => [name, path, scope] as const))(
+  test.each(ROUTES.map(({ summary, path, scope }) => [summary, path, scope] as const))(
     '%s',
     async (_name, path, scope) => {
       const operation = document.paths[path]?.get;

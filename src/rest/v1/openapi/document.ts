@@ -47,11 +47,11 @@ export function openApiDocument(
 
 /** @param example Of the body. */
 function operationOf(route: Route, access: AnonymousAccess, example: unknown): object {
-  const { operationId, name, maturity, state, live } = route;
+  const { operationId, summary, 'x-maturity': maturity, state, live } = route;
   const conditions = Object.keys(CONDITIONS).map((each) => ({ $ref: `#/components/parameters/${each}` }));
   return {
     operationId,
-    summary: name,
+    summary,
     description: [route.description, `Maturity: **${maturity}**.`, accessOf(route, access)].join('\n\n'),
     tags: ['Domains'],
     'x-maturity': maturity,

@@ -1,0 +1,16 @@
+/** A request with its target (RFC 9112, section 3.2.1), percent-encoded as it came. */
+interface Targeted {
+  readonly url?: string | undefined;
+}
+
+/** The path of a request, without the query. */
+export function pathOf({ url = '' }: Targeted): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
+/** The query of a request with its question mark; '' if there is none. */
+export function searchOf({ url = '' }: Targeted): string {
+  const query = url.indexOf('?');
+  return query === -1 ? '' : url.slice(query);
+}
