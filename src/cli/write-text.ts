@@ -28,6 +28,11 @@ export async function writeText(stream: Writable, text: string, signal?: AbortSi
   });
 }
 
+/** A line of JSON Lines. */
+export function jsonLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
 /**
  * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so ends by
  * itself. It is no failure if the reader of a pipe closes it early.

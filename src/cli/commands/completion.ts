@@ -35,9 +35,10 @@ interface CompletedOption {
   /** Its short and its long form. */
   readonly flags: readonly string[];
   readonly meaning: string;
-  readonly takes: 'nothing' | 'text' | 'file' | readonly string[];
-  /** Whether it takes several of these words, separated by commas. */
-  readonly isList: boolean;
+  /** `list`: words between commas. */
+  readonly takes: 'nothing' | 'text' | 'file' | 'word' | 'list';
+  /** The words that it takes. */
+  readonly words: readonly string[];
 }
 
 /** A command, and all below it. */
@@ -62,23 +63,12 @@ function placesOf(command: Command, at: string): Place[] {
   ];
 }
 
-function completed({
-  short,
-  long,
-  flags,
-  description,
-  argChoices,
-  required,
-  optional,
-}: Option): CompletedOption {
-  const isList = flags.includes('<type,...>');
-  const value = flags.includes('<file>') ? 'file' : isList ? recordTypes() : (argChoices ?? 'text');
-  return {
-    flags: [short, long].filter((flag) => flag !== undefined),
-    meaning: description,
-    takes: required || optional ? value : 'nothing',
-    isList,
-  };
+function completed({ short, long, flags, description, argChoices, required }: Option): CompletedOption {
+  const option = { flags: [short, long].filter((flag) => flag !== undefined), meaning: description };
+  if (flags.includes('<type,...>')) return { ...option, takes: 'list', words: recordTypes() };
+  if (argChoices !== undefined) return { ...option, takes: 'word', words: argChoices };
+  const takes = flags.includes('<file>') ? 'file' : required ? 'text' : 'nothing';
+  return { ...option, takes, words: [] };
 }
 
 /** The commands, as a pattern of `case` in a shell. */
@@ -89,23 +79,20 @@ function commandsIn(places: readonly Place[], separator: string): string {
     .join(separator);
 }
 
-/** An option after its command, as in the patterns of `case`, with what its value is. */
-function valuesIn(places: readonly Place[]) {
+/** The options with values, as patterns of `case` for an option after its command. */
+function valuesIn(places: readonly Place[], line: (pattern: string, option: CompletedOption) => string) {
   return places.flatMap(({ at, options }) =>
     options
       .filter(({ takes }) => takes !== 'nothing')
-      .map(({ flags, ...option }) => ({
-        pattern: flags.map((flag) => `'${at} ${flag}'`).join('|'),
-        ...option,
-      })),
+      .map((option) => line(option.flags.map((flag) => `'${at} ${flag}'`).join('|'), option)),
   );
 }
 
 function bash(places: readonly Place[]): string {
   const listed = (words: readonly string[]) => `'${words.join(' ')}'`;
-  const values = valuesIn(places).map(({ pattern, takes, isList }) => {
-    const words = typeof takes === 'string' ? '' : `found=${listed([...takes])}`;
-    const action = takes === 'file' ? 'files=1' : isList ? `${words} list=1` : words;
+  const values = valuesIn(places, (pattern, { takes, words }) => {
+    const found = words.length > 0 ? `found=${listed(words)}` : '';
+    const action = takes === 'file' ? 'files=1' : takes === 'list' ? `${found} list=1` : found;
     return `    ${pattern}) ${action} ;;`;
   });
   const arguments_ = places.map(({ at, words, files, options }) => {
@@ -176,15 +163,10 @@ function zsh(places: readonly Place[]): string {
     return `'${text.replaceAll("'", "'\\''")}'`;
   };
   const listed = (words: readonly Word[]) => `(${words.map(quoted).join(' ')})`;
-  const values = valuesIn(places).map(({ pattern, takes, isList }) => {
-    const words = typeof takes === 'string' ? [] : takes.map((word): Word => [word, '']);
-    const action =
-      takes === 'file'
-        ? 'files=1'
-        : takes === 'text'
-          ? ''
-          : `${isList ? "compset -P '*,'; " : ''}found=${listed(words)}`;
-    return `    (${pattern}) ${action} ;;`;
+  const values = valuesIn(places, (pattern, { takes, words }) => {
+    const found = words.length > 0 ? `found=${listed(words.map((word) => [word, '']))}` : '';
+    const begin = takes === 'file' ? 'files=1' : takes === 'list' ? "compset -P '*,'; " : '';
+    return `    (${pattern}) ${begin}${found} ;;`;
   });
   const arguments_ = places.map(({ at, words, files, options }) => {
     const flags = options.flatMap(({ flags, meaning }) => flags.map((flag): Word => [flag, meaning]));
@@ -225,9 +207,6 @@ compdef _dms dms
 `;
 }
 
-/** What fish's `complete` says of a value. */
-const FISH_VALUES = { nothing: '', text: ' -x', file: ' -r -F' } as const;
-
 function fish(places: readonly Place[]): string {
   const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
   const lines = places.flatMap(({ at, words, files, options }) => {
@@ -235,15 +214,13 @@ function fish(places: readonly Place[]): string {
     return [
       ...(files ? [`${begin} -F`] : []),
       ...words.map(([word, meaning]) => `${begin} -a ${quoted(word)} -d ${quoted(meaning)}`),
-      ...options.map(({ flags, meaning, takes, isList }) => {
-        const names = flags.map((flag) =>
-          flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
-        );
-        const words = typeof takes === 'string' ? '' : takes.join(' ');
-        const value =
-          typeof takes === 'string'
-            ? FISH_VALUES[takes]
-            : ` -x -a ${quoted(isList ? `(__fish_append , ${words})` : words)}`;
+      ...options.map(({ flags, meaning, takes, words }) => {
+        const names = flags.map((flag) => flag.replace(/^--/, '-l ').replace(/^-(?=\w$)/, '-s '));
+        const value = {
+          ...{ nothing: '', text: ' -x', file: ' -r -F' },
+          word: ` -x -a ${quoted(words.join(' '))}`,
+          list: ` -x -a ${quoted(`(__fish_append , ${words.join(' ')})`)}`,
+        }[takes];
         return `${begin} ${names.join(' ')}${value} -d ${quoted(meaning)}`;
       }),
     ];

@@ -5,7 +5,7 @@ import { type CommandContext, stopSignal } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
 import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
 import { withQuestions } from '../questions.js';
-import { writeText } from '../write-text.js';
+import { jsonLine, writeText } from '../write-text.js';
 
 interface FollowOptions {
   /** A cursor. */
@@ -27,7 +27,7 @@ export async function runFollow(
   const paint = painter(color, context.stdout);
   let after = begin;
   const lineOf = (cursor: string, change: ChangeData) => {
-    if (json) return `${JSON.stringify({ cursor, ...change })}\n`;
+    if (json) return jsonLine({ cursor, ...change });
     const domain = change.domain ?? '';
     return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
   };

@@ -1,27 +1,20 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
-import type { RejectsFile } from '../../importers/rejects.js';
 import { counted, numberText } from '../table.js';
+import { jsonLine } from '../write-text.js';
 
 /** How many rejected lines are shown with their reasons. */
 export const REASONS_SHOWN = 10;
 
-/** The file that keeps the lines that are rejected. */
-export interface KeptRejects {
-  readonly file: RejectsFile;
-  /** As the user wrote it. */
-  readonly path: string;
-}
-
-/** How many lines were rejected, and what can be done about them. @param kept null without --rejects. */
-export function rejectedText({ linesRejected }: ImportSummary, kept: KeptRejects | null): string {
+/** How many lines were rejected, and what can be done about them. @param file That of --rejects; undefined without. */
+export function rejectedText({ linesRejected }: ImportSummary, file: string | undefined): string {
   if (linesRejected === 0) return '';
   const further = linesRejected - REASONS_SHOWN;
   const more = further > 0 ? `… and ${counted(further, 'more line', 'more lines')} rejected.\n` : '';
   const where =
-    kept === null
+    file === undefined
       ? 'To keep rejected lines for correction, import again with --rejects FILE.'
-      : `The rejected lines are in ${kept.path}: correct them there and import that file.`;
+      : `The rejected lines are in ${file}: correct them there and import that file.`;
   return `${more}${where} A corrected line is stale if something newer of its domain is recorded by then.\n`;
 }
 
@@ -66,7 +59,7 @@ export function summaryJson(
   formats: ReadonlySet<ImportFormat>,
 ): string {
   const { count, exact } = summary.domains;
-  return `${JSON.stringify({
+  return jsonLine({
     formats: [...formats].sort(),
     seconds: Number(seconds.toFixed(3)),
     linesRead: summary.linesRead,
@@ -88,7 +81,7 @@ export function summaryJson(
     httpHeadersCreated: summary.headersCreated,
     httpHeadersUpdated: summary.headersUpdated,
     remarks: Array.from(summary.remarks, ([remark, told]) => ({ remark, ...told })),
-  })}\n`;
+  });
 }
 
 /** What the lines could not tell, and what can be done about stale ones, as lines of text. @param formats Those of the inputs. */

@@ -20,7 +20,6 @@ import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
 import { writeText } from '../write-text.js';
 import {
-  type KeptRejects,
   REASONS_SHOWN,
   rejectedText,
   remarksText,
@@ -55,16 +54,13 @@ export async function runImport(
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  const { format, sort, strict, backfill } = options;
   const observedAt = timeGiven(options.observedAt, context.now());
   if (options.rejects !== undefined) await checkRejects(options.rejects);
-  const rejects =
-    options.rejects === undefined ? null : { file: new RejectsFile(options.rejects), path: options.rejects };
   const detected = new Set<ImportFormat>();
   const parsing = {
     longestLine: limits.line,
     createParser: ({ name }: Input) =>
-      createParser(format, {
+      createParser(options.format, {
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
@@ -78,20 +74,7 @@ export async function runImport(
   await context.withConnections('create', async ({ pool }) => {
     try {
       const recorder = createRecorder(pool);
-      const run = {
-        ...parsing,
-        json: options.json,
-        detected,
-        files,
-        sort,
-        strict,
-        backfill,
-        recorder,
-        summary,
-        rejects,
-        signal,
-      };
-      await importFiles(context, run);
+      await importFiles(context, files, { ...options, ...parsing, detected, recorder, summary, signal });
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
       const counts = { changed, unchanged, repeated, stale, rejected };
@@ -110,22 +93,21 @@ function timeGiven(text: string | undefined, now: Instant): Instant | undefined 
   }
 }
 
-interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'>, Pick<ImportOptions, 'json'> {
-  readonly files: readonly string[];
+interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'sorting'> {
   /** The formats that the inputs turned out to have. */
   readonly detected: ReadonlySet<ImportFormat>;
-  readonly rejects: KeptRejects | null;
 }
 
-async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
-  const { summary, rejects } = run;
-  const progress = new InputProgress(summary, run.signal);
+async function importFiles(context: CommandContext, files: readonly string[], run: ImportRun): Promise<void> {
+  const { summary } = run;
+  const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
+  const progress = new InputProgress(summary);
   const hideProgress = showProgress(context.notes, 'lines', () => progress.state());
   const began = performance.now();
   const sumUp = async (ending: string) => {
     hideProgress();
     context.warn(ending + warningText(summary));
-    context.notes.write(rejectedText(summary, rejects) + remarksText(summary, run.detected));
+    context.notes.write(rejectedText(summary, run.rejects) + remarksText(summary, run.detected));
     if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
     if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, run.detected));
@@ -138,14 +120,13 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
       if (summary.linesRejected <= REASONS_SHOWN) {
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
       }
-      await rejects?.file.write(line);
+      await rejects?.write(line);
     },
   };
   let end: ImportEnd;
   try {
-    end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
-      rejects?.file.close(),
-    );
+    const inputs = progress.inputs(files, context.stdin, run.signal);
+    end = await importInputs(inputs, options).finally(() => rejects?.close());
   } catch (error) {
     // If no line was read, there is nothing to sum up.
     if (summary.linesRead > 0) await sumUp(FAILED);
@@ -162,10 +143,7 @@ const FAILED =
 const NOTHING =
   'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n';
 
-function endingOf(
-  end: ImportEnd,
-  { sort, backfill, summary }: Pick<ImportRun, 'sort' | 'backfill' | 'summary'>,
-): string {
+function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): string {
   const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
   return {
     complete: '',
@@ -221,12 +199,10 @@ function opening(): InputState {
 /** How far the inputs are sorted and read. */
 class InputProgress {
   readonly #summary: ImportSummary;
-  readonly #signal: AbortSignal;
   #input = opening();
 
-  constructor(summary: ImportSummary, signal: AbortSignal) {
+  constructor(summary: ImportSummary) {
     this.#summary = summary;
-    this.#signal = signal;
   }
 
   state(): ProgressState {
@@ -249,14 +225,14 @@ class InputProgress {
     this.#input.recording ??= { since: performance.now(), before: this.#summary.linesRead };
   };
 
-  async *inputs(files: readonly string[], stdin: Readable): AsyncGenerator<Input> {
+  async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
     for (const file of files) {
       const state = opening();
       this.#input = state;
       const onBytes = (count: number) => {
         state.read += count;
       };
-      const input = await openInput(file, stdin, onBytes, this.#signal);
+      const input = await openInput(file, stdin, onBytes, signal);
       state.size = input.size;
       yield input;
     }

@@ -8,6 +8,7 @@ import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, rdataText } from '../history-text.js';
+import { jsonLine } from '../write-text.js';
 
 const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
@@ -93,7 +94,7 @@ export function checkAsJson(
   recorded: boolean,
 ): string {
   const { http } = outcome;
-  const object = {
+  return jsonLine({
     domain: check.domain,
     observedAt: formatInstant(check.observedAt),
     recorded: recorded && recording !== 'nothing',
@@ -105,8 +106,7 @@ export function checkAsJson(
       headers:
         changes?.headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })) ?? [],
     },
-  };
-  return `${JSON.stringify(object)}\n`;
+  });
 }
 
 function dnsAnswer(answer: DnsAnswer) {

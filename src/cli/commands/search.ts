@@ -5,7 +5,7 @@ import type { CommandContext } from '../command-context.js';
 import { printable, type RecordData, rdataText, shortTime } from '../history-text.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
 import { createTable } from '../table.js';
-import { writeText } from '../write-text.js';
+import { jsonLine, writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
 interface SearchOptions {
@@ -157,7 +157,7 @@ async function writeMatches(
     const heading = hasTitle && found === 0 ? `${printable(title)}\n` : '';
     found += wanted.length;
     const lines = json
-      ? wanted.map((match) => `${JSON.stringify(match)}\n`).join('')
+      ? wanted.map(jsonLine).join('')
       : table(wanted.map((match) => search.row(match).map(printable)));
     await writeText(stdout, heading + lines);
     if (found >= limit) break;

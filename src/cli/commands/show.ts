@@ -17,7 +17,7 @@ import {
 import { requestedTime } from '../option-values.js';
 import { pagesOf, withQuestions } from '../questions.js';
 import { counted } from '../table.js';
-import { writeText } from '../write-text.js';
+import { jsonLine, writeText } from '../write-text.js';
 
 interface ShowOptions {
   readonly at?: string;
@@ -74,9 +74,13 @@ export async function runShow(
       write: (text) => writeText(context.stdout, text),
     };
     if (changes) return showChanges(showing, { types, names: headers }, json);
-    const between = from === undefined || to === undefined ? null : { from, to, types, headers };
-    if (json) return showJson(showing, between, at);
-    if (between !== null) return showDifference(showing, between);
+    if (from !== undefined && to !== undefined) {
+      const parameters = { domain, from, to, types, headers };
+      const difference = await ask<Difference>({ operation: 'getDomainDiff', parameters });
+      return showing.write(json ? jsonLine(difference) : differenceText(showing, from, to, difference));
+    }
+    if (json)
+      return showing.write(jsonLine(await ask({ operation: 'getDomain', parameters: { domain, at } })));
     return at === undefined ? showHistory(showing) : showState(showing, at);
   });
 }
@@ -89,27 +93,6 @@ function timesInOrder(texts: readonly string[], now: Instant): readonly string[]
   return [from, to].filter((time) => time !== undefined).map(formatInstant);
 }
 
-/** Of a difference, as REST's parameters have it. */
-interface Between {
-  readonly from: string;
-  readonly to: string;
-  readonly types: readonly string[] | undefined;
-  readonly headers: readonly string[] | undefined;
-}
-
-/** The bodies of REST. @param between Null: that of Get domain. */
-async function showJson(
-  { domain, ask, write }: Showing,
-  between: Between | null,
-  at: string | undefined,
-): Promise<void> {
-  const body =
-    between === null
-      ? await ask<object>({ operation: 'getDomain', parameters: { domain, at } })
-      : await ask<object>({ operation: 'getDomainDiff', parameters: { domain, ...between } });
-  await write(`${JSON.stringify(body)}\n`);
-}
-
 /** The newest first. */
 async function showChanges(
   { domain, ask, paint, write }: Showing,
@@ -120,10 +103,10 @@ async function showChanges(
   for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', parameters)) {
     const lines = changes.map((change) =>
       json
-        ? JSON.stringify(change)
-        : `${paint('dim', shortTime(change.date))}  ${changeText(change, domain, paint)}`,
+        ? jsonLine(change)
+        : `${paint('dim', shortTime(change.date))}  ${changeText(change, domain, paint)}\n`,
     );
-    await write(lines.map((line) => `${line}\n`).join(''));
+    await write(lines.join(''));
   }
 }
 
@@ -141,24 +124,15 @@ interface Difference {
 
 const HEADER_KINDS = { ADDED: 'HEADER_CREATED', CHANGED: 'HEADER_UPDATED', REMOVED: 'HEADER_GONE' } as const;
 
-async function showDifference({ domain, ask, paint, write }: Showing, between: Between): Promise<void> {
-  const {
-    dnsRecordsAdded: added,
-    dnsRecordsRemoved: removed,
-    httpHeaders,
-  } = await ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, ...between } });
+function differenceText({ domain, paint }: Showing, from: string, to: string, body: Difference): string {
   const changes = [
-    ...removed.map(({ data }) => ({ kind: 'DNS_RECORD_REMOVED', data })),
-    ...added.map(({ data }) => ({ kind: 'DNS_RECORD_ADDED', data })),
-    ...httpHeaders.map(({ name, difference, old, new: value }) => ({
-      ...{ kind: HEADER_KINDS[difference], name },
-      ...(old !== null && { old }),
-      ...(value !== null && { new: value }),
-    })),
+    ...body.dnsRecordsRemoved.map(({ data }) => ({ kind: 'DNS_RECORD_REMOVED', data })),
+    ...body.dnsRecordsAdded.map(({ data }) => ({ kind: 'DNS_RECORD_ADDED', data })),
+    ...body.httpHeaders.map(({ difference, ...header }) => ({ kind: HEADER_KINDS[difference], ...header })),
   ];
   const lines = changes.map((change) => changeText({ ...change, date: '' }, domain, paint));
-  const title = paint('bold', `${domain} from ${shortTime(between.from)} to ${shortTime(between.to)}`);
-  await write([title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n'));
+  const title = paint('bold', `${domain} from ${shortTime(from)} to ${shortTime(to)}`);
+  return [title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n');
 }
 
 async function showState(showing: Showing, at: string): Promise<void> {
@@ -168,7 +142,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
     parameters: { domain, at },
   });
   const { rows } = await readRows(showing, at);
-  const present = rows.filter(({ stays }) => stays.at(-1)?.to === null);
+  const present = rows.filter(isPresent);
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
       `${paint('dim', `observed ${shortTime(created)} to ${shortTime(lastUpdate)}`)}\n` +
@@ -191,9 +165,9 @@ interface Details {
 interface Stay {
   readonly from: string;
   /** Null: it has not ended. */
-  readonly to: string | null;
+  to: string | null;
   /** What has ended went between then and its end; what has not was there then. */
-  readonly lastSeen: string;
+  lastSeen: string;
 }
 
 /** A line: a value, and when it was there. */
@@ -220,9 +194,13 @@ async function showHistory(showing: Showing): Promise<void> {
       `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}\n` +
       `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
   );
-  await write(aliasText(rows.filter(({ stays }) => stays.at(-1)?.to === null)));
+  await write(aliasText(rows.filter(isPresent)));
   const scale = scaleOf(rows, details, columns);
   await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
+}
+
+function isPresent({ stays }: Row): boolean {
+  return stays.at(-1)?.to === null;
 }
 
 /** Where to look for the addresses of an alias without any. @param present What is there. */
@@ -257,8 +235,8 @@ interface Rows {
 /** @param to Only the changes up to that time; absent: all. */
 async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promise<Rows> {
   const rows = new Map<string, Row>();
-  /** The rows with a stay that has not ended, by record or field name. */
-  const open = new Map<string, Row>();
+  /** The stays that have not ended, by record or field name. */
+  const open = new Map<string, Stay>();
   let initial = 0;
   let lastChange: string | null = null;
   for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, to })) {
@@ -267,26 +245,23 @@ async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promis
       if (routine === 'INITIAL') initial += 1;
       else lastChange = date;
       const { key, group, rank, value } = subjectOf(change, domain);
-      replaceLast(open.get(key), { to: date, lastSeen: seen });
+      Object.assign(open.get(key) ?? {}, { to: date, lastSeen: seen });
       open.delete(key);
       if (value === null) continue;
       const id = JSON.stringify([group, value]);
       const row = rows.get(id) ?? { group, rank, value, stays: [] };
-      row.stays.push({ from: date, to: null, lastSeen: date });
+      const stay = { from: date, to: null, lastSeen: date };
+      row.stays.push(stay);
       rows.set(id, row);
-      open.set(key, row);
+      open.set(key, stay);
     }
   }
-  for (const [key, seen] of await lastSeen(domain, to)) replaceLast(open.get(key), { lastSeen: seen });
+  for (const [key, seen] of await lastSeen(domain, to))
+    Object.assign(open.get(key) ?? {}, { lastSeen: seen });
   const sorted = [...rows.values()].sort(
     (one, other) => one.rank - other.rank || (one.group < other.group ? -1 : Number(one.group > other.group)),
   );
   return { rows: sorted, initial, lastChange };
-}
-
-function replaceLast(row: Row | undefined, more: Partial<Stay>): void {
-  const stay = row?.stays.pop();
-  if (stay !== undefined) row?.stays.push({ ...stay, ...more });
 }
 
 /** What a change is of, and its value from then on; null: it is gone. */
@@ -325,9 +300,9 @@ function scaleOf(rows: readonly Row[], { created, lastUpdate }: Details, columns
   return { start, end, valueWidth: room - barWidth, barWidth };
 }
 
-function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
+function lineOf(row: Row, scale: Scale, paint: Paint): string {
+  const { value, stays } = row;
   const { start, end, valueWidth, barWidth } = scale;
-  const isPresent = stays.at(-1)?.to === null;
   const column = (time: string | null) =>
     time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
   // A stay has at least one column.
@@ -344,7 +319,7 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
     return within.length > 0 ? '░' : '·';
   }).join('');
   const dates = paint('dim', datesOf(stays, scale));
-  return `${labelOf(value, valueWidth)}${paint(isPresent ? 'green' : 'dim', bar)}  ${dates}\n`;
+  return `${labelOf(value, valueWidth)}${paint(isPresent(row) ? 'green' : 'dim', bar)}  ${dates}\n`;
 }
 
 /** When a value was there; what is present, and was not seen when the domain was observed last, has when it was. */

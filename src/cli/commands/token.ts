@@ -11,7 +11,7 @@ import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
 import { createTable, timeText } from '../table.js';
-import { isNowhere, writeText } from '../write-text.js';
+import { isNowhere, jsonLine, writeText } from '../write-text.js';
 
 interface CreateOptions {
   readonly name: string;
@@ -103,8 +103,7 @@ function tokenLines(tokens: readonly TokenDescription[], now: Instant): string {
     .map((token) => {
       const { name, scopes, createdAt, expiresAt, lastUsed, revokedAt } = token;
       const times = { expiresAt: time(expiresAt), lastUsed: time(lastUsed), revokedAt: time(revokedAt) };
-      const line = { name, scopes, createdAt: time(createdAt), ...times, state: state(token, now) };
-      return `${JSON.stringify(line)}\n`;
+      return jsonLine({ name, scopes, createdAt: time(createdAt), ...times, state: state(token, now) });
     })
     .join('');
 }

@@ -10,7 +10,7 @@ import {
 } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
-import { writeText } from '../write-text.js';
+import { jsonLine, writeText } from '../write-text.js';
 
 /** `dms verify`: checks every invariant of what is stored. */
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
@@ -20,7 +20,7 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
     try {
       for await (const line of violations(database, count)) {
         count.violations += 1;
-        await writeText(context.stdout, `${json ? JSON.stringify({ violation: line }) : line}\n`);
+        await writeText(context.stdout, json ? jsonLine({ violation: line }) : `${line}\n`);
       }
     } finally {
       hideProgress();

@@ -3,6 +3,7 @@ import { formatInstant } from '../../model/instant.js';
 import { outcomeText } from '../../observer/outcome.js';
 import type { WatchedDomain } from '../../observer/schedule/watch-list.js';
 import { timeText } from '../table.js';
+import { jsonLine } from '../write-text.js';
 
 export const WATCHED_HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
 
@@ -39,7 +40,7 @@ export function watchedAsJson(domains: readonly WatchedDomain[]): string {
     .map(({ name, every, next, leased, observedAt, outcome, failures }) => {
       const last = observedAt === null ? null : formatInstant(observedAt);
       const line = { domain: name, every: durationText(every), next: formatInstant(next), leased };
-      return `${JSON.stringify({ ...line, observedAt: last, failures, outcome })}\n`;
+      return jsonLine({ ...line, observedAt: last, failures, outcome });
     })
     .join('');
 }
