@@ -25,17 +25,12 @@ export function metricsEndpoint(
       (text) => ({ status: 200, contentType: exposition.contentType, text }),
       (err: unknown) => {
         log.error({ err }, 'metrics failed');
-        return FAILURE;
+        const text = 'The metrics could not be read. The log has the cause.\n';
+        return { status: 500, contentType: 'text/plain; charset=utf-8', text };
       },
     );
   };
 }
-
-const FAILURE = {
-  status: 500,
-  contentType: 'text/plain; charset=utf-8',
-  text: 'The metrics could not be read. The log has the cause.\n',
-};
 
 /** Added by a proxy, or by a browser for a page of another site. */
 const OF_OTHERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via', 'origin'];

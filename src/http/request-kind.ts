@@ -9,12 +9,7 @@ export interface RoutedKind extends RequestKind {
 }
 
 /** What a request is counted as by its path. */
-export interface RequestKinds {
-  /** @param path percent-encoded as it came, without the query. */
-  of(path: string): RoutedKind;
-  /** GraphQL's page for browsers, which is on the same path as GraphQL itself. */
-  readonly graphqlPage: RoutedKind;
-}
+export type RequestKinds = ReturnType<typeof requestKinds>;
 
 /** What is at no known path, or never had one. */
 export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown', route: undefined };
@@ -22,7 +17,7 @@ export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown', route: u
 const UNKNOWN_REST: RoutedKind = { ...NOWHERE, api: 'rest' };
 
 /** @param basePath '' or like `/dms`. */
-export function requestKinds(basePath: string): RequestKinds {
+export function requestKinds(basePath: string) {
   const page = (operation: string, path: string): RoutedKind => ({
     ...{ api: 'page', operation, route: basePath + path },
   });
@@ -51,8 +46,10 @@ export function requestKinds(basePath: string): RequestKinds {
   }));
   const matchRest = pathMatcher(rows);
   return {
+    /** GraphQL's page for browsers, which is on the same path as GraphQL itself. */
     graphqlPage: page('sandbox', '/graphql'),
-    of(path) {
+    /** @param path percent-encoded as it came, without the query. */
+    of(path: string): RoutedKind {
       const kind = fixed.get(path);
       if (kind !== undefined) return kind;
       if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? UNKNOWN_REST;

@@ -98,13 +98,11 @@ export async function startHttpServer(
 function readTarget(request: IncomingMessage): void {
   const { url = '' } = request;
   if (url.startsWith('/')) {
-    const fragment = url.indexOf('#');
-    if (fragment !== -1) request.url = url.slice(0, fragment);
-    return;
+    request.url = url.replace(/#.*/s, '');
+  } else if (URL.canParse(url)) {
+    const { pathname, search } = new URL(url);
+    request.url = pathname + search;
   }
-  if (!URL.canParse(url)) return;
-  const { pathname, search } = new URL(url);
-  request.url = pathname + search;
 }
 
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
