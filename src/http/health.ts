@@ -18,8 +18,6 @@ interface DatabaseHealth {
   readonly lag: number | null;
 }
 
-/** In seconds. */
-const RETRY_AFTER = 5;
 const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
 
 /**
@@ -69,5 +67,5 @@ function shown({ role, reason, lag }: DatabaseHealth): object {
 function answerOf(unreadiness: Unreadiness, databases?: readonly object[]): TextResponse {
   if (unreadiness === null) return { status: 200, text: `${JSON.stringify({ status: 'ok', databases })}\n` };
   const body = { status: 'unavailable', reason: unreadiness.reason, databases };
-  return { status: 503, headers: { 'retry-after': String(RETRY_AFTER) }, text: `${JSON.stringify(body)}\n` };
+  return { status: 503, headers: { 'retry-after': '5' }, text: `${JSON.stringify(body)}\n` };
 }

@@ -14,8 +14,6 @@ export type RequestKinds = ReturnType<typeof requestKinds>;
 /** What is at no known path, or never had one. */
 export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown', route: undefined };
 
-const UNKNOWN_REST: RoutedKind = { ...NOWHERE, api: 'rest' };
-
 /** @param basePath '' or like `/dms`. */
 export function requestKinds(basePath: string) {
   const page = (operation: string, path: string): RoutedKind => ({
@@ -45,6 +43,7 @@ export function requestKinds(basePath: string) {
     kind: { api: 'rest', operation, route: api + path } as const,
   }));
   const matchRest = pathMatcher(rows);
+  const unknown: RoutedKind = { ...NOWHERE, api: 'rest' };
   return {
     /** GraphQL's page for browsers, which is on the same path as GraphQL itself. */
     graphqlPage: page('sandbox', '/graphql'),
@@ -52,7 +51,7 @@ export function requestKinds(basePath: string) {
     of(path: string): RoutedKind {
       const kind = fixed.get(path);
       if (kind !== undefined) return kind;
-      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? UNKNOWN_REST;
+      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? unknown;
       return below.find(([prefix]) => path.startsWith(prefix))?.[1] ?? NOWHERE;
     },
   };
