@@ -36,17 +36,15 @@ function requireSingleFields({ rawHeaders, httpVersion }: IncomingMessage): void
   // `headers` has the first of several fields only.
   const hosts = countFields(rawHeaders, 'host');
   if (hosts !== 1 && (hosts !== 0 || httpVersion !== '1.0')) {
-    throw new PublicError(
-      'INVALID_PARAMETER',
-      'The request must have one header field Host (RFC 9112, section 3.2).',
-    );
+    throw malformed('have one header field Host (RFC 9112, section 3.2)');
   }
   if (countFields(rawHeaders, 'authorization') > 1) {
-    throw new PublicError(
-      'INVALID_PARAMETER',
-      'The request must not have more than one header field Authorization (RFC 9110, section 5.3).',
-    );
+    throw malformed('not have more than one header field Authorization (RFC 9110, section 5.3)');
   }
+}
+
+function malformed(rule: string): PublicError {
+  return new PublicError('INVALID_PARAMETER', `The request must ${rule}.`);
 }
 
 /** @param rawHeaders A name and a value each. @param name In lower case. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import compression from 'compression';
-import express, { type Request } from 'express';
+import express, { type Request, type Response } from 'express';
 
 /** Bodies of fewer octets go into one packet anyway. */
 export const COMPRESSION_THRESHOLD = 1_024;
@@ -8,7 +8,7 @@ export const COMPRESSION_THRESHOLD = 1_024;
 /** Unknown to the list of types that `compression` has. */
 const NDJSON = /^application\/x-ndjson\b/;
 
-const compressing = compression({
+const compress = compression({
   threshold: COMPRESSION_THRESHOLD,
   filter(request, response) {
     const isCompressible =
@@ -17,16 +17,12 @@ const compressing = compression({
     return isCompressible;
   },
 });
-// It uses nothing of Express; its types are those of Express' handlers.
-const compress = compressing as unknown as (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next: () => void,
-) => void;
 
 /** Has what is written to a response compressed as its client accepts it. */
 export function compressResponse(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers['accept-encoding'] !== undefined) compress(request, response, () => {});
+  if (request.headers['accept-encoding'] === undefined) return;
+  // It uses nothing of Express; its types are those of Express' handlers.
+  compress(request as Request, response as Response, () => {});
 }
 
 /** The length of a compressed body is not known, and that of HEAD must be the same (RFC 9110, section 8.6). */

@@ -7,23 +7,12 @@ import { clientKey } from '../limits/client-key.js';
 /** The open connections, each with its exchanges in order: those whose response is not closed or whose request is not complete. */
 export type Connections = ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
 
-interface ConnectionTracker {
-  readonly connections: Connections;
-  /**
-   * Closes the server without cutting a response off: connections without one are closed at once, each of the others
-   * after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
-   *
-   * @param limit After how many milliseconds what is left is cut off.
-   */
-  close(limit: number): Promise<void>;
-}
-
 /**
  * Tracks the connections of a server and the exchanges on them. To be called before anything else listens to its requests.
  *
  * @param perClient How many connections one address, or one network of IPv6, may have. Infinity: clients may share an address.
  */
-export function trackConnections(server: Server, perClient: number): ConnectionTracker {
+export function trackConnections(server: Server, perClient: number) {
   const connections = new Map<Duplex, Set<ServerResponse>>();
   const counts = new Map<string, number>();
   let closing = false;
@@ -58,7 +47,13 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
   });
   return {
     connections,
-    async close(limit) {
+    /**
+     * Closes the server without cutting a response off: connections without one are closed at once, each of the others
+     * after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
+     *
+     * @param limit After how many milliseconds what is left is cut off.
+     */
+    async close(limit: number): Promise<void> {
       closing = true;
       const closed = once(server, 'close');
       // The close() of http.Server would also cut responses off that were handed over and have not left yet.

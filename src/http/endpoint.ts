@@ -12,13 +12,10 @@ export type Endpoint = (request: IncomingMessage) => Promise<TextResponse> | und
 /** A whole response, which is not cached. */
 export interface TextResponse {
   readonly status: number;
-  /** JSON if absent. */
-  readonly contentType?: string;
+  /** JSON, if its fields do not say otherwise. */
   readonly text: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Has a request answered by an endpoint, if it is GET or HEAD: other methods are rejected.
@@ -30,18 +27,17 @@ export function answerAt(endpoint: Endpoint, request: IncomingMessage, response:
   void answer?.then((answered) => {
     if (response.headersSent) return;
     const isAllowed = request.method === 'GET' || request.method === 'HEAD';
-    const { status, headers, contentType = JSON_TYPE, text } = isAllowed ? answered : METHOD_NOT_ALLOWED;
-    const id = requestIdOf(request.headers);
-    const fields = { ...DEFAULT_FIELDS, [REQUEST_ID_FIELD]: id, ...headers, 'content-type': contentType };
-    sendBody(response, status, fields, text);
+    const { status, headers, text } = isAllowed ? answered : METHOD_NOT_ALLOWED;
+    const fields = { ...DEFAULT_FIELDS, [REQUEST_ID_FIELD]: requestIdOf(request.headers) };
+    const json = { 'content-type': 'application/json; charset=utf-8' };
+    sendBody(response, status, { ...fields, ...json, ...headers }, text);
   });
   return answer !== undefined;
 }
 
 /** The endpoint of all other paths, on a port with nothing but endpoints. */
 export async function nothingHere(): Promise<TextResponse> {
-  const reason = 'There is nothing at this path: use /livez, /readyz or /metrics.';
-  return { status: 404, text: rejected(reason) };
+  return { status: 404, text: rejected('There is nothing at this path: use /livez, /readyz or /metrics.') };
 }
 
 const METHOD_NOT_ALLOWED: TextResponse = {

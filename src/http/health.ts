@@ -18,15 +18,6 @@ interface DatabaseHealth {
   readonly lag: number | null;
 }
 
-interface Health {
-  /** Answers `/livez` and `/readyz`. */
-  readonly endpoint: Endpoint;
-  /** Makes the process not ready: it is stopping. */
-  stopping(): void;
-}
-
-/** In seconds. */
-const RETRY_AFTER = 5;
 const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
 
 /**
@@ -41,7 +32,7 @@ export function createHealth(
   check: () => Promise<Unreadiness>,
   log: Logger,
   databases?: () => readonly DatabaseHealth[],
-): Health {
+) {
   let stopping = false;
   let logged = JSON.stringify(null);
   const readiness = async (): Promise<TextResponse> => {
@@ -53,14 +44,16 @@ export function createHealth(
     logged = state;
     return answerOf(stopping ? STOPPING : unreadiness, databases?.().map(shown));
   };
+  const endpoint: Endpoint = (request) => {
+    const path = pathOf(request);
+    if (path === '/livez') return Promise.resolve(answerOf(null));
+    return path === '/readyz' ? readiness() : undefined;
+  };
   return {
+    endpoint,
+    /** Makes the process not ready: it is stopping. */
     stopping() {
       stopping = true;
-    },
-    endpoint(request) {
-      const path = pathOf(request);
-      if (path === '/livez') return Promise.resolve(answerOf(null));
-      return path === '/readyz' ? readiness() : undefined;
     },
   };
 }
@@ -74,5 +67,5 @@ function shown({ role, reason, lag }: DatabaseHealth): object {
 function answerOf(unreadiness: Unreadiness, databases?: readonly object[]): TextResponse {
   if (unreadiness === null) return { status: 200, text: `${JSON.stringify({ status: 'ok', databases })}\n` };
   const body = { status: 'unavailable', reason: unreadiness.reason, databases };
-  return { status: 503, headers: { 'retry-after': String(RETRY_AFTER) }, text: `${JSON.stringify(body)}\n` };
+  return { status: 503, headers: { 'retry-after': '5' }, text: `${JSON.stringify(body)}\n` };
 }

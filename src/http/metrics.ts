@@ -22,20 +22,15 @@ export function metricsEndpoint(
   return (request) => {
     if (pathOf(request) !== '/metrics' || !isAllowed(request)) return undefined;
     return exposition.text().then(
-      (text) => ({ status: 200, contentType: exposition.contentType, text }),
+      (text) => ({ status: 200, headers: { 'content-type': exposition.contentType }, text }),
       (err: unknown) => {
         log.error({ err }, 'metrics failed');
-        return FAILURE;
+        const text = 'The metrics could not be read. The log has the cause.\n';
+        return { status: 500, headers: { 'content-type': 'text/plain; charset=utf-8' }, text };
       },
     );
   };
 }
-
-const FAILURE = {
-  status: 500,
-  contentType: 'text/plain; charset=utf-8',
-  text: 'The metrics could not be read. The log has the cause.\n',
-};
 
 /** Added by a proxy, or by a browser for a page of another site. */
 const OF_OTHERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via', 'origin'];

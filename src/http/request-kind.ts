@@ -9,20 +9,13 @@ export interface RoutedKind extends RequestKind {
 }
 
 /** What a request is counted as by its path. */
-export interface RequestKinds {
-  /** @param path percent-encoded as it came, without the query. */
-  of(path: string): RoutedKind;
-  /** GraphQL's page for browsers, which is on the same path as GraphQL itself. */
-  readonly graphqlPage: RoutedKind;
-}
+export type RequestKinds = ReturnType<typeof requestKinds>;
 
 /** What is at no known path, or never had one. */
 export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown', route: undefined };
 
-const UNKNOWN_REST: RoutedKind = { ...NOWHERE, api: 'rest' };
-
 /** @param basePath '' or like `/dms`. */
-export function requestKinds(basePath: string): RequestKinds {
+export function requestKinds(basePath: string) {
   const page = (operation: string, path: string): RoutedKind => ({
     ...{ api: 'page', operation, route: basePath + path },
   });
@@ -50,12 +43,15 @@ export function requestKinds(basePath: string): RequestKinds {
     kind: { api: 'rest', operation, route: api + path } as const,
   }));
   const matchRest = pathMatcher(rows);
+  const unknown: RoutedKind = { ...NOWHERE, api: 'rest' };
   return {
+    /** GraphQL's page for browsers, which is on the same path as GraphQL itself. */
     graphqlPage: page('sandbox', '/graphql'),
-    of(path) {
+    /** @param path percent-encoded as it came, without the query. */
+    of(path: string): RoutedKind {
       const kind = fixed.get(path);
       if (kind !== undefined) return kind;
-      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? UNKNOWN_REST;
+      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? unknown;
       return below.find(([prefix]) => path.startsWith(prefix))?.[1] ?? NOWHERE;
     },
   };

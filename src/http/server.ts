@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { OperationError } from '../model/errors.js';
 import {
   handleClientErrors,
@@ -87,7 +88,9 @@ export async function startHttpServer(
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
-  return { port: portOf(server), close: () => close(lastRequests) };
+  // Of a server on a path it would be a text.
+  const address = server.address() as AddressInfo;
+  return { port: address.port, close: () => close(lastRequests) };
 }
 
 /**
@@ -98,13 +101,11 @@ export async function startHttpServer(
 function readTarget(request: IncomingMessage): void {
   const { url = '' } = request;
   if (url.startsWith('/')) {
-    const fragment = url.indexOf('#');
-    if (fragment !== -1) request.url = url.slice(0, fragment);
-    return;
+    request.url = url.replace(/#.*/s, '');
+  } else if (URL.canParse(url)) {
+    const { pathname, search } = new URL(url);
+    request.url = pathname + search;
   }
-  if (!URL.canParse(url)) return;
-  const { pathname, search } = new URL(url);
-  request.url = pathname + search;
 }
 
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
@@ -123,11 +124,6 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
     default:
       return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
   }
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** The address of a server's root, without a slash at the end, that a client on this machine can open. */

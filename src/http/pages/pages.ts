@@ -46,12 +46,10 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
 function pagesOf({ basePath, access, anyQuery }: DocumentedService): readonly PageAt[] {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
   const json = (body: unknown) => utf8('application/json', JSON.stringify(body));
+  const openApi = () => json(openApiDocument(ROUTES, { ...access, basePath, version }));
   const catalog = () => apiCatalog(basePath, anyQuery);
   const pages: readonly PageAt[] = [
-    [
-      `${basePath}/api/v1/openapi.json`,
-      () => json(openApiDocument(ROUTES, { ...access, basePath, version })),
-    ],
+    [`${basePath}/api/v1/openapi.json`, openApi],
     [`${basePath}/api/v1/docs`, () => libraryPage('swagger-ui', basePath)],
     // There is no registered media type of schemas.
     [`${basePath}/schema.graphql`, () => utf8('text/plain', schemaText())],
@@ -78,8 +76,6 @@ export const ICON_PATH = '/favicon.ico';
 /** Where it is (RFC 9727, section 2): at the root of the host, whatever the base path. */
 export const API_CATALOG_PATH = '/.well-known/api-catalog';
 
-const PROFILE = 'https://www.rfc-editor.org/info/rfc9727';
-
 /**
  * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
  * addresses have no host: what this server calls itself is not what it is called through a proxy.
@@ -91,7 +87,7 @@ function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
   const { linkset }: { readonly linkset: readonly Record<string, unknown>[] } = JSON.parse(text);
   if (!graphiql) delete linkset[1]?.['service-doc'];
   return {
-    mediaType: `application/linkset+json; profile="${PROFILE}"`,
+    mediaType: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     body: JSON.stringify({ linkset }),
     headers: { link: `<${API_CATALOG_PATH}>; rel="api-catalog"` },
   };

@@ -76,7 +76,7 @@ export function createLastSeen(executor: GraphqlExecutor, viewer: Viewer): LastS
   const caller = { viewer, signal: NEVER_ABORTED };
   return async (domain, at) => {
     const { data } = await executor.executeStored(operation, { domain, at }, caller, executor.primary, false);
-    const found: Present | null = JSON.parse(JSON.stringify(data?.['domain'] ?? null));
+    const found = data?.['domain'] as Present | null | undefined;
     const headers = found?.httpHeaders?.filter(({ present }) => present) ?? [];
     const records = found?.dnsRecords ?? [];
     return new Map([

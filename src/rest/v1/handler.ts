@@ -13,7 +13,7 @@ import { bodyFinder, type FindBody } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
-import { requireGetOrHead, withAccept } from './problem.js';
+import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import {
   cacheControl,
@@ -82,8 +82,7 @@ export function createRestV1(
     const { row: route, domain } = matched;
     requireGetOrHead(request, response);
     requireToken(viewer);
-    if (route.mediaTypes.length > 1)
-      response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
+    if (route.mediaTypes.length > 1) varyByAccept(response);
     const mediaType = preferredType(request.headers.accept, route.mediaTypes);
     const stream = mediaType === 'text/event-stream' ? route.stream : undefined;
     const caller = { viewer, signal: signalOf(response) };
@@ -162,7 +161,7 @@ class Answers {
       route.isPlain && validation !== null ? `${route.path} ${JSON.stringify(variables)}` : undefined;
     const kept = this.#bodies.find(key);
     if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
-      return this.#sendKept(exchange, kept);
+      return this.#send(exchange, kept.validators, kept.octets);
     }
     const leave = await this.#executor.enter(caller, cost);
     try {
@@ -184,28 +183,27 @@ class Answers {
       const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
       if (kept?.validators.etag === validators.etag) {
         kept.checkedAt = askedAt;
-        return this.#sendKept(exchange, kept);
+        return this.#send(exchange, validators, kept.octets);
       }
       if (sendIfUnmodified(exchange, validators)) return;
     }
     const { state, body, next } = await this.#findBody(exchange);
     const validators = validation && validatorsOf(state, validation.tag);
-    if (sendIfUnmodified(exchange, validators)) return;
-    setLink(exchange, next);
-    this.#send(exchange, validators, body);
+    this.#send(exchange, validators, body, next);
     if (key !== undefined && validators !== null && typeof body === 'string')
       this.#bodies.keep(key, { validators, body, checkedAt: askedAt });
   }
 
-  #sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
-    if (!sendIfUnmodified(exchange, validators)) this.#send(exchange, validators, octets);
-  }
-
+  /** @param next The cursor of the next page; null: there is none. */
   #send(
-    { caller, response, mediaType, caching }: Exchange,
+    exchange: Exchange,
     validators: Validators | null,
     body: string | Buffer | readonly Buffer[],
+    next: string | null = null,
   ): void {
+    if (sendIfUnmodified(exchange, validators)) return;
+    if (next !== null) setLink(exchange, next);
+    const { caller, response, mediaType, caching } = exchange;
     const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
     const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
     this.#executor.gate.written(caller, octets, response);
@@ -243,9 +241,8 @@ function sendIfUnmodified({ response, caching }: Exchange, validators: Validator
  */
 const LONGEST_LINK = 2_048;
 
-/** Links to the next page (RFC 8288). @param next Its cursor; null: there is none. */
-function setLink({ response, query, mediaType }: Exchange, next: string | null): void {
-  if (next === null) return;
+/** Links to the next page (RFC 8288). @param next Its cursor. */
+function setLink({ response, query, mediaType }: Exchange, next: string): void {
   const continued = new URLSearchParams(query);
   continued.set('after', next);
   const link = `<${pathOf(response.req)}?${continued}>; rel="next"`;

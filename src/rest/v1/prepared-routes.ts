@@ -39,7 +39,7 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
   return {
     ...route,
     stored,
-    table: isTable ? executor.prepare(readStoredOperation(`${operationId}.graphql`, OF_TABLES)) : stored,
+    table: isTable ? executor.prepare(readStoredOperation(`${operationId}.graphql`, true)) : stored,
     mediaTypes: mediaTypesOf(route),
     validation: state && { stored: state, tag: tagOfOperation(text) },
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
@@ -59,23 +59,21 @@ function readText(file: string): string {
   return readFileSync(new URL(file, OPERATIONS), 'utf8');
 }
 
-/** What bodies have more than once, or tables have otherwise, by name. One may spread those that follow it. */
-const FRAGMENTS: ReadonlyMap<string, string> = new Map([
-  ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields', 'DnsRecordWithText'].map(
-    (name) => [name, readText(`${name}.graphql`)] as const,
-  ),
-  ['DnsRecordFields', dnsRecordFragment()],
-]);
-const OF_TABLES: typeof FRAGMENTS = new Map([
-  ...FRAGMENTS,
-  ['RecordMatchFields', readText('tables/RecordMatchFields.graphql')],
-  ['HeaderMatchFields', readText('tables/HeaderMatchFields.graphql')],
-]);
+/** What bodies have more than once, or tables have otherwise. One may spread those that follow it. */
+const FRAGMENTS = [
+  ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields'],
+  ...['DnsRecordWithText', 'DnsRecordFields'],
+];
+const OF_TABLES = ['RecordMatchFields', 'HeaderMatchFields'];
 
-/** The text of a stored operation, with the fragments that it spreads. */
-export function readStoredOperation(file: string, fragments = FRAGMENTS): string {
+/** The text of a stored operation, with the fragments that it spreads: those of tables/, where there are some, for a table. */
+export function readStoredOperation(file: string, isTable = false): string {
   let text = readText(file);
-  for (const [name, fragment] of fragments) if (text.includes(`...${name}`)) text += `\n${fragment}`;
+  for (const name of FRAGMENTS) {
+    if (!text.includes(`...${name}`)) continue;
+    const folder = isTable && OF_TABLES.includes(name) ? 'tables/' : '';
+    text += `\n${name === 'DnsRecordFields' ? dnsRecordFragment() : readText(`${folder}${name}.graphql`)}`;
+  }
   return text;
 }
 

@@ -76,8 +76,8 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
   const type = namesType(request.headers.accept, 'application/problem+json')
     ? 'application/problem+json'
     : 'application/json';
-  const vary = withAccept(String(response.getHeader('vary') ?? ''));
-  const fields = { ...problem.headers, 'content-type': `${type}; charset=utf-8`, vary };
+  varyByAccept(response);
+  const fields = { ...problem.headers, 'content-type': `${type}; charset=utf-8` };
   sendBody(response, problem.body.status, fields, JSON.stringify(problem.body));
 }
 
@@ -92,10 +92,11 @@ export function sendBody(
   response.end(body);
 }
 
-/** The value of Vary for a response that also depends on Accept. */
-export function withAccept(vary: string): string {
-  if (vary === '') return 'Accept';
-  return vary.startsWith('Accept,') ? vary : `Accept, ${vary}`;
+/** Says that a response also depends on Accept. */
+export function varyByAccept(response: ServerResponse): void {
+  const others = response.getHeader('vary') ?? '';
+  if (!/^Accept(?:,|$)/.test(String(others)))
+    response.setHeader('vary', others ? `Accept, ${others}` : 'Accept');
 }
 
 /**

@@ -36,9 +36,7 @@ interface PresentedRecord {
 
 /** The DNS record entries of a body, in the order that they come in. */
 export function presentDnsRecords(entries: readonly DnsRecordResult[]): PresentedRecord[] {
-  const presented: PresentedRecord[] = [];
-  for (const entry of entries) presented.push(presentDnsRecord(entry));
-  return presented;
+  return entries.map(presentDnsRecord);
 }
 
 /** A DNS record entry of a body (specification, 2.2 and 2.3). */

@@ -7,42 +7,33 @@ interface DomainResult {
   readonly dnsRecords?: readonly DnsRecordResult[];
 }
 
+function domainBody(name: string, ...lists: NonNullable<Body['lists']>): Body {
+  return { name, lists, present: presentDomain };
+}
+
 /** Get domain (specification, 2.1). */
-export const DOMAIN_HISTORY: Body = {
-  name: 'DomainHistory',
-  lists: ['dnsRecords', 'httpHeaders'],
-  present: presentDomain,
-};
+export const DOMAIN_HISTORY = domainBody('DomainHistory', 'dnsRecords', 'httpHeaders');
 
 /** Domain DNS info. */
-export const DOMAIN_DNS_INFO: Body = { name: 'DomainDnsInfo', lists: ['dnsRecords'], present: presentDomain };
+export const DOMAIN_DNS_INFO = domainBody('DomainDnsInfo', 'dnsRecords');
+
+/** Domain HTTP headers. */
+export const DOMAIN_HTTP_HEADERS = domainBody('DomainHttpHeaders', 'httpHeaders');
 
 /** Domain details. */
 export const DOMAIN_DETAILS: Body = { name: 'DomainDetails', present: presentDomain };
 
-/** Domain HTTP headers. */
-export const DOMAIN_HTTP_HEADERS: Body = {
-  name: 'DomainHttpHeaders',
-  lists: ['httpHeaders'],
-  present: presentDomain,
-};
-
 function presentDomain({ version, ...selected }: DomainResult): object {
   const { dnsRecords } = selected;
-  return dnsRecords === undefined
-    ? selected
-    : Object.assign(selected, { dnsRecords: presentDnsRecords(dnsRecords) });
+  return dnsRecords === undefined ? selected : { ...selected, dnsRecords: presentDnsRecords(dnsRecords) };
 }
 
-/** What the stored operation of Domain diff finds. */
+/** What the stored operation of Domain diff finds, in the order of the body. */
 interface DiffResult {
   readonly domain: string;
   readonly diff: {
-    readonly from: string;
-    readonly to: string;
     readonly dnsRecordsAdded: readonly DnsRecordResult[];
     readonly dnsRecordsRemoved: readonly DnsRecordResult[];
-    readonly httpHeaders: readonly object[];
   };
 }
 
@@ -51,10 +42,8 @@ export const DOMAIN_DIFF: Body = {
   name: 'DomainDiff',
   present: ({ domain, diff }: DiffResult) => ({
     domain,
-    from: diff.from,
-    to: diff.to,
+    ...diff,
     dnsRecordsAdded: presentDnsRecords(diff.dnsRecordsAdded),
     dnsRecordsRemoved: presentDnsRecords(diff.dnsRecordsRemoved),
-    httpHeaders: diff.httpHeaders,
   }),
 };
