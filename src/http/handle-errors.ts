@@ -6,9 +6,12 @@ import type { Logger } from '../telemetry/logging.js';
 /** Takes an error that the client of a request is not shown. */
 export type OnRequestFailure = (error: unknown, request: IncomingMessage) => void;
 
-/** Makes what sends an error for whatever was thrown before, in the format of the path's API. */
-export function handleErrors(log: Logger, onInternalError: OnRequestFailure) {
-  return (error: unknown, request: IncomingMessage, response: ServerResponse) => {
+/** Responds to a request that has failed. */
+export type OnFailure = (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
+
+/** Sends an error for whatever was thrown before, in the format of the path's API. */
+export function handleErrors(log: Logger, onInternalError: OnRequestFailure): OnFailure {
+  return (error, request, response) => {
     // Rejected meanwhile: its body was not valid HTTP.
     if (response.writableEnded) return;
     if (response.headersSent) {

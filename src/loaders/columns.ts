@@ -70,11 +70,13 @@ export function pageOf(
         `coalesce(pg_column_size(${column}) * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${COMPRESSION} END, 0)`,
     )
     .join(' + ');
+  // One frame for both: PostgreSQL goes through the rows once.
+  const before = (columnsOfOrder: string) =>
+    Prisma.raw(`OVER (ORDER BY ${columnsOfOrder} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`);
   return Prisma.sql`
     SELECT *
-      FROM (SELECT *, count(*) OVER () AS candidates, rank() OVER (ORDER BY ${Prisma.raw(atLeast)}) = 1 AS is_first,
-                   sum(${Prisma.raw(octets)})
-                     OVER (ORDER BY ${Prisma.raw(order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS octets_before
+      FROM (SELECT *, count(*) OVER () AS candidates, rank() ${before(atLeast)} = 1 AS is_first,
+                   sum(${Prisma.raw(octets)}) ${before(order)} AS octets_before
               FROM (${candidates}) AS candidate) AS measured
      WHERE is_first OR octets_before < ${most}
      ORDER BY ${Prisma.raw(order)}`;

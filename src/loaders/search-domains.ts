@@ -1,11 +1,12 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
-import { PLANNED } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
   allOf,
   endingWith,
+  type Found,
+  type FoundPage,
   firstOf,
   isFull,
   literal,
@@ -14,10 +15,11 @@ import {
   namesMeeting,
   type Page,
   ROWS_OF_MATCH,
+  readFound,
   reversed,
+  type Searched,
   type SearchKey,
   startsWith,
-  within,
 } from './search.js';
 
 /** Which domains. All that is given has to be met. */
@@ -48,56 +50,67 @@ export const MOST_SORTED = 50_000;
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
   const { filter, first } = key;
-  const after = key.after?.name ?? '';
-  const limit = literal(first + 1);
-  const readInOrder = (rows: number) =>
-    readPage(prisma, key, {
-      queries: Prisma.sql`
-        found AS MATERIALIZED (
-          SELECT * FROM (SELECT * FROM domain WHERE name > ${after} ORDER BY name LIMIT ${literal(rows)}) AS domain
-           WHERE ${conditionsOf(filter)} LIMIT ${limit})`,
-      overflow: Prisma.sql`false`,
-      end: Prisma.sql`
-        (SELECT name FROM (SELECT name FROM domain WHERE name > ${after} ORDER BY name LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
-          WHERE (SELECT count(*) FROM found) <= ${literal(first)})`,
-    });
+  const inOrder = (rows: number) => readDomains(prisma, key, { queries: queriesInOrder(key, rows) });
   for (const names of sourcesOf(filter, FEW_SORTED)) {
-    const found = await readByName(prisma, key, names, FEW_SORTED);
-    if (found !== null) return found;
+    const found = await readDomains(prisma, key, lookUp(key, names, FEW_SORTED));
+    if (!found.isTooMuch) return found;
   }
   // Where many domains match, the first ones do.
-  const page = within(await readInOrder(ROWS_OF_MATCH * (first + 1)));
+  const page = await inOrder(ROWS_OF_MATCH * (first + 1));
   if (isFull(page, first)) return page;
   for (const names of sourcesOf(filter, MOST_SORTED)) {
-    const found = await readByName(prisma, key, names, MOST_SORTED);
-    if (found !== null) return found;
+    const found = await readDomains(prisma, key, lookUp(key, names, MOST_SORTED));
+    if (!found.isTooMuch) return found;
   }
-  return within(await readInOrder(MOST_ROWS));
+  return inOrder(MOST_ROWS);
 }
 
-/** Reads the domains of so many names; null where there are more. */
-function readByName(
-  prisma: PrismaClient,
-  key: DomainSearchKey,
-  names: Prisma.Sql,
-  most: number,
-): Promise<DomainMatches | null> {
-  const { filter, first } = key;
-  const after = key.after?.name ?? '';
+/** Finds domains among so many in their order. */
+function queriesInOrder({ filter, after, first }: DomainSearchKey, rows: number): Prisma.Sql {
+  const inOrder = Prisma.sql`FROM domain WHERE name > ${after?.name ?? ''} ORDER BY name`;
+  return Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT * FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS domain
+       WHERE ${conditionsOf(filter)} LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT name FROM (SELECT name ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
+}
+
+/** Finds the domains of names, if there are at most so many of these. */
+function lookUp({ filter, after, first }: DomainSearchKey, names: Prisma.Sql, most: number): Found {
   // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
-  return readPage(prisma, key, {
+  return {
     queries: Prisma.sql`
       named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(most + 1)}),
       found AS MATERIALIZED (
         SELECT domain.*
           FROM (SELECT name FROM named
-                 WHERE name > ${after} AND (SELECT count(*) FROM named) <= ${literal(most)}
+                 WHERE name > ${after?.name ?? ''} AND (SELECT count(*) FROM named) <= ${literal(most)}
                  ORDER BY name) AS next
          CROSS JOIN LATERAL (
                  SELECT * FROM domain WHERE domain.name = next.name AND ${conditionsOf(filter)} LIMIT 1) AS domain
-         LIMIT ${literal(first + 1)})`,
-    overflow: Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`,
-    end: Prisma.sql`NULL`,
+         LIMIT ${literal(first + 1)}),
+      last AS (SELECT name FROM found WHERE false)`,
+    isTooMuch: Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`,
+  };
+}
+
+type Row = readonly [name: string, numbers: string];
+
+/** Reads the domains of a page. @param rows The table with the rows of `found`. */
+export function readDomains(
+  prisma: PrismaClient,
+  { first }: DomainSearchKey,
+  found: Found,
+  rows = 'found',
+): Promise<FoundPage<DomainRow, DomainPlace>> {
+  return readFound(prisma, first, found, {
+    table: Prisma.sql`(SELECT *, NULL::int AS candidates FROM ${Prisma.raw(rows)} ORDER BY name) AS domain`,
+    place: Prisma.raw('name'),
+    placeOf: ([name]: Row) => ({ name }),
+    rest: NUMBERS_SQL,
+    matchOf: ([name, numbers]) => parseDomainRow(name, numbers),
   });
 }
 
@@ -133,8 +146,18 @@ function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | u
   ]);
 }
 
+/** The rows that a question is about. */
+export function domainsSearched({ filter, after }: DomainSearchKey): Searched {
+  return {
+    table: Prisma.raw('domain'),
+    place: Prisma.raw('name'),
+    conditions: conditionsOf(filter),
+    follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
+  };
+}
+
 /** Whether a row of table `domain` meets all that the filter has. */
-export function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
+function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
   return allOf([
     match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
     registrableDomain !== undefined &&
@@ -142,37 +165,4 @@ export function conditionsOf({ match, registrableDomain, ...times }: DomainFilte
     isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo),
     isWithin(LAST_CHANGE, times.changedFrom, times.changedTo),
   ]);
-}
-
-interface PageRow {
-  readonly overflow: boolean;
-  readonly rows: readonly (readonly [name: string, numbers: string])[] | null;
-  /** Where the rows end that were read; null: there are no others. */
-  readonly end: DomainPlace | null;
-}
-
-/** How the rows of a page are found. */
-interface Way {
-  /** Queries in WITH: `found` has the rows, one more than the page. */
-  readonly queries: Prisma.Sql;
-  /** Whether there are too many for this way. */
-  readonly overflow: Prisma.Sql;
-  /** The name at which the rows end that were read; null: there are no others. */
-  readonly end: Prisma.Sql;
-}
-
-export async function readPage(
-  prisma: PrismaClient,
-  { first }: DomainSearchKey,
-  { queries, overflow, end }: Way,
-): Promise<DomainMatches | null> {
-  const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    ${PLANNED} WITH ${queries}
-    SELECT ${overflow} AS overflow,
-           (SELECT json_agg(json_build_array(name, ${NUMBERS_SQL}) ORDER BY name) FROM found AS domain) AS rows,
-           (SELECT json_build_object('name', name) FROM (SELECT ${end} AS name) AS last WHERE name IS NOT NULL) AS end`;
-  if (page === undefined || page.overflow) return null;
-  const found = (page.rows ?? []).map(([name, numbers]) => parseDomainRow(name, numbers));
-  const items = found.slice(0, first);
-  return { items, next: found.length > first ? (items.at(-1) ?? null) : page.end };
 }

@@ -1,18 +1,20 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { PLANNED, pageOf, upTo } from './columns.js';
+import { pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
   allOf,
+  type Found,
+  type FoundPage,
   hashesOfTexts,
   hasTrigram,
   literal,
-  lookUp,
   type Page,
-  pageOfMatches,
+  readFound,
   readMatches,
+  type Searched,
   type SearchKey,
-  within,
+  type Source,
 } from './search.js';
 
 /** Which headers, with their whole value or a part of it. */
@@ -55,35 +57,40 @@ export interface HeaderSearchKey extends SearchKey<HeaderFilter, HeaderPlace> {
 export type HeaderMatches = Page<HeaderMatch, HeaderPlace>;
 
 /** Searches the values of headers. */
-export async function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promise<HeaderMatches> {
-  const values = valuesOf(key.filter);
-  return readMatches<HeaderMatches>(key.first, {
-    byValue: values && ((rows) => readByValue(prisma, key, values, rows)),
-    isOneValue: key.filter.value !== undefined,
-    inOrder: (rows) => readInOrder(prisma, key, rows),
+export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promise<HeaderMatches> {
+  return readMatches({
+    first: key.first,
+    source: sourceOf(key.filter),
+    searched: headersSearched(key),
+    inOrder: (rows) => queriesInOrder(key, rows),
+    read: (found) => readHeaders(prisma, key, { ...found, queries: withTimes(found.queries) }),
   });
 }
 
-export const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
+/** The rows that a question is about. */
+export function headersSearched(key: HeaderSearchKey): Searched {
+  const conditions = Prisma.sql`value IS NOT NULL AND ${conditionsOf(key.filter)}`;
+  const table = Prisma.raw('header_change AS change');
+  return { table, place: PLACE, conditions, follows: followsSql(key) };
+}
+
+const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
 const PLACE = Prisma.raw('domain, observed_at');
 
 /** What is looked up, value by value; null where a part cannot be found by an index. */
-export function valuesOf({ name, value, contains }: HeaderFilter): Prisma.Sql | null {
-  if (value !== undefined) return Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
+export function sourceOf({ name, value, contains }: HeaderFilter): Source | null {
+  const lookups: Source['lookups'] = (isSought) => [Prisma.sql`value IS NOT NULL AND ${isSought(HASH)}`];
+  if (value !== undefined) {
+    const values = Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
+    return { isOneValue: true, values, lookups };
+  }
   if (contains === undefined || !hasTrigram(contains)) return null;
-  return hashesOfTexts(name, Prisma.sql`hashtextextended(kind || E'\\n' || text, 0)`, contains);
+  const hash = Prisma.sql`hashtextextended(kind || E'\\n' || text, 0)`;
+  return { isOneValue: false, values: hashesOfTexts(name, hash, contains), lookups };
 }
 
 /** Whether a row of table `header_change` meets all that the filter has. */
-export function conditionsOf({
-  name,
-  value,
-  contains,
-  present,
-  at,
-  seenFrom,
-  seenTo,
-}: HeaderFilter): Prisma.Sql {
+function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
   const end = endSql('change', at);
   return allOf([
     Prisma.sql`name = ${name}`,
@@ -106,27 +113,13 @@ function endSql(table: string, at: Instant | undefined): Prisma.Sql {
       WHERE later.domain = ${domain} AND later.name = ${name} AND later.observed_at > ${from} ${upTo('later.observed_at', at)})`;
 }
 
-/** Looks the values up; null where there are too many. */
-async function readByValue(
-  prisma: PrismaClient,
-  key: HeaderSearchKey,
-  values: Prisma.Sql,
-  most: number,
-): Promise<HeaderMatches | null> {
-  const rows = Prisma.sql`
-    SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches FROM header_change AS change
-     WHERE value IS NOT NULL AND ${HASH} = sought.value ${follows(key)}`;
-  const { queries, overflow } = lookUp({ values, rows: [rows], place: PLACE, first: key.first, most });
-  return readPage(prisma, key, withTimes(queries), overflow);
-}
-
 /** The condition that rows come after the place of the question. */
-export function follows({ after }: Pick<HeaderSearchKey, 'after'>): Prisma.Sql {
+function followsSql({ after }: HeaderSearchKey): Prisma.Sql {
   if (after === undefined) return Prisma.empty;
   return Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
 }
 
-/** With the times of all headers, for readPage(). */
+/** With the times of all headers, for readHeaders(). */
 function withTimes(queries: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`${queries}, header_time AS NOT MATERIALIZED (SELECT domain, observed_at, last_seen FROM header_change)`;
 }
@@ -134,8 +127,8 @@ function withTimes(queries: Prisma.Sql): Prisma.Sql {
 /** In so many domains the header is looked for: for each row that is read. */
 const DOMAINS_OF_ROW = 0.2;
 
-/** Reads the header of one domain after the other, until there are enough matches. */
-async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: number): Promise<HeaderMatches> {
+/** Finds values of the header of one domain after the other, until there are enough. */
+function queriesInOrder(key: HeaderSearchKey, rows: number): Prisma.Sql {
   const { filter, after, first } = key;
   const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
   const from = after === undefined ? Prisma.empty : Prisma.sql`WHERE name >= ${after.domain}`;
@@ -145,10 +138,10 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
        FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited
       CROSS JOIN LATERAL (
              SELECT ${PLACE}, name, value FROM header_change
-              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${follows(key)}
+              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${followsSql(key)}
               ORDER BY observed_at LIMIT ${literal(rows)}) AS change
       LIMIT ${literal(rows)}) AS change`;
-  const found = Prisma.sql`
+  return Prisma.sql`
     found AS MATERIALIZED (
       SELECT ${PLACE} FROM ${read} WHERE ${conditionsOf(filter)} LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
@@ -158,68 +151,50 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
         (SELECT name, ${LATEST_INSTANT} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY ${PLACE} LIMIT 1)`;
-  return within(await readPage(prisma, key, withTimes(found), Prisma.sql`false`));
 }
 
 /** Times as digits. */
 type Row = readonly [
-  domain: string,
-  from: string,
-  value: string,
-  source: string | null,
-  to: string | null,
-  lastSeen: string | null,
+  ...[domain: string, from: string],
+  ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
 ];
-
-interface PageRow {
-  readonly overflow: boolean;
-  readonly rows: readonly Row[] | null;
-  readonly candidates: number | null;
-  /** Where the rows end that were read; null: there are no others. */
-  readonly end: readonly [domain: string, from: string] | null;
-}
 
 /**
  * Reads the values of a page.
  *
- * @param queries Queries in WITH: `found` has the places of matches, one more than the page, `last` the place up to which they are all,
- * if there may be others, and `header_time` the times of all headers of their domains.
+ * @param found Its queries have the times of all headers of the domains, too, as `header_time`.
  */
-export async function readPage(
+export function readHeaders(
   prisma: PrismaClient,
-  { filter, first, lastSeen }: HeaderSearchKey,
-  queries: Prisma.Sql,
-  overflow: Prisma.Sql,
-): Promise<HeaderMatches | null> {
-  const { name, at } = filter;
+  { filter: { name, at }, first, lastSeen }: HeaderSearchKey,
+  found: Found,
+): Promise<FoundPage<HeaderMatch, HeaderPlace>> {
   const candidates = Prisma.sql`
     SELECT change.domain, change.observed_at, change.value, change.source
       FROM found
       JOIN header_change AS change USING (${PLACE})
      WHERE change.name = ${name}`;
   const seen = lastSeen
-    ? Prisma.sql`(CASE WHEN ending.observed_at IS NOT NULL THEN ending.last_seen
+    ? Prisma.sql`(CASE WHEN gone IS NOT NULL THEN entry.last_seen
                        ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'), 'header_time')} END)::text`
     : Prisma.sql`NULL`;
-  const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    ${PLANNED} WITH ${queries}
-    SELECT ${overflow} AS overflow, max(candidates)::int AS candidates,
-           json_agg(json_build_array(entry.domain, entry.observed_at::text, value, source, ending.observed_at::text,
-                                     ${seen}) ORDER BY entry.domain, entry.observed_at) AS rows,
-           (SELECT json_build_array(domain, observed_at::text) FROM last) AS end
-      FROM (${pageOf(candidates, ['value'], 'domain, observed_at')}) AS entry
-      LEFT JOIN LATERAL (
-             SELECT later.observed_at, later.last_seen FROM header_change AS later
-              WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at ${upTo('later.observed_at', at)}
-              ORDER BY later.observed_at LIMIT 1) AS ending ON true`;
-  if (page === undefined || page.overflow) return null;
-  const found = (page.rows ?? []).map(([domain, from, value, source, to, last]) => ({
-    ...{ domain, name, value, source, from: BigInt(from) },
-    to: to === null ? null : BigInt(to),
-    lastSeen: last === null ? null : BigInt(last),
-  }));
-  const end = page.end && { domain: page.end[0], from: BigInt(page.end[1]) };
-  return pageOfMatches<HeaderMatch, HeaderPlace>(found, first, page.candidates, end, ({ domain, from }) => ({
-    ...{ domain, from },
-  }));
+  return readFound(prisma, first, found, {
+    table: Prisma.sql`
+      (SELECT entry.*, gone, ending.last_seen
+         FROM (${pageOf(candidates, ['value'], PLACE.sql)}) AS entry
+         LEFT JOIN LATERAL (
+                SELECT later.observed_at AS gone, later.last_seen FROM header_change AS later
+                 WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at
+                       ${upTo('later.observed_at', at)}
+                 ORDER BY later.observed_at LIMIT 1) AS ending ON true
+        ORDER BY ${PLACE}) AS entry`,
+    place: Prisma.raw('domain, observed_at::text'),
+    placeOf: ([domain, from]: Row) => ({ domain, from: BigInt(from) }),
+    rest: Prisma.sql`value, source, gone::text, ${seen}`,
+    matchOf: ([, , value, source, to, last], { domain, from }) => ({
+      ...{ domain, name, value, source, from },
+      to: to === null ? null : BigInt(to),
+      lastSeen: last === null ? null : BigInt(last),
+    }),
+  });
 }

@@ -1,35 +1,29 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
-import { hasTrigram, literal, MOST_ROWS_BY_VALUE, MOST_VALUES, namesMeeting } from './search.js';
+import { literal, MOST_VALUES, type Searched, type Source } from './search.js';
 import {
   type DomainMatches,
   type DomainSearchKey,
-  conditionsOf as domainConditions,
+  domainsSearched,
   MOST_SORTED,
-  readPage as readDomains,
+  readDomains,
   sourcesOf,
 } from './search-domains.js';
 import {
-  HASH,
   type HeaderMatches,
   type HeaderSearchKey,
-  conditionsOf as headerConditions,
-  follows as headersFollow,
-  readPage as readHeaders,
-  valuesOf,
+  headersSearched,
+  readHeaders,
+  sourceOf,
 } from './search-headers.js';
 import {
-  follows,
-  hasTarget,
-  type RecordFilter,
+  hostSource,
   type RecordMatches,
   type RecordSearchKey,
-  readPage as readRecords,
-  conditionsOf as recordConditions,
-  TARGETS,
-  TEXT_HASH,
-  textHashes,
+  readRecords,
+  recordsSearched,
+  textSource,
 } from './search-records.js';
 
 /**
@@ -42,39 +36,58 @@ import {
  * still there when their rows are read.
  */
 
-const NOTHING = { items: [], next: null };
-
 /** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
 const ROWS_IN_ORDER = 10_000;
 /** The headers of so many domains. */
 const DOMAINS_IN_ORDER = 2_000;
+
+/** A condition by which an index finds rows; null: no index finds them, or there are too many values. */
+type Lookup = Prisma.Sql | null;
+
+/** The conditions of a filter have an index. */
+const BY_CONDITIONS = Prisma.sql`true`;
 
 /** Searches DNS records. */
 export async function searchRecordsOfShards(
   prisma: PrismaClient,
   key: RecordSearchKey,
 ): Promise<RecordMatches> {
-  const { filter, first, lastSeen } = key;
+  const { filter, lastSeen } = key;
+  const { domain, ip, network, target, text, host } = filter;
+  const isIndexed = [domain, ip, network, target].some((condition) => condition !== undefined);
+  const source = hostSource(host) ?? textSource(text);
+  const lookup = isIndexed ? BY_CONDITIONS : await lookupOf(prisma, source);
+  const searched = recordsSearched(key);
   // Those of one domain are in one shard.
-  const lookup = await recordLookup(prisma, filter);
-  if (lookup === 'none') return NOTHING;
-  const place = Prisma.raw('domain, first_seen, type, position');
-  const inOrder = lookup === 'any';
-  const conditions = recordConditions(filter);
-  const isExamined = inOrder ? Prisma.sql`true` : Prisma.sql`${lookup} AND ${conditions}`;
-  const isFound = (column: Prisma.Sql) =>
-    filter.domain === undefined
-      ? Prisma.sql`${column} IN (SELECT domain FROM found)`
-      : Prisma.sql`${column} = ${filter.domain}`;
+  const isFound = (column: string) =>
+    domain === undefined
+      ? Prisma.sql`${Prisma.raw(column)} IN (SELECT domain FROM found)`
+      : Prisma.sql`${Prisma.raw(column)} = ${domain}`;
+  const { place } = searched;
   // As of an instant, when a record was last seen is known from all records of its domain.
   const isOfPage =
     filter.at !== undefined && lastSeen
-      ? isFound(Prisma.sql`domain`)
-      : Prisma.sql`${isFound(Prisma.sql`domain`)} AND (${place}) IN (SELECT ${place} FROM found)`;
-  const found = Prisma.sql`
+      ? isFound('domain')
+      : Prisma.sql`${isFound('domain')} AND (${place}) IN (SELECT ${place} FROM found)`;
+  const queries = Prisma.sql`
+    ${firstMatches(searched, lookup, key.first)},
+    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isOfPage}),
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound('name')})`;
+  return readRecords(prisma, key, { queries });
+}
+
+/** Finds the first matches on all nodes: Found.queries. */
+function firstMatches(
+  { table, place, conditions, follows }: Searched,
+  lookup: Lookup,
+  first: number,
+): Prisma.Sql {
+  const isExamined = lookup === null ? Prisma.sql`true` : Prisma.sql`${lookup} AND ${conditions}`;
+  return Prisma.sql`
     examined AS MATERIALIZED (
-      SELECT ${place}, ${inOrder ? conditions : Prisma.sql`true`} AS matches FROM dns_record WHERE ${isExamined} ${follows(key)}
-       ORDER BY ${place} LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
+      SELECT ${place}, ${lookup === null ? conditions : Prisma.sql`true`} AS matches
+        FROM ${table} WHERE ${isExamined} ${follows}
+       ORDER BY ${place} LIMIT ${literal(lookup === null ? ROWS_IN_ORDER : first + 1)}),
     found AS MATERIALIZED (
       SELECT ${place} FROM examined WHERE matches ORDER BY ${place} LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
@@ -82,52 +95,24 @@ export async function searchRecordsOfShards(
         (SELECT ${place} FROM found ORDER BY ${place} LIMIT 1 OFFSET ${literal(first)})
         UNION ALL
         (SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)})) AS row
-       ORDER BY ${place} LIMIT 1),
-    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isOfPage}),
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound(Prisma.sql`name`)})`;
-  return (await readRecords(prisma, key, found, Prisma.sql`false`)) ?? NOTHING;
+       ORDER BY ${place} LIMIT 1)`;
 }
 
-/** A condition by which an index finds rows. `none`: there are no such rows. `any`: no index finds them, or there are too many values. */
-type Lookup = Prisma.Sql | 'none' | 'any';
-
-/** Where another table has to be read for the condition, it has been. */
-async function recordLookup(prisma: PrismaClient, filter: RecordFilter): Promise<Lookup> {
-  const { domain, ip, network, target, text, host } = filter;
-  // The filter's own conditions have an index.
-  if (domain !== undefined || ip !== undefined || network !== undefined) return Prisma.sql`true`;
-  if (target !== undefined) {
-    return Prisma.sql`(${Prisma.join(
-      TARGETS.map((column) => hasTarget(column, target)),
-      ' OR ',
-    )})`;
-  }
-  const names = host && namesMeeting(host, MOST_ROWS_BY_VALUE, MOST_VALUES);
-  if (names) {
-    return valuesIn(prisma, Prisma.sql`SELECT name AS value FROM (${names}) AS name`, (found) => {
-      const list = Prisma.sql`ANY (${found}::text[])`;
-      return Prisma.sql`(domain = ${list} AND host = domain OR host = ${list} AND host <> domain)`;
-    });
-  }
-  if (text === undefined || !hasTrigram(text)) return 'any';
-  return valuesIn(
-    prisma,
-    textHashes(text),
-    (found) => Prisma.sql`(type = 'TXT' AND ${TEXT_HASH} = ANY (${found}::bigint[]))`,
-  );
-}
-
-/** Reads values from the tables of the coordinator. */
-async function valuesIn(
+/** The values of a source are in a table of the coordinator: it is read before. */
+async function lookupOf(
   prisma: PrismaClient,
-  values: Prisma.Sql,
-  condition: (values: readonly (string | bigint)[]) => Prisma.Sql,
+  source: Pick<Source, 'values' | 'lookups'> | null,
   most = MOST_VALUES,
 ): Promise<Lookup> {
+  if (source === null) return null;
   const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
-    ${PLANNED} SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(most + 1)}) AS found`;
-  if (rows.length === 0) return 'none';
-  return rows.length > most ? 'any' : condition(rows.map(({ value }) => value));
+    ${PLANNED} SELECT DISTINCT value FROM (SELECT value FROM (${source.values}) AS found LIMIT ${literal(most + 1)}) AS found`;
+  if (rows.length > most) return null;
+  if (rows.length === 0) return Prisma.sql`false`;
+  const found = rows.map(({ value }) => value);
+  const type = Prisma.raw(typeof found[0] === 'bigint' ? 'bigint' : 'text');
+  const lookups = source.lookups((column) => Prisma.sql`${column} = ANY (${found}::${type}[])`);
+  return Prisma.sql`(${Prisma.join(lookups, ' OR ')})`;
 }
 
 /** Searches the values of headers. */
@@ -135,33 +120,17 @@ export async function searchHeadersOfShards(
   prisma: PrismaClient,
   key: HeaderSearchKey,
 ): Promise<HeaderMatches> {
-  const { filter } = key;
-  const values = valuesOf(filter);
-  const lookup =
-    values === null
-      ? 'any'
-      : await valuesIn(
-          prisma,
-          values,
-          (found) => Prisma.sql`(value IS NOT NULL AND ${HASH} = ANY (${found}::bigint[]))`,
-        );
-  if (lookup === 'none') return NOTHING;
-  const queries = lookup === 'any' ? headersInOrder(key) : headersByValue(key, lookup);
-  return (await readHeaders(prisma, key, queries, Prisma.sql`false`)) ?? NOTHING;
+  const lookup = await lookupOf(prisma, sourceOf(key.filter));
+  const queries = lookup === null ? headersInOrder(key) : headersByValue(key, lookup);
+  return readHeaders(prisma, key, { queries });
 }
 
 function headersByValue(key: HeaderSearchKey, lookup: Prisma.Sql): Prisma.Sql {
-  const { filter, first } = key;
   return Prisma.sql`
-    found AS MATERIALIZED (
-      SELECT domain, observed_at FROM header_change AS change
-       WHERE value IS NOT NULL AND ${lookup} AND ${headerConditions(filter)} ${headersFollow(key)}
-       ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (
-      SELECT domain, observed_at FROM found ORDER BY domain, observed_at LIMIT 1 OFFSET ${literal(first)}),
+    ${firstMatches(headersSearched(key), lookup, key.first)},
     ${timesOfShards(key, Prisma.sql`SELECT domain FROM found`)}
     header_change AS MATERIALIZED (
-      SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT domain FROM found))`;
+      SELECT * FROM header_change WHERE name = ${key.filter.name} AND domain IN (SELECT domain FROM found))`;
 }
 
 /** What readHeaders() needs of domains to tell when values were last seen. */
@@ -176,6 +145,7 @@ function timesOfShards({ lastSeen }: HeaderSearchKey, domains: Prisma.Sql): Pris
 /** The headers of domains in their order. */
 function headersInOrder(key: HeaderSearchKey): Prisma.Sql {
   const { filter, first, after } = key;
+  const { table, place, conditions, follows } = headersSearched(key);
   return Prisma.sql`
     visited AS MATERIALIZED (
       SELECT name FROM domain WHERE ${after === undefined ? Prisma.sql`true` : Prisma.sql`name >= ${after.domain}`}
@@ -184,9 +154,7 @@ function headersInOrder(key: HeaderSearchKey): Prisma.Sql {
     header_change AS MATERIALIZED (
       SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT name FROM visited)),
     found AS MATERIALIZED (
-      SELECT domain, observed_at FROM header_change AS change
-       WHERE value IS NOT NULL AND ${headerConditions(filter)} ${headersFollow(key)}
-       ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
+      SELECT ${place} FROM ${table} WHERE ${conditions} ${follows} ORDER BY ${place} LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
       SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
@@ -198,33 +166,17 @@ export async function searchDomainsOfShards(
   prisma: PrismaClient,
   key: DomainSearchKey,
 ): Promise<DomainMatches> {
-  const { filter, first } = key;
-  const after = key.after?.name ?? '';
-  const { match, registrableDomain, ...times } = filter;
+  const { match, registrableDomain, ...times } = key.filter;
   const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
-  const lookup =
-    names === undefined
-      ? 'any'
-      : await valuesIn(
-          prisma,
-          Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
-          (found) => Prisma.sql`domain.name = ANY (${found}::text[])`,
-          MOST_SORTED,
-        );
-  if (lookup === 'none') return NOTHING;
+  const source = names && {
+    values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
+    lookups: (isSought: (column: Prisma.Sql) => Prisma.Sql) => [isSought(Prisma.raw('domain.name'))],
+  };
   // By times, each node has an index.
-  const inOrder = lookup === 'any' && Object.values(times).every((time) => time === undefined);
-  const isNamed = lookup === 'any' ? Prisma.sql`true` : lookup;
-  const conditions = domainConditions(filter);
+  const isIndexed = Object.values(times).some((time) => time !== undefined);
+  const lookup = (await lookupOf(prisma, source ?? null, MOST_SORTED)) ?? (isIndexed ? BY_CONDITIONS : null);
   const queries = Prisma.sql`
-    examined AS MATERIALIZED (
-      SELECT name, ${inOrder ? conditions : Prisma.sql`true`} AS matches FROM domain
-       WHERE name > ${after} AND ${isNamed} AND ${inOrder ? Prisma.sql`true` : conditions}
-       ORDER BY name LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
-    matching AS MATERIALIZED (SELECT name FROM examined WHERE matches ORDER BY name LIMIT ${literal(first + 1)}),
-    found AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM matching))`;
-  const end = Prisma.sql`
-    least((SELECT name FROM matching ORDER BY name LIMIT 1 OFFSET ${literal(first)}),
-          (SELECT name FROM examined ORDER BY name LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}))`;
-  return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
+    ${firstMatches(domainsSearched(key), lookup, key.first)},
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM found))`;
+  return readDomains(prisma, key, { queries }, 'domain');
 }

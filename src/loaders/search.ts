@@ -1,5 +1,6 @@
-import { Prisma } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { NamePattern } from '../model/name-pattern.js';
+import { PLANNED } from './columns.js';
 
 /**
  * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one address, the
@@ -57,55 +58,96 @@ export function isFull({ items, next }: Page<unknown, unknown>, first: number): 
   return next === null || items.length >= first;
 }
 
-/** How a page of matches is read. Each reads about so many rows. */
-interface Ways<Found> {
-  /** Looks values up; null where there is no index for them. It gives null where there are too many. */
-  readonly byValue: ((rows: number) => Promise<Found | null>) | null;
-  /** Whether there is one value. */
+/** Whether a column has a value that is sought. */
+type IsSought = (column: Prisma.Sql) => Prisma.Sql;
+
+/** What is looked up, value by value. */
+export interface Source {
+  /** The values, as rows with one column `value`. */
+  readonly values: Prisma.Sql;
+  /** Conditions of the rows that have a value, each by an index in the order of matches: their rows are joined. */
+  readonly lookups: (isSought: IsSought) => readonly Prisma.Sql[];
   readonly isOneValue: boolean;
-  /** Reads rows in the order of matches. */
-  readonly inOrder: (rows: number) => Promise<Found>;
+}
+
+/** The rows of a table among which matches are. */
+export interface Searched {
+  /** In FROM. */
+  readonly table: Prisma.Sql;
+  /** The columns of a place. */
+  readonly place: Prisma.Sql;
+  /** What a match meets. */
+  readonly conditions: Prisma.Sql;
+  /** After other conditions: that rows come after the place of the question. */
+  readonly follows: Prisma.Sql;
+}
+
+/** The matches of a page. */
+export interface Found {
+  /**
+   * Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
+   * if there may be others.
+   */
+  readonly queries: Prisma.Sql;
+  /** Whether there are too many values or rows; absent: there are not. */
+  readonly isTooMuch?: Prisma.Sql;
+}
+
+/** A page of what was found, if that was not too much. */
+export interface FoundPage<Match, Place> extends Page<Match, Place> {
+  readonly isTooMuch: boolean;
+}
+
+/** How a page of matches is read. */
+interface Search<Match, Place> {
+  readonly first: number;
+  /** Null where there is no index for the values. */
+  readonly source: Source | null;
+  readonly searched: Searched;
+  /** Finds matches among so many rows in their order: Found.queries. */
+  readonly inOrder: (rows: number) => Prisma.Sql;
+  readonly read: (found: Found) => Promise<FoundPage<Match, Place>>;
 }
 
 /** Reads a page of matches: by few rows where these are enough. */
-export async function readMatches<Found extends Page<unknown, unknown>>(
-  first: number,
-  { byValue, isOneValue, inOrder }: Ways<Found>,
-): Promise<Found> {
-  if (!isOneValue) {
+export async function readMatches<Match, Place>({
+  first,
+  source,
+  searched,
+  inOrder,
+  read,
+}: Search<Match, Place>): Promise<Page<Match, Place>> {
+  if (source?.isOneValue !== true) {
     // Where many rows match, the first ones do.
-    const page = await inOrder(ROWS_OF_MATCH * (first + 1));
+    const page = await read({ queries: inOrder(ROWS_OF_MATCH * (first + 1)) });
     if (isFull(page, first)) return page;
   }
-  const page = (await byValue?.(fewRows(first))) ?? null;
-  if (page !== null && isFull(page, first)) return page;
-  return (page && (await byValue?.(MOST_ROWS_BY_VALUE))) ?? inOrder(MOST_ROWS);
-}
-
-/** What is looked up, value by value. */
-interface Lookup {
-  /** The values, as rows with one column `value`. */
-  readonly values: Prisma.Sql;
-  /** Queries for the rows that have `sought.value`, each by an index in the order of matches; with a column `matches`. */
-  readonly rows: readonly Prisma.Sql[];
-  /** The columns of a place. */
-  readonly place: Prisma.Sql;
-  /** Of the page. */
-  readonly first: number;
-  /** How many rows are read in all, where there are few values; of many, as many of each as a page has. */
-  readonly most: number;
+  if (source !== null) {
+    const page = await read(lookUp(source, searched, first, fewRows(first)));
+    if (!page.isTooMuch && isFull(page, first)) return page;
+    const more = page.isTooMuch ? page : await read(lookUp(source, searched, first, MOST_ROWS_BY_VALUE));
+    if (!more.isTooMuch) return more;
+  }
+  return read({ queries: inOrder(MOST_ROWS) });
 }
 
 /**
- * Queries in WITH by which rows are found by their values: `found` has the places of matches, one more than the page, and `last` the
- * place up to which they are all, if there may be others.
+ * Finds rows by their values.
  *
- * @returns them, and whether there are too many values or rows.
+ * @param most How many rows are read in all, where there are few values; of many, as many of each as a page has.
  */
-export function lookUp({ values, rows, place, first, most }: Lookup) {
+function lookUp(
+  { values, lookups }: Source,
+  { table, place, conditions, follows }: Searched,
+  first: number,
+  most: number,
+): Found {
   const [page, maxValues, maxRows] = [first + 1, MOST_VALUES, MOST_ROWS_BY_VALUE + first + 1].map(literal);
   const size = Prisma.sql`(SELECT rows FROM size)`;
-  const limited = rows.map((query) => Prisma.sql`(${query} ORDER BY ${place} LIMIT ${size})`);
+  const rows = lookups((column) => Prisma.sql`${column} = sought.value`).map(
+    (lookup) => Prisma.sql`
+      (SELECT ${place}, ${conditions} AS matches FROM ${table} WHERE ${lookup} ${follows} ORDER BY ${place} LIMIT ${size})`,
+  );
   const queries = Prisma.sql`
     sought AS MATERIALIZED (
       SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${maxValues} + 1) AS found),
@@ -115,7 +157,7 @@ export function lookUp({ values, rows, place, first, most }: Lookup) {
       SELECT found.*
         FROM sought CROSS JOIN LATERAL (
                SELECT *, row_number() OVER (ORDER BY ${place}) = ${size} AS is_last
-                 FROM (SELECT * FROM (${Prisma.join(limited, ' UNION ALL ')}) AS looked_up
+                 FROM (SELECT * FROM (${Prisma.join(rows, ' UNION ALL ')}) AS looked_up
                         ORDER BY ${place} LIMIT ${size}) AS row) AS found
        WHERE (SELECT count(*) FROM sought) <= ${maxValues}
        LIMIT ${maxRows} + 1),
@@ -124,28 +166,49 @@ export function lookUp({ values, rows, place, first, most }: Lookup) {
       SELECT ${place} FROM examined
        WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${place}) <= (SELECT ${place} FROM last))
        ORDER BY ${place} LIMIT ${page})`;
-  const overflow = Prisma.sql`
+  const isTooMuch = Prisma.sql`
     (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
-  return { queries, overflow };
+  return { queries, isTooMuch };
 }
 
-/**
- * A page of matches.
- *
- * @param found One more than the page, if there are so many. Of long ones there are fewer than candidates.
- * @param end The place up to which they are all; null: there are no others.
- */
-export function pageOfMatches<Match, Place>(
-  found: readonly Match[],
+/** How matches are read: each as a JSON array, which begins with its place. */
+interface Reading<Row, Match, Place> {
+  /** In FROM: what was found, in its order, with `candidates`, how many they are where not all are read. */
+  readonly table: Prisma.Sql;
+  /** The items of a place. */
+  readonly place: Prisma.Sql;
+  readonly placeOf: (row: Row) => Place;
+  /** The items that follow. */
+  readonly rest: Prisma.Sql;
+  readonly matchOf: (row: Row, place: Place) => Match;
+}
+
+interface PageRow<Row> {
+  readonly isTooMuch: boolean;
+  readonly rows: readonly Row[] | null;
+  readonly candidates: number | null;
+  /** Up to where `rows` has all; null: there are no others. */
+  readonly end: Row | null;
+}
+
+/** Reads a page of what was found. It ends before that where the matches are long. */
+export async function readFound<Row, Match, Place>(
+  prisma: PrismaClient,
   first: number,
-  candidates: number | null,
-  end: Place | null,
-  placeOf: (match: Match) => Place,
-): Page<Match, Place> {
-  const items = found.slice(0, first);
-  if (found.length <= first && found.length >= (candidates ?? 0)) return { items, next: end };
-  const last = items.at(-1);
-  return { items, next: last === undefined ? null : placeOf(last) };
+  { queries, isTooMuch = Prisma.sql`false` }: Found,
+  { table, place, placeOf, rest, matchOf }: Reading<Row, Match, Place>,
+): Promise<FoundPage<Match, Place>> {
+  const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
+    ${PLANNED} WITH ${queries}
+    SELECT ${isTooMuch} AS "isTooMuch", json_agg(json_build_array(${place}, ${rest})) AS rows,
+           max(candidates)::int AS candidates, (SELECT json_build_array(${place}) FROM last) AS end
+      FROM ${table}`;
+  if (page === undefined) throw new Error('An aggregate of all rows gives a row.');
+  const rows = page.rows ?? [];
+  const items = rows.slice(0, first).map((row) => matchOf(row, placeOf(row)));
+  const isWhole = rows.length <= first && rows.length >= (page.candidates ?? 0);
+  const next = isWhole ? page.end : (rows[items.length - 1] ?? null);
+  return { items, next: next === null ? null : placeOf(next), isTooMuch: page.isTooMuch };
 }
 
 /** So many rows are read in order for each match at first. */
@@ -270,10 +333,4 @@ function knownNamesOf({ parts }: NamePattern): Indexed | null {
   if (last.length >= 3) return endingWith(last);
   if (first.length >= 3) return { condition: startsWith(name, first), order: name };
   return parts.some(hasTrigram) ? like : null;
-}
-
-/** A page of a way to read that has no limit to exceed. */
-export function within<Found>(page: Found | null): Found {
-  if (page === null) throw new Error('Reading in order was rejected as too large.');
-  return page;
 }
