@@ -15,7 +15,6 @@ import { watchedText } from './watch-text.js';
 const HEAP_GROWTH = '--heap-growing-percent=80';
 
 interface ServeOptions {
-  /** How many processes serve. */
   readonly workers: number;
 }
 
