@@ -11,7 +11,7 @@ import {
   parseDomainRow,
 } from './domain-row.js';
 import { type HeaderEntry, headerEntriesSql, parseHeaderEntries } from './header-entries.js';
-import { parsePartTimes, partTimesSql, setLastSeen, type TimesOfParts } from './observed-parts.js';
+import { parsePartTimes, partTimesSql, seenUpTo, type TimesOfParts } from './observed-parts.js';
 
 /** What of a domain's history is read from further tables. `times`: of its parts, from which entries have `lastSeen`. */
 const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times'] as const;
@@ -145,7 +145,7 @@ function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, () => of);
   const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders);
   const times = row.times == null ? null : parsePartTimes(row.times, at);
-  if (times !== null) setLastSeen({ dnsRecords, httpHeaders }, times);
+  if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);
   const counts = row.counts == null ? null : parseHistoryCounts(row.counts);
   const [records, headers] = row.octets?.split(',').map(Number) ?? [];
   const octets = {
@@ -154,6 +154,18 @@ function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   };
   const parts = { dnsRecords, httpHeaders, counts, times, octets };
   return historyOf(parseDomainRow(row.name, row.numbers), parts, at);
+}
+
+/** What is present was last seen by the latest observation of its part, or later. */
+function setLastSeen(
+  dnsRecords: readonly DnsEntry[],
+  httpHeaders: readonly HeaderEntry[],
+  { types, http }: TimesOfParts,
+): void {
+  for (const entry of dnsRecords) {
+    if (entry.removed === null) entry.lastSeen = seenUpTo(entry, types.get(entry.type)?.latest);
+  }
+  for (const header of httpHeaders) if (header.present) header.lastSeen = http?.latest ?? null;
 }
 
 /** The counts from what historyCountsSql() gives. */

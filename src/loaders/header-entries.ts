@@ -19,7 +19,7 @@ export interface HeaderEntry {
   readonly value: string;
   /** Whether the latest observation of the HTTP headers held it. */
   readonly present: boolean;
-  /** The latest observation of HTTP headers that held it. Of one that is present it is set where it is needed (setLastSeen). */
+  /** The latest observation of HTTP headers that held it. Of one that is present it is set where it is needed. */
   lastSeen: Instant | null;
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];

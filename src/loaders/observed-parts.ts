@@ -1,17 +1,10 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { OTHER_TYPES } from '../history/state.js';
+import { OTHER_TYPES, type PartTimes } from '../history/state.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
 import { knownAt, upTo } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import type { Batch } from './domain-row.js';
-import type { HeaderEntry } from './header-entries.js';
-
-/** The first and the latest observation of a part of a domain: of one DNS type, or of the HTTP headers. */
-export interface PartTimes {
-  readonly first: Instant;
-  readonly latest: Instant;
-}
 
 /** The times of a domain's parts. */
 export interface TimesOfParts {
@@ -27,22 +20,18 @@ export interface TimesOfParts {
  * time of which an observation is still known is that of a record or a change.
  */
 export function partTimesSql({ at, name }: Batch): Prisma.Sql {
-  const ofRecords =
+  // What was removed or gone later tells when it was last seen before.
+  const known =
     at === undefined
-      ? Prisma.sql`NULL::json`
-      : Prisma.sql`
-        (SELECT json_object_agg(type, latest::text)
-           FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
-                   FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type)`;
-  const ofHeaders =
-    at === undefined
-      ? Prisma.sql`NULL::json`
-      : Prisma.sql`
-        (SELECT json_build_array(min(observed_at)::text, max(observed_at)::text,
-                                 max(${knownAt('last_seen', at)})::text)
-           FROM header_change WHERE header_change.domain = ${name} AND observed_at <= ${at})`;
+      ? Prisma.empty
+      : Prisma.sql`,
+      (SELECT json_object_agg(type, latest::text)
+         FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
+                 FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type),
+      (SELECT json_build_array(min(observed_at)::text, max(${knownAt('observed_at', at)})::text, max(${knownAt('last_seen', at)})::text)
+         FROM header_change WHERE header_change.domain = ${name})`;
   return Prisma.sql`
-    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types, ${ofRecords}, ${ofHeaders})::text`;
+    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types ${known})::text`;
 }
 
 /**
@@ -97,8 +86,8 @@ type Stored = readonly [
   httpFirst: string | null,
   httpLatest: string | null,
   types: Readonly<Record<string, StoredType>>,
-  latestOfRecords: Readonly<Record<string, string>> | null,
-  ofHeaders: readonly (string | null)[] | null,
+  latestOfRecords?: Readonly<Record<string, string>> | null,
+  ofHeaders?: readonly (string | null)[],
 ];
 
 interface StoredType {
@@ -150,35 +139,6 @@ export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | nu
   return latest != null && latest > own ? latest : own;
 }
 
-/** The lists of a history, as far as they were read. */
-interface Lists {
-  readonly dnsRecords: readonly DnsEntry[] | null;
-  readonly httpHeaders: readonly HeaderEntry[] | null;
-}
-
-/** Sets when the entries that are present were last seen: by the latest observation of their parts, or later. */
-export function setLastSeen({ dnsRecords, httpHeaders }: Lists, { types, http }: TimesOfParts): void {
-  for (const entry of dnsRecords ?? []) {
-    if (entry.removed === null) entry.lastSeen = seenUpTo(entry, types.get(entry.type)?.latest);
-  }
-  for (const header of httpHeaders ?? []) {
-    if (header.present) header.lastSeen = http?.latest ?? header.lastSeen;
-  }
-}
-
-/** When a part of a domain was observed, and the latest attempt. */
-export interface ObservedPart {
-  /** A DNS type, `DNS` for every type at once, or `HTTP`. */
-  readonly name: string;
-  /** Null: never. */
-  readonly firstObserved: Instant | null;
-  readonly lastObserved: Instant | null;
-  /** Null: the domain is not watched. */
-  readonly lastAttempt: Instant | null;
-  /** A code of observer/failure.ts, or `held-back` for a response that was not recorded; null: it did not fail, or was observed since. */
-  readonly failure: string | null;
-}
-
 /** The latest attempt to observe a watched domain. */
 export interface Attempt {
   readonly at: Instant;
@@ -225,7 +185,7 @@ function codeOf(failure: unknown): string | null {
 const [EVERY_TYPE, HTTP] = ['DNS', 'HTTP'];
 
 /** The parts that were observed or attempted: every type at once, types by name, HTTP. */
-export function observedParts(times: TimesOfParts, attempt: Attempt | null): ObservedPart[] {
+export function observedParts(times: TimesOfParts, attempt: Attempt | null) {
   const failures = attempt?.failures ?? new Map<string, string | null>();
   const isObservedSince = (name: string, known: PartTimes | null | undefined) =>
     [known, name === HTTP ? null : times.everyType].some(
