@@ -21,6 +21,8 @@ export interface DnsEntry {
 export interface OfDomain {
   readonly domain: string;
   readonly at: Instant | undefined;
+  /** Whether it was read from the primary, since a replica did not have it. */
+  readonly isOfPrimary?: boolean | undefined;
 }
 
 /** SOA's entry, with the field whose name GraphQL cannot write. */
