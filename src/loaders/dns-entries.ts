@@ -25,16 +25,6 @@ export interface OfDomain {
   readonly isOfPrimary?: boolean | undefined;
 }
 
-/** SOA's entry, with the field whose name GraphQL cannot write. */
-export interface SoaEntry extends DnsEntry {
-  readonly 'minimum-ttl': number;
-}
-
-/** NAPTR's entry, with the field whose name is another type's in GraphQL. */
-export interface NaptrEntry extends DnsEntry {
-  readonly flags: string;
-}
-
 /**
  * Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. After the time of a removal
  * follow a space and when the record was last seen.

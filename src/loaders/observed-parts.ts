@@ -20,7 +20,6 @@ export interface TimesOfParts {
  * time of which an observation is still known is that of a record or a change.
  */
 export function partTimesSql({ at, name }: Batch): Prisma.Sql {
-  // What was removed or gone later tells when it was last seen before.
   const known =
     at === undefined
       ? Prisma.empty
@@ -28,17 +27,17 @@ export function partTimesSql({ at, name }: Batch): Prisma.Sql {
       (SELECT json_object_agg(type, latest::text)
          FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
                  FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type),
-      (SELECT json_build_array(min(observed_at)::text, max(${knownAt('observed_at', at)})::text, max(${knownAt('last_seen', at)})::text)
-         FROM header_change WHERE header_change.domain = ${name})`;
+      (${latestOfChangesSql(at, name)})::text`;
   return Prisma.sql`
     json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types ${known})::text`;
 }
 
 /**
- * The latest observation of the type of a row `entry` of table `dns_record` that is present, as digits: as of an instant, of those
- * whose times are known. Of what is removed it is null, and where there is none: seenUpTo() has the entry's own times.
+ * The latest observation of the type of a row that is present, as digits: as of an instant, of those whose times are known. Of what is removed it is null, and where there is none: seenUpTo() has the entry's own times.
+ *
+ * @param table Has the row, with the columns `domain`, `type` and `removed`.
  */
-export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prisma.Sql {
+export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.Sql {
   const entry = Prisma.raw(table);
   const named = (end: string) => knownAt(`(dns_types -> ${table}.type ->> '${end}')::bigint`, at);
   const ofRows =
@@ -68,16 +67,17 @@ export function latestOfHttpSql(
   domain: Prisma.Sql,
   table = 'header_change',
 ): Prisma.Sql {
-  const ofChanges = (time: string) =>
-    at === undefined
-      ? Prisma.sql`NULL::bigint`
-      : Prisma.sql`
-        (SELECT max(${Prisma.raw(time)}) FROM ${Prisma.raw(table)} AS other
-          WHERE other.domain = ${domain} ${upTo(time, at)})`;
+  const ofChanges = at === undefined ? Prisma.empty : Prisma.sql`, ${latestOfChangesSql(at, domain, table)}`;
   return Prisma.sql`
-    (SELECT greatest(${knownAt('http_first', at)}, ${knownAt('http_latest', at)},
-                     ${ofChanges('other.observed_at')}, ${ofChanges('other.last_seen')})
+    (SELECT greatest(${knownAt('http_first', at)}, ${knownAt('http_latest', at)} ${ofChanges})
        FROM domain WHERE domain.name = ${domain})`;
+}
+
+/** The latest time up to an instant that a domain's changes of headers tell: of one that went later, when it was last seen before. */
+function latestOfChangesSql(at: Instant, domain: Prisma.Sql, table = 'header_change'): Prisma.Sql {
+  const latest = (time: string) => Prisma.sql`
+    (SELECT max(${Prisma.raw(time)}) FROM ${Prisma.raw(table)} AS other WHERE other.domain = ${domain} ${upTo(time, at)})`;
+  return Prisma.sql`greatest(${latest('other.observed_at')}, ${latest('other.last_seen')})`;
 }
 
 type Stored = readonly [
@@ -87,7 +87,7 @@ type Stored = readonly [
   httpLatest: string | null,
   types: Readonly<Record<string, StoredType>>,
   latestOfRecords?: Readonly<Record<string, string>> | null,
-  ofHeaders?: readonly (string | null)[],
+  latestOfHeaders?: string | null,
 ];
 
 interface StoredType {
@@ -118,7 +118,7 @@ export function parsePartTimes(text: string, at: Instant | undefined): TimesOfPa
   return {
     everyType: between(every, at),
     types: new Map(types),
-    http: between(instants(httpFirst, httpLatest, ...(ofHeaders ?? [])), at),
+    http: between(instants(httpFirst, httpLatest, ofHeaders), at),
   };
 }
 
