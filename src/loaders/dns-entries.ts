@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, knownAt, splitColumn, splitInstants } from './columns.js';
+import { cell, knownAt, splitColumn, splitInstants, upTo } from './columns.js';
 import type { Batch } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
@@ -36,26 +36,16 @@ export const COLUMNS_SQL = Prisma.sql`
                          ELSE coalesce(removed::text, '') || ' ' || coalesce(last_seen, first_seen) END, ',')
       || '",[' || string_agg(rdata::text, ',') || ']]'`;
 
-/** The rows of table `dns_record` as of an instant: without later ones, and without later removals. */
-function recordsSql(at: Instant | undefined): Prisma.Sql {
-  if (at === undefined) return Prisma.sql`dns_record`;
-  return Prisma.sql`
-    (SELECT domain, type, class, host, first_seen, position, rdata,
-            ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen
-       FROM dns_record
-      WHERE first_seen <= ${at}) AS dns_record`;
-}
-
 /**
- * The DNS records of a row of table `domain`, for parseDnsEntries; null for none. The primary key is the order of the
- * answer.
+ * The DNS records of a row of table `domain`, for parseDnsEntries; null for none: without later ones, and without later removals.
+ * The primary key is the order of the answer.
  */
 export function dnsEntriesSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
   SELECT ${COLUMNS_SQL}
-    FROM (SELECT type, class, host, first_seen, removed, last_seen, rdata
-            FROM ${recordsSql(at)}
-           WHERE dns_record.domain = ${name}
+    FROM (SELECT type, class, host, first_seen, ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen, rdata
+            FROM dns_record
+           WHERE dns_record.domain = ${name} ${upTo('first_seen', at)}
            ORDER BY first_seen, type, position) AS entry`;
 }
 

@@ -47,9 +47,8 @@ const MOST_HEADERS = 2_000;
  */
 export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
   // Without types, every record that is read is one of the page.
-  if (key.types === undefined) return readChanges(prisma, key, key.first + 1);
-  const read = (examined: number) => readChanges(prisma, key, examined);
-  const page = await readFewThenMany(key.first, read, MOST_RECORDS);
+  const most = key.types === undefined ? key.first + 1 : MOST_RECORDS;
+  const page = await readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
   return page ?? { items: [], next: null };
 }
 

@@ -105,9 +105,6 @@ interface HistoryRow extends Partial<Record<(typeof PARTS)[number], string | nul
  * In octets: a longer list is read by pages, so that a batch stays short. The longest of 100,000 ordinary domains had a tenth.
  */
 const LARGE = 64 * 1024;
-const LARGE_OCTETS_SQL = Prisma.raw(
-  `CASE WHEN greatest(record_octets, header_octets) > ${LARGE} THEN record_octets || ',' || header_octets END`,
-);
 
 /**
  * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of large ones. Where no key
@@ -125,7 +122,7 @@ export async function loadDomainHistories(
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const parts = keys.some(needsParts)
     ? Prisma.sql`,
-           ${LARGE_OCTETS_SQL} AS octets,
+           CASE WHEN NOT (${isSmall('record_octets')} AND ${isSmall('header_octets')}) THEN record_octets || ',' || header_octets END AS octets,
            CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
            CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, 'counts')} THEN (${historyCountsSql(batch)}) END AS counts,

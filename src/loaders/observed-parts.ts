@@ -42,8 +42,8 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
   const named = (end: string) => knownAt(`(dns_types -> ${table}.type ->> '${end}')::bigint`, at);
   const ofRows =
     at === undefined
-      ? Prisma.sql`NULL::bigint`
-      : Prisma.sql`
+      ? Prisma.empty
+      : Prisma.sql`,
         (SELECT greatest(max(other.first_seen) FILTER (WHERE NOT other.first_sighted),
                          max(${knownAt('other.removed', at)}),
                          max(${knownAt('other.last_seen', at)}) FILTER (WHERE NOT other.last_sighted))
@@ -51,8 +51,7 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
           WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
     CASE WHEN ${entry}.removed IS NULL THEN
-      (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)},
-                       ${named('first')}, ${named('latest')}, ${ofRows})::text
+      (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)}, ${named('first')}, ${named('latest')} ${ofRows})::text
          FROM domain WHERE domain.name = ${entry}.domain) END`;
 }
 
