@@ -36,7 +36,7 @@ export interface ExtendedHistory
   readonly extendedFrom: Instant | null;
 }
 
-interface ExtendOptions {
+export interface ExtendOptions {
   /** Observations older than the first of a part count; otherwise they are stale. */
   readonly older: boolean;
   /** As for beginRecording(). */
