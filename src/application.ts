@@ -64,19 +64,19 @@ export async function startApplication(
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const ifMissing = settings.samples ? 'create-unseeded' : 'create';
   const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
-  const closing: Closing = database === parts.database ? [] : [() => database.close()];
+  const closing = database === parts.database ? [] : [() => database.close()];
   try {
     await migrate(database.pool);
-    const sampleDomains = database.unseeded && settings.samples ? await recordInto(database) : 0;
+    const sampleDomains =
+      database.unseeded && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
     // Even without samples, so that they are not added to what is recorded later.
     await database.markSeeded();
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const { timeLimits, cluster } = parts;
-    const base = { settings, database, log, knownOperations, timeLimits, cluster, now };
     return {
-      ...(await run(base, closing)),
+      ...(await run({ settings, database, log, knownOperations, timeLimits, cluster, now, closing })),
       databasePlace: database.place,
       sandbox: knownOperations === undefined,
       ...{ sampleDomains, watchedDomains, exampleDomain },
@@ -87,10 +87,7 @@ export async function startApplication(
   }
 }
 
-/** What closes the parts that are open, the first one last. */
-type Closing = (() => Promise<unknown>)[];
-
-async function closeAll(closing: Closing): Promise<void> {
+async function closeAll(closing: ServingParts['closing']): Promise<void> {
   for (const close of closing.toReversed()) await close();
 }
 
@@ -98,24 +95,23 @@ async function closeAll(closing: Closing): Promise<void> {
 type ApplicationBase = Omit<ServingParts, 'monitoring' | 'replicas'>;
 
 /** Starts what runs on an open database. */
-async function run(
-  parts: ApplicationBase,
-  closing: Closing,
-): Promise<Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>> {
-  const { settings, database, log, cluster } = parts;
+async function run(parts: ApplicationBase) {
+  const { settings, database, log, cluster, closing } = parts;
   const replicas = await openReplicas(settings, database, log);
   if (replicas !== undefined) closing.push(() => replicas.close());
   const monitoring = await startMonitoring(settings, database, 'serving', log, { replicas, cluster });
   closing.push(() => monitoring.stop());
   const server = await startServing({ ...parts, monitoring, replicas });
-  const alone = cluster?.isLeader === false ? null : startAlone(parts, monitoring);
+  // What is in progress is completed at the same time.
+  const running: ServingParts['closing'] = [() => server.close()];
+  closing.push(() => Promise.all(running.map((stop) => stop())));
+  if (cluster?.isLeader !== false) running.push(startAlone(parts, monitoring));
   return {
     url: urlOf(settings.host, server.port) + settings.basePath,
     port: server.port,
     metricsUrl: monitoring.metricsUrl,
     async stop() {
       monitoring.stopping();
-      await Promise.all([server.close(), alone?.stop()]);
       await closeAll(closing);
     },
   };
@@ -149,7 +145,7 @@ async function openReplicas(
   return replicas;
 }
 
-/** Starts what only one of several processes has to do. */
+/** Starts what only one of several processes has to do. @returns what stops it. */
 function startAlone({ settings, database, log }: ApplicationBase, monitoring: Monitoring) {
   const { changesKept, domainsKept, role } = settings;
   const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
@@ -166,21 +162,15 @@ function startAlone({ settings, database, log }: ApplicationBase, monitoring: Mo
       failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
     });
   const endForgetting = domainsKept === undefined ? undefined : startForgettingAfter(domainsKept);
-  const observing = role === 'all' ? startObserving(settings, database, log, now, monitoring) : null;
-  return {
-    async stop() {
-      endPruning();
-      await Promise.all([observing?.stop(), endForgetting?.()]);
-    },
+  const stopObserving = role === 'all' ? startObserving(settings, database, log, now, monitoring) : undefined;
+  return async () => {
+    endPruning();
+    await Promise.all([stopObserving?.(), endForgetting?.()]);
   };
 }
 
 function now(): Instant {
   return BigInt(Date.now()) * 1000n;
-}
-
-function recordInto(database: Database): Promise<number> {
-  return recordSamples(createRecorder(database.pool), now());
 }
 
 /** The samples' best-known domain, if it is there, or any. */

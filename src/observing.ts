@@ -19,11 +19,6 @@ import type { Tracing } from './telemetry/tracing.js';
 /** How often the worker polls for due domains, in milliseconds. */
 const IDLE = 1000;
 
-export interface Observing {
-  /** Finishes running checks or hands their domains back, and settles when all is written. */
-  stop(): Promise<void>;
-}
-
 /**
  * Creates the observer of domains.
  *
@@ -52,6 +47,7 @@ function systemResolvers(): { address: string; port: number }[] {
  * Starts a worker that observes what is due until it is stopped.
  *
  * @param tracing Null: no traces are sent.
+ * @returns what stops it: running checks finish or their domains are handed back, and it settles when all is written.
  * @throws OperationError where no resolver is known.
  */
 export function startObserving(
@@ -60,7 +56,7 @@ export function startObserving(
   log: Logger,
   now: () => Instant,
   { registry, tracing }: { readonly registry: Registry; readonly tracing: Tracing | null },
-): Observing {
+): () => Promise<void> {
   const observer = createObserver(settings, now);
   const recorder = createRecorder(database.pool, { httpsGrace: settings.observe.httpsGrace });
   const worker = new Worker({
@@ -74,7 +70,7 @@ export function startObserving(
     lease: settings.observe.lease,
     idle: IDLE,
   });
-  return { stop: () => worker.stop(settings.shutdownTimeout) };
+  return () => worker.stop(settings.shutdownTimeout);
 }
 
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {

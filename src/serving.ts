@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { JWTVerifyGetKey } from 'jose';
-import { type AuthenticationOptions, createAuthentication } from './auth/authenticate.js';
+import { type Authenticate, createAuthentication } from './auth/authenticate.js';
 import { createJwtVerifier } from './auth/jwt-verifier.js';
 import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
@@ -51,6 +51,8 @@ export interface ServingParts {
   readonly cluster: ClusterMember | undefined;
   /** The wall clock. */
   readonly now: () => Instant;
+  /** Takes what closes the parts that are opened besides the server: all of them are closed, the first one last. */
+  readonly closing: (() => Promise<unknown>)[];
 }
 
 /**
@@ -59,9 +61,10 @@ export interface ServingParts {
  * @throws OperationError if it cannot listen there.
  */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
-  const { settings, log, monitoring, timeLimits } = parts;
+  const { settings, log, monitoring, timeLimits, closing } = parts;
   const { redisUrl, rateLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
+  closing.push(async () => redis?.close());
   const limiters = createLimiters(redis, parts.cluster !== undefined);
   const rejections = createRejectionMetrics(monitoring.registry);
   const onRateLimited = rejections.rateLimited;
@@ -71,38 +74,26 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     ...{ loaders, readFrom, feed, gate },
     ...{ rateLimits, limiters, onRateLimited },
   });
-  let graphql: GraphqlOverHttp | undefined;
-  const release = async () => {
-    await graphql?.stop();
-    redis?.close();
+  const graphql = await graphqlOf(parts, executor, rejections);
+  closing.push(() => graphql.stop());
+  const metrics = createRequestMetrics(monitoring.registry);
+  const app = appOf(parts, executor, graphql, metrics);
+  const listener: RequestListener = (request, response) => {
+    if (!answerAt(monitoring.endpoint, request, response)) app(request, response);
   };
-  try {
-    graphql = await graphqlOf(parts, executor, rejections);
-    const metrics = createRequestMetrics(monitoring.registry);
-    const app = appOf(parts, executor, graphql, metrics);
-    const listener: RequestListener = (request, response) => {
-      if (!answerAt(monitoring.endpoint, request, response)) app(request, response);
-    };
-    const server = await startHttpServer(listener, {
-      ...{ host, port, log, timeLimits, lastRequests: shutdownTimeout },
-      onRejected: (status) => metrics.rejected(NOWHERE, status),
-      // Behind a proxy, all clients may have its address.
-      ...(settings.trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
-    });
-    return {
-      ...server,
-      async close() {
-        // Streams never end on their own.
-        const ended = feed.close();
-        await server.close();
-        await ended;
-        await release();
-      },
-    };
-  } catch (error) {
-    await release();
-    throw error;
-  }
+  const server = await startHttpServer(listener, {
+    ...{ host, port, log, timeLimits, lastRequests: shutdownTimeout },
+    onRejected: (status) => metrics.rejected(NOWHERE, status),
+    // Behind a proxy, all clients may have its address.
+    ...(settings.trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
+  });
+  return {
+    ...server,
+    async close() {
+      // Streams never end on their own.
+      await Promise.all([feed.close(), server.close()]);
+    },
+  };
 }
 
 /** What each request passes, connected. */
@@ -123,7 +114,7 @@ function appOf(
     corsOrigins: settings.http.corsOrigins,
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
-    authenticate: createAuthentication(authenticationOf(parts)),
+    authenticate: authenticationOf(parts),
     chargeFailure: (viewer) => executor.charge({ viewer }, 1),
     gate: executor.gate,
     rest: createRestV1(executor, { ...settings.http, basePath, onInternalError }),
@@ -199,14 +190,14 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
 }
 
 /** Accepts the service's own tokens, and those of an identity provider. */
-function authenticationOf({ settings, database, replicas, log, now }: ServingParts): AuthenticationOptions {
+function authenticationOf({ settings, database, replicas, log, now }: ServingParts): Authenticate {
   const { provider, required } = settings.auth;
-  return {
+  return createAuthentication({
     tokens: createTokenVerifier(database.prisma, now, () => replicas?.any()?.prisma),
     jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',
-  };
+  });
 }
 
 function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGetKey {

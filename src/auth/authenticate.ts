@@ -1,6 +1,6 @@
 import { UnauthenticatedError } from '../model/errors.js';
 import { isJwt } from './jwt-verifier.js';
-import { invalidToken, type TokenVerifier } from './token-verifier.js';
+import { invalidToken, type VerifyToken } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
 
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
@@ -13,19 +13,17 @@ const NO_BEARER =
   'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
 
 /** Rejects JSON Web Tokens where no identity provider is set. */
-const NO_PROVIDER: TokenVerifier = {
-  async verify() {
-    throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
-  },
+const NO_PROVIDER: VerifyToken = async () => {
+  throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
 };
 
 /** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
 export interface AuthenticationOptions {
-  readonly tokens: TokenVerifier;
+  readonly tokens: VerifyToken;
   /** Verifies the tokens of an identity provider; absent: they are rejected. */
-  readonly jwts?: TokenVerifier | undefined;
+  readonly jwts?: VerifyToken | undefined;
   /** The scopes of a client without a token, and so of every client. */
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token: then `anonymousScopes` has no effect. */
@@ -36,7 +34,7 @@ export interface AuthenticationOptions {
  * Creates the function that authenticates requests. An invalid credential is an error, never ignored.
  *
  * The function throws UnauthenticatedError, the same for everything that is wrong with a token, and what
- * TokenVerifier.verify throws.
+ * VerifyToken throws.
  */
 export function createAuthentication({
   tokens,
@@ -53,8 +51,8 @@ export function createAuthentication({
     }
     const token = BEARER.exec(authorization)?.[1];
     if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
-    const verifier = isJwt(token) ? jwts : tokens;
-    const recheck = () => verifier.verify(token);
+    const verify = isJwt(token) ? jwts : tokens;
+    const recheck = () => verify(token);
     const { kind, rateLimitKey, scopes } = await recheck();
     return { kind, rateLimitKey, scopes: union(scopes, commonScopes), recheck, rates: undefined };
   };

@@ -9,13 +9,7 @@ import {
 import { attempt } from '../model/attempt.js';
 import { messageOf, ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import {
-  cachedVerifier,
-  invalidToken,
-  keyOf,
-  type TokenVerifier,
-  type ValidToken,
-} from './token-verifier.js';
+import { cachedVerifier, invalidToken, keyOf, type ValidToken, type VerifyToken } from './token-verifier.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
 /** Whose tokens are accepted, and how they are verified. */
@@ -48,10 +42,9 @@ export function isJwt(text: string): boolean {
 /**
  * Verifies the access tokens of an identity provider (RFC 7519, profiled by RFC 9068).
  *
- * Its `verify` throws ProviderUnavailableError where `keys` does, and nothing else: whatever cannot be
- * verified is not valid.
+ * ProviderUnavailableError comes from `keys`, and no other error: whatever cannot be verified is not valid.
  */
-export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
   return cachedVerifier((token) => verifyJwt(token, options), { ...options, lifetime: CACHED_FOR });
 }
 

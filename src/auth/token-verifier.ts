@@ -6,13 +6,13 @@ import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './tokens.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
-export interface TokenVerifier {
-  /**
-   * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
-   *   database's driver throws where the database is unavailable; ProviderUnavailableError.
-   */
-  verify(token: string): Promise<Viewer>;
-}
+/**
+ * Finds the viewer of a token.
+ *
+ * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
+ *   database's driver throws where the database is unavailable; ProviderUnavailableError.
+ */
+export type VerifyToken = (token: string) => Promise<Viewer>;
 
 /** The error of every token that is not valid. @param reason For the log only. */
 export function invalidToken(reason?: string): UnauthenticatedError {
@@ -48,7 +48,7 @@ const MAX_CACHED = 10_000;
 export function cachedVerifier(
   verify: (token: string) => Promise<ValidToken>,
   { lifetime, now, maxCached = MAX_CACHED }: CacheOptions,
-): TokenVerifier {
+): VerifyToken {
   const known = new LRUCache<string, CachedToken>({ max: maxCached });
   const pending = new Map<string, Promise<Viewer>>();
   const verifyAnew = async (token: string, key: string) => {
@@ -62,22 +62,16 @@ export function cachedVerifier(
       pending.delete(key);
     }
   };
-  return {
-    async verify(token) {
-      const key = keyOf(token);
-      const cached = known.get(key);
-      if (cached !== undefined && performance.now() - cached.since < lifetime && !hasExpired(cached, now())) {
-        return cached.viewer;
-      }
-      const running = pending.get(key) ?? verifyAnew(token, key);
-      pending.set(key, running);
-      return running;
-    },
+  const isValid = ({ since, expiresAt }: CachedToken) =>
+    performance.now() - since < lifetime && (expiresAt === null || expiresAt > now());
+  return async (token) => {
+    const key = keyOf(token);
+    const cached = known.get(key);
+    if (cached !== undefined && isValid(cached)) return cached.viewer;
+    const running = pending.get(key) ?? verifyAnew(token, key);
+    pending.set(key, running);
+    return running;
   };
-}
-
-function hasExpired({ expiresAt }: ValidToken, now: Instant): boolean {
-  return expiresAt !== null && expiresAt <= now;
 }
 
 /** The key of a token, or of what identifies a subject, for caches and rate limits. */
@@ -99,7 +93,7 @@ export function createTokenVerifier(
   prisma: PrismaClient,
   now: () => Instant,
   replica: () => PrismaClient | undefined = () => undefined,
-): TokenVerifier {
+): VerifyToken {
   const find = async (token: string): Promise<ValidToken> => {
     if (!isAccessToken(token)) throw invalidToken();
     const found = await findToken(prisma, prisma, token, now()).catch(async (error: unknown) => {

@@ -1,5 +1,3 @@
-import { fstatSync, statSync } from 'node:fs';
-import { devNull } from 'node:os';
 import type { Writable } from 'node:stream';
 import { errorCode, OperationError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
@@ -46,13 +44,6 @@ export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
   });
   // What is lost is no result, and there is nowhere to say so.
   stderr.on('error', () => {});
-}
-
-/** Whether a stream is the device /dev/null: as such Node.js opens standard output that it finds closed. */
-export function isNowhere(stream: Writable): boolean {
-  if (!('fd' in stream && typeof stream.fd === 'number')) return false;
-  const { rdev } = fstatSync(stream.fd);
-  return rdev !== 0 && rdev === statSync(devNull, { throwIfNoEntry: false })?.rdev;
 }
 
 /** Whether the reader of a pipe has closed it. */

@@ -66,13 +66,13 @@ test.each(['/api/v1/domain/example.com', '/api/v1/domain/example.com/dns', '/gra
 );
 
 test('and one way there: the same statement, which finds no row, each time', async () => {
-  const tokens = createTokenVerifier(database.prisma, now);
+  const verify = createTokenVerifier(database.prisma, now);
   const queries = vi.spyOn(pg.Client.prototype, 'query');
   const seen = [];
   for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
     for (let time = 0; time < 2; time += 1) {
       queries.mockClear();
-      await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
+      await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
       const asked = queries.mock.calls.map(([query]) => ({
         text: String(Reflect.get(Object(query), 'text')),
         values: Reflect.get(Object(query), 'values'),
@@ -142,16 +142,16 @@ test('as many valid tokens are known as there are places, and those that are not
     if (!token.startsWith('valid')) throw invalidToken();
     return { viewer, expiresAt: null };
   };
-  const tokens = cachedVerifier(find, { lifetime: 600_000, now, maxCached: 3 });
+  const verify = cachedVerifier(find, { lifetime: 600_000, now, maxCached: 3 });
   const isNew = async (token: string) => {
     asked.length = 0;
-    await tokens.verify(token).catch(() => {});
+    await verify(token).catch(() => {});
     return asked.length > 0;
   };
   expect([await isNew('valid'), await isNew('valid')]).toEqual([true, false]);
   for (let index = 0; index < 100; index += 1) expect(await isNew(`unknown ${index % 10}`)).toBe(true);
   expect(await isNew('valid')).toBe(false);
-  for (let index = 1; index <= 3; index += 1) await tokens.verify(`valid ${index}`);
+  for (let index = 1; index <= 3; index += 1) await verify(`valid ${index}`);
   expect(await isNew('valid')).toBe(true);
 });
 

@@ -82,26 +82,26 @@ describe('a token', () => {
 
 describe('a verifier', () => {
   test('knows a valid token at once, with its scopes and a budget of its own', async () => {
-    const tokens = verifierAt({ now: NOW });
+    const verify = verifierAt({ now: NOW });
     const [one, other] = [
       await createTestToken(database, { scopes: ['dns:read', 'headers:read'] }),
       await createTestToken(database, {}),
     ];
-    const viewer = await tokens.verify(one);
+    const viewer = await verify(one);
     expect(viewer).toMatchObject({ kind: 'token', scopes: new Set(['dns:read', 'headers:read']) });
     const key = Reflect.get(Object(viewer), 'rateLimitKey');
     expect(key).toEqual(expect.any(String));
-    expect(await tokens.verify(other)).not.toMatchObject({ rateLimitKey: key });
+    expect(await verify(other)).not.toMatchObject({ rateLimitKey: key });
     expect(key).not.toContain(one.slice(4));
   });
 
   test('takes a token that it did not know as soon as there is one', async () => {
-    const tokens = verifierAt({ now: NOW });
+    const verify = verifierAt({ now: NOW });
     const token = await createToken(database.prisma, NEW);
     await database.pool.query('UPDATE access_token SET revoked_at = 1');
-    await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
+    await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
     await database.pool.query('UPDATE access_token SET revoked_at = NULL');
-    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
+    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
   });
 
   test.each([
@@ -113,26 +113,26 @@ describe('a verifier', () => {
     `DMS_${'a'.repeat(43)}`,
     `dms_${'a'.repeat(43)}`,
   ])('rejects %j, which is none', async (text) => {
-    await expect(verifierAt({ now: NOW }).verify(text)).rejects.toThrow(UnauthenticatedError);
+    await expect(verifierAt({ now: NOW })(text)).rejects.toThrow(UnauthenticatedError);
   });
 
   test('rejects an expired token from its very time on, even one that it knows', async () => {
     const time = { now: NOW };
-    const tokens = verifierAt(time);
+    const verify = verifierAt(time);
     const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
-    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
+    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
     time.now = NOW + MINUTE - 1n;
-    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
+    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
     time.now = NOW + MINUTE;
-    await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
+    await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
   });
 
   test('queries the database once for many requests with one token', async () => {
-    const tokens = verifierAt({ now: NOW });
+    const verify = verifierAt({ now: NOW });
     const token = await createToken(database.prisma, NEW);
-    await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));
+    await Promise.all(Array.from({ length: 50 }, () => verify(token)));
     await database.pool.query('DELETE FROM access_token');
-    await expect(tokens.verify(token)).resolves.toMatchObject({ kind: 'token' });
+    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
   });
 });
 
@@ -141,12 +141,12 @@ describe('the last use of a token is noted', () => {
 
   test('once a minute at most, whichever process it is', async () => {
     const token = await createToken(database.prisma, NEW);
-    await verifierAt({ now: NOW }).verify(token);
+    await verifierAt({ now: NOW })(token);
     await expect.poll(lastUsed).toBe(NOW);
-    await verifierAt({ now: NOW + MINUTE - 1n }).verify(token);
-    await verifierAt({ now: NOW + MINUTE }).verify(token);
+    await verifierAt({ now: NOW + MINUTE - 1n })(token);
+    await verifierAt({ now: NOW + MINUTE })(token);
     await expect.poll(lastUsed).toBe(NOW + MINUTE);
-    await verifierAt({ now: NOW + MINUTE + 1n }).verify(token);
+    await verifierAt({ now: NOW + MINUTE + 1n })(token);
     expect(await lastUsed()).toBe(NOW + MINUTE);
   });
 });

@@ -168,14 +168,6 @@ describe.skipIf(!existsSync('/dev/full'))('standard output that cannot be writte
     },
   );
 
-  test('since it is closed keeps a token from being made', async () => {
-    expect(await dmsInShell('token create --name unseen >&-', database.environment)).toMatchObject({
-      code: 1,
-      stderr: 'dms: No token was created: standard output is closed, or /dev/null, so nobody would see it.\n',
-    });
-    expect((await dms(['token', 'list'])).stdout).not.toContain('unseen');
-  });
-
   test('standard error that cannot be written changes nothing of a result', async () => {
     expect(await dmsInShell('watch nosuch 2> /dev/full', database.environment)).toMatchObject({ code: 2 });
   });

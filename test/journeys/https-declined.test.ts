@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
 import { listWatched, watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { type Observing, startObserving } from '../../src/observing.js';
+import { startObserving } from '../../src/observing.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -30,7 +30,7 @@ const PLAIN = 'return 301 https://example.test/;';
 describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eight hours', () => {
   let servers: DebianServers;
   let database: TestDatabase;
-  let observing: Observing;
+  let stopObserving: (() => Promise<void>) | undefined;
   let clock = START;
 
   beforeAll(async () => {
@@ -44,11 +44,11 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     });
     const telemetry = { registry: new Registry(), tracing: null };
     const log = createLogger({ level: 'silent', secrets: [] });
-    observing = startObserving(settings, database, log, () => clock, telemetry);
+    stopObserving = startObserving(settings, database, log, () => clock, telemetry);
   });
 
   afterAll(async () => {
-    await observing?.stop();
+    await stopObserving?.();
     await database?.close();
     await servers?.close();
   });

@@ -252,8 +252,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     const now = () => BigInt(Date.now()) * 1000n;
     await replica.whilePaused(async () => {
       await revokeToken(database.prisma, 'revoked', now());
-      const tokens = createTokenVerifier(database.prisma, now, () => prisma);
-      await expect(tokens.verify(token)).rejects.toThrow(UnauthenticatedError);
+      const verify = createTokenVerifier(database.prisma, now, () => prisma);
+      await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
     });
     await close();
   });

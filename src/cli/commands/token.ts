@@ -11,7 +11,7 @@ import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
 import { createTable, timeText } from '../table.js';
-import { isNowhere, jsonLine, writeText } from '../write-text.js';
+import { jsonLine, writeText } from '../write-text.js';
 
 interface CreateOptions {
   readonly name: string;
@@ -24,11 +24,6 @@ interface CreateOptions {
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
-  if (isNowhere(context.stdout)) {
-    throw new OperationError(
-      'No token was created: standard output is closed, or /dev/null, so nobody would see it.',
-    );
-  }
   await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
     if (createdNow) context.notes.write(newDatabaseText(place));
     const createdAt = context.now();

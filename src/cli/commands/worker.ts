@@ -13,14 +13,14 @@ export async function runWorker(context: CommandContext): Promise<void> {
     const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const monitoring = await startMonitoring(settings, database, 'observing', log);
     try {
-      const observing = startObserving(settings, database, log, context.now, monitoring);
+      const stopObserving = startObserving(settings, database, log, context.now, monitoring);
       if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
       context.notes.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
       await stopRequested;
       context.notes.write('Stopping: observations in progress are completed first.\n');
       monitoring.stopping();
-      await observing.stop();
+      await stopObserving();
     } finally {
       await monitoring.stop();
     }

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
 import { createLenientContext } from './connection.js';
@@ -51,9 +50,7 @@ export interface HttpClient {
   observe(domain: string, addresses: readonly string[], signal?: AbortSignal): Promise<HttpAnswer>;
 }
 
-/** @throws TypeError for a User-Agent that cannot be a field's value. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  validateHeaderValue('user-agent', options.userAgent);
   const endpoints = new Endpoints(options.connectionsPerAddress);
   const secureContext = createLenientContext();
   return {
