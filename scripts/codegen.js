@@ -55,8 +55,6 @@ const MAPPERS = {
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),
-  SoaRecord: '../loaders/dns-entries.js#SoaEntry',
-  NaptrRecord: '../loaders/dns-entries.js#NaptrEntry',
 };
 
 const CONFIG = {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { PrismaClient } from '../database/generated/client.js';
+import type { AccessToken, PrismaClient } from '../database/generated/client.js';
 import { OperationError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import type { Scope } from './viewer.js';
@@ -16,22 +16,13 @@ export function digestOf(token: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(token).digest());
 }
 
-interface NewToken {
-  /** Unique among all tokens, revoked ones included. */
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly createdAt: Instant;
-  /** Null: it does not expire. */
-  readonly expiresAt: Instant | null;
-}
+/** A stored token, without its digest: `lastUsed` is to the minute. */
+export type TokenDescription = Omit<AccessToken, 'digest'>;
 
-/** A stored token, without its digest. */
-export interface TokenDescription extends Omit<NewToken, 'scopes'> {
-  readonly scopes: readonly string[];
-  /** To the minute; null: never used. */
-  readonly lastUsed: Instant | null;
-  readonly revokedAt: Instant | null;
-}
+/** Names are unique among all tokens, revoked ones included. */
+type NewToken = Pick<TokenDescription, 'name' | 'createdAt' | 'expiresAt'> & {
+  readonly scopes: readonly Scope[];
+};
 
 /** Whether a text can be a token's name: it is shown in a table, and typed to revoke the token. */
 export function isTokenName(text: string): boolean {

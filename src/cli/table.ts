@@ -1,4 +1,5 @@
 import { formatInstant, type Instant } from '../model/instant.js';
+import { shortTime } from './history-text.js';
 
 type Rows = readonly (readonly string[])[];
 
@@ -62,7 +63,7 @@ function rowText(lines: Rows, widths: readonly number[]): string {
 
 /** A time in UTC, to the second. */
 export function timeText(time: Instant): string {
-  return `${formatInstant(time).slice(0, 19)}Z`;
+  return shortTime(formatInstant(time));
 }
 
 /** With separators of thousands. */

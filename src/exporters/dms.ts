@@ -1,11 +1,11 @@
 import type { Sighting } from '../history/apply-observation.js';
-import { type Moment, momentsOf, sightingsOf } from '../history/moments.js';
+import { momentsOf, sightingsOf } from '../history/moments.js';
 import { NOT, OTHER_TYPES, type RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
+import { dnsRecordData, recordsByType } from '../model/dns-record.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
-import type { SiteResponse } from '../model/observation.js';
+import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
 import type { ExportFormat } from './export-format.js';
 import { isSelected, type Selection } from './selection.js';
 
@@ -24,17 +24,18 @@ export function* exportDms(history: StoredHistory, selection: Selection = {}): G
     if (!isKnown(moment.observedAt, at)) break;
     const selected = ofTypes(moment, selection);
     if (selected === null) continue;
-    const types = selected.types && toDnsTypes(selected.types, history);
-    const site = selected.headers === null ? undefined : responses.get(moment.observedAt);
-    yield `${JSON.stringify(observationOf(history.name, { ...selected, types, site }))}\n`;
+    const { dns, httpHeaders } = selected;
+    const types = dns?.types && toDnsTypes(dns.types, history);
+    const site = httpHeaders && responses.get(moment.observedAt);
+    yield `${JSON.stringify(lineOf(selected, types, site))}\n`;
   }
   const stays = history.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
   for (const sightings of sightingsByLine({ ...history, stays })) {
-    const [{ seenAt, source }] = sightings;
-    if (!isKnown(seenAt, at)) continue;
-    const moment = { observedAt: seenAt, source, types: null, headers: null };
-    const line = { ...observationOf(history.name, { ...moment, stays: sightings }), sighted: true };
-    yield `${JSON.stringify(line)}\n`;
+    const [{ seenAt: observedAt, source }] = sightings;
+    if (!isKnown(observedAt, at)) continue;
+    const records = recordsByType(sightings.map(({ record }) => record));
+    const line = { domain: history.name, observedAt, dns: { records }, ...(source !== null && { source }) };
+    yield `${JSON.stringify({ ...lineOf(line), sighted: true })}\n`;
   }
 }
 
@@ -46,57 +47,57 @@ function asOf({ record, removal }: RecordStay, at: Instant | undefined) {
 }
 
 /** Types as a line names them: OTHER_TYPES are none of those that are known. */
-function toDnsTypes(types: readonly string[], { state }: StoredHistory): readonly string[] {
-  if (!types.includes(OTHER_TYPES)) return types;
-  const named = types.filter((type) => type !== OTHER_TYPES);
-  const except = [...state.types.keys()].filter((type) => !types.includes(type)).sort();
+function toDnsTypes(types: ReadonlySet<string>, { state }: StoredHistory): readonly string[] {
+  if (!types.has(OTHER_TYPES)) return [...types];
+  const named = [...types].filter((type) => type !== OTHER_TYPES);
+  const except = [...state.types.keys()].filter((type) => !types.has(type)).sort();
   return [...named, OTHER_TYPES, ...except.map((type) => `${NOT}${type}`)];
 }
 
 /** What a moment tells of the types that are selected; null: nothing. It is kept where it tells that there was nothing: that was seen. */
-function ofTypes(moment: Moment, { types: wanted }: Selection): Moment | null {
+function ofTypes(moment: Observation, { types: wanted }: Selection): Observation | null {
   if (wanted === undefined) return moment;
-  const types = moment.types?.filter((type) => wanted.has(type)) ?? [...wanted].sort();
-  if (moment.stays === null || types.length === 0) return null;
-  return {
-    ...moment,
-    types,
-    stays: moment.stays.filter(({ record }) => wanted.has(record.type)),
-    headers: null,
-  };
+  const { dns, httpHeaders: _, ...rest } = moment;
+  const types = [...(dns?.types ?? [...wanted].sort())].filter((type) => wanted.has(type));
+  return dns === undefined || types.length === 0 ? null : { ...rest, dns: onlyTypes(dns, types) };
+}
+
+function onlyTypes({ records }: DnsObservation, types: readonly string[]): DnsObservation {
+  return { types: new Set(types), records: new Map([...records].filter(([type]) => types.includes(type))) };
 }
 
 /**
  * The latest observation of each part up to an instant, in the order of time: it held what was present then, whole. Earlier ones
  * held what is gone, too, and without it they would tell of an absence that nobody has seen.
  */
-function latestMoments(history: StoredHistory, at: Instant | undefined): Moment[] {
-  let [ofAll, ofHttp]: (Moment | undefined)[] = [];
-  const byType = new Map<string, Moment>();
+function latestMoments(history: StoredHistory, at: Instant | undefined): Observation[] {
+  let [ofAll, ofHttp]: (Observation | undefined)[] = [];
+  const byType = new Map<string, Observation>();
   for (const moment of momentsOf(history)) {
     if (!isKnown(moment.observedAt, at)) break;
-    if (moment.headers !== null) ofHttp = moment;
-    for (const type of moment.types ?? []) byType.set(type, moment);
-    if (moment.stays === null || moment.types !== null) continue;
+    if (moment.httpHeaders !== undefined) ofHttp = moment;
+    for (const type of moment.dns?.types ?? []) byType.set(type, moment);
+    if (moment.dns === undefined || moment.dns.types !== undefined) continue;
     ofAll = moment;
     byType.clear();
   }
   const others = [...history.state.types.keys()].filter((type) => type !== OTHER_TYPES && !byType.has(type));
-  const typesOf = (moment: Moment) => {
-    if (moment !== ofAll) return moment.types?.filter((type) => byType.get(type) === moment) ?? [];
-    return byType.size === 0 ? null : others;
+  const dnsOf = (moment: Observation) => {
+    if (moment.dns === undefined || (moment === ofAll && byType.size === 0)) return moment.dns;
+    const types =
+      moment === ofAll ? others : [...(moment.dns.types ?? [])].filter((type) => byType.get(type) === moment);
+    return types.length === 0 ? undefined : onlyTypes(moment.dns, types);
   };
   return [...new Set([ofAll, ofHttp, ...byType.values()])]
     .filter((moment) => moment !== undefined)
     .sort((one, other) => compareInstants(one.observedAt, other.observedAt))
-    .map((moment) => {
-      const headers = moment === ofHttp ? moment.headers : null;
-      const types = typesOf(moment);
-      if (types?.length === 0) return { ...moment, types: null, stays: null, headers };
-      const stays = moment.stays?.filter(({ record }) => types?.includes(record.type) ?? true) ?? null;
-      return { ...moment, types, stays, headers };
-    })
-    .filter(({ stays, headers }) => stays !== null || headers !== null);
+    .flatMap((moment) => {
+      const { httpHeaders, dns: _, ...rest } = moment;
+      const headers = moment === ofHttp ? httpHeaders : undefined;
+      const dns = dnsOf(moment);
+      if (dns === undefined && headers === undefined) return [];
+      return [{ ...rest, ...(dns && { dns }), ...(headers && { httpHeaders: headers }) }];
+    });
 }
 
 /** The sightings of a history, in the order of time, those of one time and observer together. */
@@ -112,21 +113,19 @@ function sightingsByLine(history: StoredHistory): [Sighting, ...Sighting[]][] {
   return [...lines.values()].sort(([a], [b]) => compareInstants(a.seenAt, b.seenAt));
 }
 
-/** A moment, or sightings in place of its records. */
-interface Written extends Pick<Moment, 'observedAt' | 'types' | 'headers' | 'source'> {
-  readonly stays: readonly { readonly record: DnsRecord }[] | null;
-  /** Where the headers came from, if that is known. */
-  readonly site?: SiteResponse | undefined;
-}
-
-function observationOf(domain: string, { observedAt, stays, types, headers, site, source }: Written): object {
+/** @param types As a line names them; undefined: all. @param site Where the headers came from, if that is known. */
+function lineOf(
+  { domain, observedAt, dns, httpHeaders, source }: Observation,
+  dnsTypes?: readonly string[],
+  site?: SiteResponse,
+): object {
   return {
     domain,
     observedAt: formatInstant(observedAt),
-    ...(stays === null ? {} : { dnsRecords: stays.map(({ record }) => dnsRecordData(record)) }),
-    ...(types === null ? {} : { dnsTypes: types }),
-    ...(headers === null ? {} : { httpHeaders: Object.fromEntries(headers) }),
-    ...(site === undefined ? {} : { site: { scheme: site.scheme, status: site.status } }),
-    ...(source === null ? {} : { source }),
+    ...(dns && { dnsRecords: [...dns.records.values()].flat().map(dnsRecordData) }),
+    ...(dnsTypes && { dnsTypes }),
+    ...(httpHeaders && { httpHeaders: Object.fromEntries(httpHeaders) }),
+    ...(site && { site: { scheme: site.scheme, status: site.status } }),
+    ...(source !== undefined && { source }),
   };
 }

@@ -1,11 +1,11 @@
-import { compareDnsRecords, recordsByType } from '../model/dns-record.js';
+import { compareDnsRecords } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
 import type { Recorded } from './acting-parts.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
 import { identityOf } from './diff.js';
-import { type Moment, momentsOf, observedTimes, sightingsOf } from './moments.js';
+import { momentsOf, observedTimes, sightingsOf } from './moments.js';
 import { beginRecording, type Outcome, recordObservations } from './record-observations.js';
 import {
   type DomainState,
@@ -36,7 +36,7 @@ export interface ExtendedHistory
   readonly extendedFrom: Instant | null;
 }
 
-interface ExtendOptions {
+export interface ExtendOptions {
   /** Observations older than the first of a part count; otherwise they are stale. */
   readonly older: boolean;
   /** As for beginRecording(). */
@@ -95,10 +95,11 @@ function extendOnce(
   observations: readonly Observation[],
   { older, httpsGrace }: ExtendOptions,
 ): ExtendedOnce {
-  const domain = observations[0]?.domain ?? '';
   const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
   const events = [
-    ...(history === null ? [] : Array.from(momentsOf(history), (moment) => known(domain, moment, unknown))),
+    ...(history === null ? [] : [...momentsOf(history, unknown)]).map((observation) => ({
+      ...{ time: observation.observedAt, line: null, observation },
+    })),
     // Before those of lines: what is sighted again is known.
     ...(history === null ? [] : sightingsOf(history)).map((sighting) => ({
       time: sighting.seenAt,
@@ -156,25 +157,6 @@ function rankOf(event: Event | undefined): number {
 function bySource(a: Event, b: Event): number {
   if (!('sighting' in a && 'sighting' in b)) return 0;
   return compareUtf8(a.sighting.source ?? '', b.sighting.source ?? '');
-}
-
-/** @param others Types that are among OTHER_TYPES. */
-function known(
-  domain: string,
-  { observedAt, source, stays, types, headers }: Moment,
-  others: readonly string[],
-): Event {
-  const dns = stays && {
-    ...(types && { types: new Set(types.includes(OTHER_TYPES) ? [...types, ...others] : types) }),
-    records: recordsByType(stays.map(({ record }) => record)),
-  };
-  const observation = {
-    ...{ domain, observedAt },
-    ...(dns && { dns }),
-    ...(headers && { httpHeaders: headers }),
-    ...(source !== null && { source }),
-  };
-  return { time: observedAt, line: null, observation };
 }
 
 function eventsOfLine(observation: Observation, line: number): Event[] {

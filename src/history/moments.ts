@@ -1,20 +1,10 @@
+import { recordsByType } from '../model/dns-record.js';
 import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
+import type { DnsObservation, Observation } from '../model/observation.js';
 import type { Sighting } from './apply-observation.js';
-import type { DomainState, PartTimes, RecordStay } from './state.js';
+import { type DomainState, OTHER_TYPES, type PartTimes, type RecordStay } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
-
-/** What was observed of a domain at one time, by one observer: enough to be recorded again. */
-export interface Moment {
-  readonly observedAt: Instant;
-  readonly source: string | null;
-  /** The present records of the types observed; null when DNS was not. */
-  readonly stays: readonly RecordStay[] | null;
-  /** The types queried by name; null when all were queried. */
-  readonly types: readonly string[] | null;
-  /** The headers held; null when HTTP was not observed. */
-  readonly headers: ReadonlyMap<string, string> | null;
-}
 
 /** The parts that one observer observed at one time: DNS types by name, EVERY_TYPE, and HTTP. */
 type Parts = Set<string>;
@@ -23,9 +13,11 @@ type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 
 /**
  * The observations that lead to a history, in the order of time: one for each time at which something changed, was
- * last seen, or a part was observed first or last. Those in between left no trace. Sightings are not among them.
+ * last seen, or a part was observed first or last, by each observer. Those in between left no trace. Sightings are not among them.
+ *
+ * @param others Types that are among OTHER_TYPES.
  */
-export function* momentsOf(history: StoredHistory): Generator<Moment> {
+export function* momentsOf(history: StoredHistory, others: readonly string[] = []): Generator<Observation> {
   const moments = collectParts(history);
   const timeline = new Timeline(history);
   for (const observedAt of [...moments.keys()].sort(compareInstants)) {
@@ -36,8 +28,12 @@ export function* momentsOf(history: StoredHistory): Generator<Moment> {
     // Types by name first: an observation of all types then leaves them alone.
     groups.sort((a, b) => Number(a.parts.has(EVERY_TYPE)) - Number(b.parts.has(EVERY_TYPE)));
     for (const { source, parts } of groups) {
-      const headers = parts.has(HTTP) ? timeline.headers() : null;
-      yield { observedAt, source, headers, ...dnsOf(parts, timeline) };
+      yield {
+        ...{ domain: history.name, observedAt },
+        ...dnsOf(parts, timeline, others),
+        ...(parts.has(HTTP) && { httpHeaders: timeline.headers() }),
+        ...(source !== null && { source }),
+      };
     }
   }
 }
@@ -49,10 +45,12 @@ function divided(parts: Parts): Parts[] {
   return [new Set(named), new Set([...parts].filter((part) => !named.includes(part)))];
 }
 
-function dnsOf(parts: Parts, timeline: Timeline): Pick<Moment, 'stays' | 'types'> {
-  if (parts.has(EVERY_TYPE)) return { stays: timeline.present(null), types: null };
+function dnsOf(parts: Parts, timeline: Timeline, others: readonly string[]): Pick<Observation, 'dns'> {
+  if (parts.has(EVERY_TYPE)) return { dns: { records: timeline.present(null) } };
   const types = [...parts].filter((part) => part !== HTTP).sort();
-  return types.length === 0 ? { stays: null, types: null } : { stays: timeline.present(types), types };
+  if (types.length === 0) return {};
+  const named = types.includes(OTHER_TYPES) ? [...types, ...others] : types;
+  return { dns: { types: new Set(named), records: timeline.present(types) } };
 }
 
 /** What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not among it. */
@@ -195,8 +193,9 @@ class Timeline {
     }
   }
 
-  present(types: readonly string[] | null): RecordStay[] {
-    return [...(types ?? this.#open.keys())].sort().flatMap((type) => [...(this.#open.get(type) ?? [])]);
+  present(types: readonly string[] | null): DnsObservation['records'] {
+    const ofTypes = [...(types ?? this.#open.keys())].sort().map((type) => [...(this.#open.get(type) ?? [])]);
+    return recordsByType(ofTypes.flat().map(({ record }) => record));
   }
 
   headers(): Map<string, string> {

@@ -1,3 +1,4 @@
+import { stringsOf } from '../model/character-string.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
 import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
@@ -6,6 +7,8 @@ import type { Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
+import { lengthBefore } from '../model/rdata-codec.js';
+import { genericText } from '../model/rdata-text.js';
 import { quoted } from '../model/text.js';
 import type { ParsedLine } from './import-lines.js';
 import type { Remark } from './import-summary.js';
@@ -251,21 +254,9 @@ export function requireObject(value: unknown): Json {
   throw new InvalidObservationError('it is missing, or not an object.');
 }
 
-const LONGEST_STRING = 255;
-
 /** The rdata of a TXT record whose text is not divided into strings: each but the last is as long as it can be. */
 export function textRdata(octets: Buffer): string {
-  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
-  const strings = Array.from({ length: count }, (_, at) => {
-    const part = octets.subarray(at * LONGEST_STRING, (at + 1) * LONGEST_STRING);
-    return Buffer.concat([Buffer.of(part.length), part]);
-  });
-  return genericRdata(Buffer.concat(strings));
-}
-
-/** RFC 3597, section 5. */
-export function genericRdata(octets: Buffer): string {
-  return `\\# ${octets.length} ${octets.toString('hex')}`;
+  return genericText(Buffer.concat(stringsOf(octets).map(lengthBefore)));
 }
 
 /** Records that prove something about others: not all of them come with an answer. */

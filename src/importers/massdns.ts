@@ -4,14 +4,13 @@ import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { readAt, requireText } from '../model/json-values.js';
 import { LAYOUTS } from '../model/rdata-layouts.js';
-import { parseRdataText } from '../model/rdata-text.js';
+import { genericText, parseRdataText } from '../model/rdata-text.js';
 import { octetEscape, quoted } from '../model/text.js';
 import {
   type AnswerOptions,
   type AnswerRecord,
   failureOfAnswers,
   fieldText,
-  genericRdata,
   isOf,
   type Json,
   lineOfAnswers,
@@ -120,7 +119,7 @@ function rdataOf(type: string, text: string): string {
   if (type === 'CAA') return authorization(text);
   const known = canonicalType(type) ?? type;
   const octets = octetsOf(text);
-  const data = known === 'TXT' ? textRdata(octets) : genericRdata(octets);
+  const data = known === 'TXT' ? textRdata(octets) : genericText(octets);
   return LAYOUTS.has(known) ? requireValid(known, data) : data;
 }
 
@@ -168,5 +167,5 @@ function authorization(text: string): string {
   if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);
   const octets = octetsOf(tag);
   const critical = Number(flags) * 128;
-  return genericRdata(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));
+  return genericText(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));
 }

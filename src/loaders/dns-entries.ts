@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, knownAt, splitColumn, splitInstants } from './columns.js';
+import { cell, knownAt, splitColumn, splitInstants, upTo } from './columns.js';
 import type { Batch } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
@@ -11,7 +11,7 @@ export interface DnsEntry {
   readonly firstSeen: Instant;
   /** Null while the record is present. */
   readonly removed: Instant | null;
-  /** The latest observation of its type that held it. Of one that is present it is set where it is needed (setLastSeen). */
+  /** The latest observation of its type that held it. Of one that is present it is set where it is needed. */
   lastSeen: Instant | null;
   /** The domain that it is of, and as of when. */
   readonly of: OfDomain;
@@ -21,16 +21,8 @@ export interface DnsEntry {
 export interface OfDomain {
   readonly domain: string;
   readonly at: Instant | undefined;
-}
-
-/** SOA's entry, with the field whose name GraphQL cannot write. */
-export interface SoaEntry extends DnsEntry {
-  readonly 'minimum-ttl': number;
-}
-
-/** NAPTR's entry, with the field whose name is another type's in GraphQL. */
-export interface NaptrEntry extends DnsEntry {
-  readonly flags: string;
+  /** Whether it was read from the primary, since a replica did not have it. */
+  readonly isOfPrimary?: boolean | undefined;
 }
 
 /**
@@ -44,26 +36,16 @@ export const COLUMNS_SQL = Prisma.sql`
                          ELSE coalesce(removed::text, '') || ' ' || coalesce(last_seen, first_seen) END, ',')
       || '",[' || string_agg(rdata::text, ',') || ']]'`;
 
-/** The rows of table `dns_record` as of an instant: without later ones, and without later removals. */
-function recordsSql(at: Instant | undefined): Prisma.Sql {
-  if (at === undefined) return Prisma.sql`dns_record`;
-  return Prisma.sql`
-    (SELECT domain, type, class, host, first_seen, position, rdata,
-            ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen
-       FROM dns_record
-      WHERE first_seen <= ${at}) AS dns_record`;
-}
-
 /**
- * The DNS records of a row of table `domain`, for parseDnsEntries; null for none. The primary key is the order of the
- * answer.
+ * The DNS records of a row of table `domain`, for parseDnsEntries; null for none: without later ones, and without later removals.
+ * The primary key is the order of the answer.
  */
 export function dnsEntriesSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
   SELECT ${COLUMNS_SQL}
-    FROM (SELECT type, class, host, first_seen, removed, last_seen, rdata
-            FROM ${recordsSql(at)}
-           WHERE dns_record.domain = ${name}
+    FROM (SELECT type, class, host, first_seen, ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen, rdata
+            FROM dns_record
+           WHERE dns_record.domain = ${name} ${upTo('first_seen', at)}
            ORDER BY first_seen, type, position) AS entry`;
 }
 

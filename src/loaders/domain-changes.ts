@@ -14,7 +14,7 @@ import {
 } from './change-rows.js';
 import { PLANNED, pageOf } from './columns.js';
 import type { DomainRowKey } from './domain-row.js';
-import { literal, type Page, readFewThenMany } from './search.js';
+import { allOf, literal, type Page, readFewThenMany } from './search.js';
 
 /** Which changes of a domain, and how many. */
 export interface ChangesKey extends DomainRowKey {
@@ -47,9 +47,8 @@ const MOST_HEADERS = 2_000;
  */
 export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
   // Without types, every record that is read is one of the page.
-  if (key.types === undefined) return readChanges(prisma, key, key.first + 1);
-  const read = (examined: number) => readChanges(prisma, key, examined);
-  const page = await readFewThenMany(key.first, read, MOST_RECORDS);
+  const most = key.types === undefined ? key.first + 1 : MOST_RECORDS;
+  const page = await readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
   return page ?? { items: [], next: null };
 }
 
@@ -84,24 +83,29 @@ interface Row extends ChangeRow {
 
 /** The first changes of one table that are asked for, and the last one that was looked at. */
 function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): Prisma.Sql {
-  const { first, types, names } = key;
+  const { first, types, names, from, to } = key;
   const ofHeaders = source.kinds.length > 1;
   const ofAllKinds = source.kinds.every((kind) => key.kinds.has(kind));
   const examined = literal(ofHeaders ? (ofAllKinds ? first + 1 : MOST_HEADERS) : records);
   const kinds = Prisma.raw([...key.kinds].map((kind) => CHANGE_KINDS.indexOf(kind)).join(', '));
   const isOfTypes =
     types === undefined ? Prisma.empty : Prisma.sql`AND (type = ANY (${types}) OR NOT ${IS_OF_RECORD})`;
-  const conditions = [Prisma.sql`domain = ${key.name}`, ...intervalSql(key), ...followsSql(key, source)];
-  // By one name, the primary key has them in their order.
-  if (ofHeaders && names?.length === 1) conditions.push(Prisma.sql`type = ${names[0]}`);
-  else if (ofHeaders && names !== undefined) conditions.push(Prisma.sql`type = ANY (${names})`);
+  const conditions = allOf([
+    Prisma.sql`domain = ${key.name}`,
+    from !== undefined && Prisma.sql`date > ${from}`,
+    to !== undefined && Prisma.sql`date <= ${to}`,
+    // By one name, the primary key has them in their order.
+    ofHeaders && names?.length === 1 && Prisma.sql`type = ${names[0]}`,
+    ofHeaders && names !== undefined && names.length !== 1 && Prisma.sql`type = ANY (${names})`,
+    followsSql(key, source),
+  ]);
   const order = sorted(source.order, key);
   const found = Prisma.sql`
     SELECT *
       FROM (SELECT *, kind IN (${kinds}) ${isOfTypes} AS is_wanted,
                    count(*) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) = ${examined} AS is_last
               FROM (SELECT * FROM (${source.rows}) AS change
-                     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${examined}) AS change) AS change
+                     WHERE ${conditions} ORDER BY ${order} LIMIT ${examined}) AS change) AS change
      WHERE is_wanted OR is_last
      ORDER BY ${order} LIMIT ${literal(first + 1)}`;
   return Prisma.sql`
@@ -114,29 +118,19 @@ function sorted(columns: readonly string[], { newestFirst }: ChangesKey): Prisma
   return Prisma.raw(columns.map((column) => (newestFirst ? `${column} DESC` : column)).join(', '));
 }
 
-function intervalSql({ from, to }: ChangesKey): Prisma.Sql[] {
-  return [
-    ...(from === undefined ? [] : [Prisma.sql`date > ${from}`]),
-    ...(to === undefined ? [] : [Prisma.sql`date <= ${to}`]),
-  ];
-}
-
-/** Conditions that a table's changes come after a place: that of one of its own changes, or of another table's. */
-function followsSql({ after, newestFirst }: ChangesKey, { kinds, order }: ChangeSource): Prisma.Sql[] {
-  if (after === undefined) return [];
+/** The condition that a table's changes come after a place: that of one of its own changes, or of another table's. */
+function followsSql({ after, newestFirst }: ChangesKey, { kinds, order }: ChangeSource): Prisma.Sql | false {
+  if (after === undefined) return false;
   const { date, kind, firstSeen: first_seen, type, position } = after;
   const beyond = Prisma.raw(newestFirst ? '<' : '>');
   const ranks = kinds.map((each) => CHANGE_KINDS.indexOf(each));
   if (ranks.includes(kind)) {
     const place = { date, kind, first_seen, type, position };
-    const values = order.map((column) => place[column]);
+    const values = Prisma.join(order.map((column) => place[column]));
     // The date by itself, too: an index is entered by it.
-    return [
-      Prisma.sql`date ${beyond}= ${date}`,
-      Prisma.sql`(${Prisma.raw(order.join(', '))}) ${beyond} (${Prisma.join(values)})`,
-    ];
+    return Prisma.sql`date ${beyond}= ${date} AND (${Prisma.raw(order.join(', '))}) ${beyond} (${values})`;
   }
   // Of that date, where its kinds come after that of the place.
   const hasDate = ranks.every((rank) => (newestFirst ? rank < kind : rank > kind));
-  return [Prisma.sql`date ${Prisma.raw(`${newestFirst ? '<' : '>'}${hasDate ? '=' : ''}`)} ${date}`];
+  return Prisma.sql`date ${beyond}${Prisma.raw(hasDate ? '=' : '')} ${date}`;
 }

@@ -11,7 +11,7 @@ import {
   parseDomainRow,
 } from './domain-row.js';
 import { type HeaderEntry, headerEntriesSql, parseHeaderEntries } from './header-entries.js';
-import { parsePartTimes, partTimesSql, setLastSeen, type TimesOfParts } from './observed-parts.js';
+import { parsePartTimes, partTimesSql, seenUpTo, type TimesOfParts } from './observed-parts.js';
 
 /** What of a domain's history is read from further tables. `times`: of its parts, from which entries have `lastSeen`. */
 const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times'] as const;
@@ -40,32 +40,35 @@ export interface DomainHistory extends DomainRow {
   isOfPrimary?: boolean;
 }
 
-/** The parts of a history besides its row. */
-type LoadedParts = Pick<DomainHistory, 'dnsRecords' | 'httpHeaders' | 'counts' | 'times' | 'octets'>;
+/** The parts of a history besides its row, as far as they were read. */
+type LoadedParts = Partial<Pick<DomainHistory, (typeof PARTS)[number] | 'octets'>>;
 
-/** What a domain has whose row alone is needed. */
-export const NO_PARTS: LoadedParts = {
-  dnsRecords: null,
-  httpHeaders: null,
-  counts: null,
-  times: null,
-  octets: { dnsRecords: 0, httpHeaders: 0 },
-};
+const NO_OCTETS = { dnsRecords: 0, httpHeaders: 0 };
 
-/** A history of its row and its parts. Field by field: to spread several objects into one takes ten times as long. */
-export function historyOf(row: DomainRow, parts: LoadedParts, at: Instant | undefined): DomainHistory {
+/** A history of its row and its parts. Field by field: to spread an object into one takes more than ten times as long. */
+export function historyOf(
+  { name, created, lastUpdate, lastChange, recordedAt, version }: DomainRow,
+  at: Instant | undefined,
+  {
+    dnsRecords = null,
+    httpHeaders = null,
+    counts = null,
+    times = null,
+    octets = NO_OCTETS,
+  }: LoadedParts = {},
+): DomainHistory {
   return {
-    name: row.name,
-    created: row.created,
-    lastUpdate: row.lastUpdate,
-    lastChange: row.lastChange,
-    recordedAt: row.recordedAt,
-    version: row.version,
-    dnsRecords: parts.dnsRecords,
-    httpHeaders: parts.httpHeaders,
-    counts: parts.counts,
-    times: parts.times,
-    octets: parts.octets,
+    name,
+    created,
+    lastUpdate,
+    lastChange,
+    recordedAt,
+    version,
+    dnsRecords,
+    httpHeaders,
+    counts,
+    times,
+    octets,
     at,
   };
 }
@@ -102,9 +105,6 @@ interface HistoryRow extends Partial<Record<(typeof PARTS)[number], string | nul
  * In octets: a longer list is read by pages, so that a batch stays short. The longest of 100,000 ordinary domains had a tenth.
  */
 const LARGE = 64 * 1024;
-const LARGE_OCTETS_SQL = Prisma.raw(
-  `CASE WHEN greatest(record_octets, header_octets) > ${LARGE} THEN record_octets || ',' || header_octets END`,
-);
 
 /**
  * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of large ones. Where no key
@@ -122,7 +122,7 @@ export async function loadDomainHistories(
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const parts = keys.some(needsParts)
     ? Prisma.sql`,
-           ${LARGE_OCTETS_SQL} AS octets,
+           CASE WHEN NOT (${isSmall('record_octets')} AND ${isSmall('header_octets')}) THEN record_octets || ',' || header_octets END AS octets,
            CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
            CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, 'counts')} THEN (${historyCountsSql(batch)}) END AS counts,
@@ -145,7 +145,7 @@ function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, () => of);
   const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders);
   const times = row.times == null ? null : parsePartTimes(row.times, at);
-  if (times !== null) setLastSeen({ dnsRecords, httpHeaders }, times);
+  if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);
   const counts = row.counts == null ? null : parseHistoryCounts(row.counts);
   const [records, headers] = row.octets?.split(',').map(Number) ?? [];
   const octets = {
@@ -153,7 +153,19 @@ function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
     httpHeaders: headers ?? row.httpHeaders?.length ?? 0,
   };
   const parts = { dnsRecords, httpHeaders, counts, times, octets };
-  return historyOf(parseDomainRow(row.name, row.numbers), parts, at);
+  return historyOf(parseDomainRow(row.name, row.numbers), at, parts);
+}
+
+/** What is present was last seen by the latest observation of its part, or later. */
+function setLastSeen(
+  dnsRecords: readonly DnsEntry[],
+  httpHeaders: readonly HeaderEntry[],
+  { types, http }: TimesOfParts,
+): void {
+  for (const entry of dnsRecords) {
+    if (entry.removed === null) entry.lastSeen = seenUpTo(entry, types.get(entry.type)?.latest);
+  }
+  for (const header of httpHeaders) if (header.present) header.lastSeen = http?.latest ?? null;
 }
 
 /** The counts from what historyCountsSql() gives. */

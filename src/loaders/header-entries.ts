@@ -1,6 +1,7 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitColumn, upTo } from './columns.js';
+import type { OfDomain } from './dns-entries.js';
 import type { Batch } from './domain-row.js';
 
 /** A change of a header's value (specification, 2.5). */
@@ -19,20 +20,13 @@ export interface HeaderEntry {
   readonly value: string;
   /** Whether the latest observation of the HTTP headers held it. */
   readonly present: boolean;
-  /** The latest observation of HTTP headers that held it. Of one that is present it is set where it is needed (setLastSeen). */
+  /** The latest observation of HTTP headers that held it. Of one that is present it is set where it is needed. */
   lastSeen: Instant | null;
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
-  /** Of a header whose history was not read: the domain that it is of. */
-  readonly of?: HistoryOfHeader;
-}
-
-/** What the history of a header is read by: the domain, as of when it is, and whether it is of the primary. */
-export interface HistoryOfHeader {
-  readonly domain: string;
-  readonly at: Instant | undefined;
-  readonly isOfPrimary: boolean | undefined;
+  /** The domain that it is of, where its id or a page of its history is needed. */
+  readonly of?: OfDomain;
 }
 
 /** From when a header was gone until when it was back, with whichever value; null: it is gone. */

@@ -28,9 +28,7 @@ export interface HeaderPageKey {
 }
 
 /** A header's place among those of its domain. */
-interface HeaderPlace {
-  readonly name: string;
-}
+type HeaderPlace = Pick<HeaderEntry, 'name'>;
 
 type HeaderPage = Page<HeaderEntry, HeaderPlace>;
 
@@ -108,18 +106,13 @@ const TOO_LONG =
   'The histories of these headers are too long for one page: request historyConnection in place of history.';
 
 /** Which changes of the value of a header, and how many. */
-export interface HeaderHistoryKey {
-  readonly domain: string;
+export interface HeaderHistoryKey extends Omit<HeaderPageKey, 'names' | 'after' | 'history'> {
   readonly name: string;
-  readonly at?: Instant | undefined;
-  readonly first: number;
   /** The place that they follow. */
   readonly after?: HeaderHistoryPlace | undefined;
 }
 
-interface HeaderHistoryPlace {
-  readonly date: Instant;
-}
+type HeaderHistoryPlace = Pick<HeaderHistoryItem, 'date'>;
 
 /** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
 export async function loadHeaderHistory(
@@ -129,10 +122,9 @@ export async function loadHeaderHistory(
   const interval = { from: after?.date, to: at, at };
   const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };
   const { items: changes, next } = await loadChanges(prisma, key);
-  const items = changes.map(({ kind, date, new: value, old }) => ({
-    event: kind === 'HEADER_CREATED' ? ('created' as const) : ('updated' as const),
-    ...{ date, new: value ?? '', old: old ?? null },
-  }));
+  const items = changes.map(({ kind, date, new: value, old = null }): HeaderHistoryItem => {
+    return { event: kind === 'HEADER_CREATED' ? 'created' : 'updated', date, new: value ?? '', old };
+  });
   return { items, next };
 }
 

@@ -1,17 +1,10 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { OTHER_TYPES } from '../history/state.js';
+import { OTHER_TYPES, type PartTimes } from '../history/state.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
 import { knownAt, upTo } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import type { Batch } from './domain-row.js';
-import type { HeaderEntry } from './header-entries.js';
-
-/** The first and the latest observation of a part of a domain: of one DNS type, or of the HTTP headers. */
-export interface PartTimes {
-  readonly first: Instant;
-  readonly latest: Instant;
-}
 
 /** The times of a domain's parts. */
 export interface TimesOfParts {
@@ -27,35 +20,30 @@ export interface TimesOfParts {
  * time of which an observation is still known is that of a record or a change.
  */
 export function partTimesSql({ at, name }: Batch): Prisma.Sql {
-  const ofRecords =
+  const known =
     at === undefined
-      ? Prisma.sql`NULL::json`
-      : Prisma.sql`
-        (SELECT json_object_agg(type, latest::text)
-           FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
-                   FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type)`;
-  const ofHeaders =
-    at === undefined
-      ? Prisma.sql`NULL::json`
-      : Prisma.sql`
-        (SELECT json_build_array(min(observed_at)::text, max(observed_at)::text,
-                                 max(${knownAt('last_seen', at)})::text)
-           FROM header_change WHERE header_change.domain = ${name} AND observed_at <= ${at})`;
+      ? Prisma.empty
+      : Prisma.sql`,
+      (SELECT json_object_agg(type, latest::text)
+         FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
+                 FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type),
+      (${latestOfChangesSql(at, name)})::text`;
   return Prisma.sql`
-    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types, ${ofRecords}, ${ofHeaders})::text`;
+    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types ${known})::text`;
 }
 
 /**
- * The latest observation of the type of a row `entry` of table `dns_record` that is present, as digits: as of an instant, of those
- * whose times are known. Of what is removed it is null, and where there is none: seenUpTo() has the entry's own times.
+ * The latest observation of the type of a row that is present, as digits: as of an instant, of those whose times are known. Of what is removed it is null, and where there is none: seenUpTo() has the entry's own times.
+ *
+ * @param table Has the row, with the columns `domain`, `type` and `removed`.
  */
-export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prisma.Sql {
+export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.Sql {
   const entry = Prisma.raw(table);
   const named = (end: string) => knownAt(`(dns_types -> ${table}.type ->> '${end}')::bigint`, at);
   const ofRows =
     at === undefined
-      ? Prisma.sql`NULL::bigint`
-      : Prisma.sql`
+      ? Prisma.empty
+      : Prisma.sql`,
         (SELECT greatest(max(other.first_seen) FILTER (WHERE NOT other.first_sighted),
                          max(${knownAt('other.removed', at)}),
                          max(${knownAt('other.last_seen', at)}) FILTER (WHERE NOT other.last_sighted))
@@ -63,8 +51,7 @@ export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prism
           WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
     CASE WHEN ${entry}.removed IS NULL THEN
-      (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)},
-                       ${named('first')}, ${named('latest')}, ${ofRows})::text
+      (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)}, ${named('first')}, ${named('latest')} ${ofRows})::text
          FROM domain WHERE domain.name = ${entry}.domain) END`;
 }
 
@@ -79,16 +66,17 @@ export function latestOfHttpSql(
   domain: Prisma.Sql,
   table = 'header_change',
 ): Prisma.Sql {
-  const ofChanges = (time: string) =>
-    at === undefined
-      ? Prisma.sql`NULL::bigint`
-      : Prisma.sql`
-        (SELECT max(${Prisma.raw(time)}) FROM ${Prisma.raw(table)} AS other
-          WHERE other.domain = ${domain} ${upTo(time, at)})`;
+  const ofChanges = at === undefined ? Prisma.empty : Prisma.sql`, ${latestOfChangesSql(at, domain, table)}`;
   return Prisma.sql`
-    (SELECT greatest(${knownAt('http_first', at)}, ${knownAt('http_latest', at)},
-                     ${ofChanges('other.observed_at')}, ${ofChanges('other.last_seen')})
+    (SELECT greatest(${knownAt('http_first', at)}, ${knownAt('http_latest', at)} ${ofChanges})
        FROM domain WHERE domain.name = ${domain})`;
+}
+
+/** The latest time up to an instant that a domain's changes of headers tell: of one that went later, when it was last seen before. */
+function latestOfChangesSql(at: Instant, domain: Prisma.Sql, table = 'header_change'): Prisma.Sql {
+  const latest = (time: string) => Prisma.sql`
+    (SELECT max(${Prisma.raw(time)}) FROM ${Prisma.raw(table)} AS other WHERE other.domain = ${domain} ${upTo(time, at)})`;
+  return Prisma.sql`greatest(${latest('other.observed_at')}, ${latest('other.last_seen')})`;
 }
 
 type Stored = readonly [
@@ -97,8 +85,8 @@ type Stored = readonly [
   httpFirst: string | null,
   httpLatest: string | null,
   types: Readonly<Record<string, StoredType>>,
-  latestOfRecords: Readonly<Record<string, string>> | null,
-  ofHeaders: readonly (string | null)[] | null,
+  latestOfRecords?: Readonly<Record<string, string>> | null,
+  latestOfHeaders?: string | null,
 ];
 
 interface StoredType {
@@ -129,7 +117,7 @@ export function parsePartTimes(text: string, at: Instant | undefined): TimesOfPa
   return {
     everyType: between(every, at),
     types: new Map(types),
-    http: between(instants(httpFirst, httpLatest, ...(ofHeaders ?? [])), at),
+    http: between(instants(httpFirst, httpLatest, ofHeaders), at),
   };
 }
 
@@ -148,35 +136,6 @@ function between(times: readonly Instant[], at: Instant | undefined): PartTimes 
 export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | null | undefined): Instant {
   const own = lastSeen ?? firstSeen;
   return latest != null && latest > own ? latest : own;
-}
-
-/** The lists of a history, as far as they were read. */
-interface Lists {
-  readonly dnsRecords: readonly DnsEntry[] | null;
-  readonly httpHeaders: readonly HeaderEntry[] | null;
-}
-
-/** Sets when the entries that are present were last seen: by the latest observation of their parts, or later. */
-export function setLastSeen({ dnsRecords, httpHeaders }: Lists, { types, http }: TimesOfParts): void {
-  for (const entry of dnsRecords ?? []) {
-    if (entry.removed === null) entry.lastSeen = seenUpTo(entry, types.get(entry.type)?.latest);
-  }
-  for (const header of httpHeaders ?? []) {
-    if (header.present) header.lastSeen = http?.latest ?? header.lastSeen;
-  }
-}
-
-/** When a part of a domain was observed, and the latest attempt. */
-export interface ObservedPart {
-  /** A DNS type, `DNS` for every type at once, or `HTTP`. */
-  readonly name: string;
-  /** Null: never. */
-  readonly firstObserved: Instant | null;
-  readonly lastObserved: Instant | null;
-  /** Null: the domain is not watched. */
-  readonly lastAttempt: Instant | null;
-  /** A code of observer/failure.ts, or `held-back` for a response that was not recorded; null: it did not fail, or was observed since. */
-  readonly failure: string | null;
 }
 
 /** The latest attempt to observe a watched domain. */
@@ -225,7 +184,7 @@ function codeOf(failure: unknown): string | null {
 const [EVERY_TYPE, HTTP] = ['DNS', 'HTTP'];
 
 /** The parts that were observed or attempted: every type at once, types by name, HTTP. */
-export function observedParts(times: TimesOfParts, attempt: Attempt | null): ObservedPart[] {
+export function observedParts(times: TimesOfParts, attempt: Attempt | null) {
   const failures = attempt?.failures ?? new Map<string, string | null>();
   const isObservedSince = (name: string, known: PartTimes | null | undefined) =>
     [known, name === HTTP ? null : times.everyType].some(

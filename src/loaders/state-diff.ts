@@ -60,7 +60,6 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
   const { domain, from, to, types, names } = key;
   const ofTypes = types === undefined ? Prisma.empty : Prisma.sql`AND type = ANY (${[...types]})`;
   const ofNames = names === undefined ? Prisma.empty : Prisma.sql`AND name = ANY (${[...names]})`;
-  const order = 'first_seen, type, position';
   const limit = literal(MAX_ROWS + 1);
   const records = pageOf(
     Prisma.sql`
@@ -72,7 +71,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
               OR first_seen <= ${from} AND removed > ${from} AND removed <= ${to})
        ORDER BY first_seen, type, position LIMIT ${limit}`,
     ['rdata'],
-    order,
+    'first_seen, type, position',
     { most: MAX_CHARACTERS },
   );
   const valueAt = (instant: Instant) => Prisma.sql`
@@ -94,13 +93,10 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
     ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;
   const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
     ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
-  const of = { domain, at: to };
+  const stays = parseDnsEntries(found?.columns ?? '', () => ({ domain, at: to }));
   const isCut = (rows: number, candidates: number) => rows < candidates || rows > MAX_ROWS;
   return {
-    ...recordsOf(
-      parseDnsEntries(found?.columns ?? '', () => of),
-      key,
-    ),
+    ...recordsOf(stays, key.times),
     httpHeaders: differences.map(({ name, old, new: value }) => ({
       name,
       difference: old === null ? 'ADDED' : value === null ? 'REMOVED' : 'CHANGED',
@@ -114,30 +110,21 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
 }
 
 /** The records that are at one of the instants only: of one that went and returned, one stay is at each. */
-function recordsOf(
-  stays: readonly DnsEntry[],
-  { times }: DiffKey,
-): Pick<StateDiff, 'dnsRecordsAdded' | 'dnsRecordsRemoved'> {
-  const came = stays.filter(({ removed }) => removed === null);
-  const went = stays.filter(({ removed }) => removed !== null);
-  const known = new Set(went.map(identityOf));
-  const both = new Set(came.map(identityOf).filter((identity) => known.has(identity)));
-  const isOfOne = (entry: DnsEntry) => both.size === 0 || !both.has(identityOf(entry));
-  return {
-    dnsRecordsAdded: came
-      .filter(isOfOne)
-      .map((entry) => ({ ...entry, lastSeen: seenUpTo(entry, times?.types.get(entry.type)?.latest) })),
-    dnsRecordsRemoved: went.filter(isOfOne),
-  };
+function recordsOf(stays: readonly DnsEntry[], times: TimesOfParts | null) {
+  const different = new Map<string, DnsEntry>();
+  for (const stay of stays) {
+    const identity = identityOf(stay);
+    if (!different.delete(identity)) different.set(identity, stay);
+  }
+  const [added, removed]: [DnsEntry[], DnsEntry[]] = [[], []];
+  for (const entry of different.values()) {
+    if (entry.removed !== null) removed.push(entry);
+    else added.push({ ...entry, lastSeen: seenUpTo(entry, times?.types.get(entry.type)?.latest) });
+  }
+  return { dnsRecordsAdded: added, dnsRecordsRemoved: removed };
 }
 
 /** Text that two entries share if and only if they are of the same record. */
-function identityOf({
-  firstSeen: _first,
-  removed: _removed,
-  lastSeen: _last,
-  of: _of,
-  ...record
-}: DnsEntry): string {
+function identityOf({ firstSeen: _first, removed: _gone, lastSeen: _last, of: _of, ...record }: DnsEntry) {
   return JSON.stringify(record);
 }

@@ -41,6 +41,17 @@ export function characterStringText(octets: Buffer): string {
   return parts.join('');
 }
 
+/** RFC 1035, section 3.3: the longest character-string. */
+const LONGEST_STRING = 255;
+
+/** Octets divided into character-strings, at least one, each but the last as long as it can be. */
+export function stringsOf(octets: Buffer): Buffer[] {
+  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
+  return Array.from({ length: count }, (_, at) =>
+    octets.subarray(at * LONGEST_STRING, (at + 1) * LONGEST_STRING),
+  );
+}
+
 /** The canonical text of a text of TXT data: equal octets have equal text. */
 export function canonicalCharacterString(text: string): string {
   const plain = !text.includes('\\') && !text.includes('\0') && isWellFormed(text);

@@ -1,4 +1,4 @@
-import { characterStringOctets } from './character-string.js';
+import { characterStringOctets, stringsOf } from './character-string.js';
 import type { DnsRecord } from './dns-record.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { MasterText, quotedOctets } from './master-text.js';
@@ -6,9 +6,6 @@ import { absoluteName } from './rdata-codec.js';
 import { RDATA_FIELDS, type RdataFieldKind } from './rdata-fields.js';
 import { genericText, parseRdataText, rdataOctets } from './rdata-text.js';
 import { parseRdata } from './rdata-values.js';
-
-/** RFC 1035, section 3.3: the longest character-string. */
-const LONGEST_STRING = 255;
 
 /** RFC 8659, section 4.1: letters and digits. Name servers read it only without quotes. */
 const CAA_TAG = /^[a-z0-9]+$/i;
@@ -20,7 +17,7 @@ const PRESENT: Readonly<Record<RdataFieldKind, (value: string) => string>> = {
   integer: String,
   text: (value) => quotedOctets(characterStringOctets(value)),
   characterString: (value) => quotedOctets(characterStringOctets(value)),
-  characterStrings: splitString,
+  characterStrings: (value) => stringsOf(characterStringOctets(value)).map(quotedOctets).join(' '),
   presentation: String,
 };
 
@@ -67,12 +64,4 @@ function unnamedTagText(type: string, text: string): string | undefined {
 
 function listOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [String(value ?? '')];
-}
-
-function splitString(value: string): string {
-  const octets = characterStringOctets(value);
-  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
-  return Array.from({ length: count }, (_, at) =>
-    quotedOctets(octets.subarray(at * LONGEST_STRING, (at + 1) * LONGEST_STRING)),
-  ).join(' ');
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
-import { type ExtendedHistory, extendHistory } from '../history/extend-history.js';
+import { type ExtendedHistory, type ExtendOptions, extendHistory } from '../history/extend-history.js';
 import { headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
 import type { Outcome } from '../history/record-observations.js';
 import type { RecordedResponse, RecordStay } from '../history/state.js';
@@ -33,11 +33,6 @@ export interface ExtendedDomain {
   readonly outcomes: readonly Outcome[];
   readonly before: StoredHistory | null;
   readonly after: ExtendedHistory;
-}
-
-interface ExtendOptions {
-  readonly older: boolean;
-  readonly httpsGrace?: bigint | undefined;
 }
 
 /** Domains whose histories are in memory together; an importer records four batches at once. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Changes } from '../history/apply-observation.js';
-import { isInside } from '../history/extend-history.js';
+import { type ExtendOptions, isInside } from '../history/extend-history.js';
 import { mergeChanges } from '../history/merge-changes.js';
 import {
   beginRecording,
@@ -49,11 +49,7 @@ interface RecorderOptions {
    * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
    * always do. A day if absent.
    */
-  readonly httpsGrace?: bigint;
-}
-
-interface BatchOptions extends RecorderOptions {
-  readonly older: boolean;
+  readonly httpsGrace?: bigint | undefined;
 }
 
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
@@ -94,7 +90,7 @@ interface AppliedBatch extends DomainBatch {
 
 async function recordBatch(
   pool: Pool,
-  options: BatchOptions,
+  options: ExtendOptions,
   batches: readonly DomainBatch[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];

@@ -71,6 +71,30 @@ test('a header that is gone is gone on a page of headers, too, however long its 
   expect([...nodes, ...rest]).toEqual(whole.data.domain.httpHeaders);
 });
 
+test('as of an instant, a list, a page and the parts tell the same of what an absence shows since', async () => {
+  const name = 'gone.example';
+  await insertDomain(database.pool, { name, created: 1n });
+  await database.pool.query(
+    `UPDATE domain SET http_first = 1, http_latest = 30, http_digest = '' WHERE name = $1`,
+    [name],
+  );
+  await insertHeaderChanges(database.pool, name, [
+    { name: 'server', observedAt: 1n, value: 'nginx' },
+    { name: 'server', observedAt: 30n, lastSeen: 20n },
+  ]);
+  const { data } = await ask(
+    `query ($at: Timestamp) { domain(name: "${name}", at: $at) {
+       httpHeaders { lastSeen } httpHeadersConnection { nodes { name lastSeen } } parts { lastObserved } } }`,
+    { at: formatInstant(25n) },
+  );
+  const lastSeen = formatInstant(20n);
+  expect(data.domain).toEqual({
+    httpHeaders: [{ lastSeen }],
+    httpHeadersConnection: { nodes: [{ name: 'server', lastSeen }] },
+    parts: [{ lastObserved: lastSeen }],
+  });
+});
+
 test('a cursor of the history of a header is one of its domain', async () => {
   const page = (domain: string, after = '') =>
     ask(

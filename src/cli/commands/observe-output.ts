@@ -1,4 +1,5 @@
 import type { Changes } from '../../history/apply-observation.js';
+import { identityOf } from '../../history/diff.js';
 import type { HeaderChange } from '../../history/state.js';
 import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
@@ -32,17 +33,15 @@ export function checkAsText(
 function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, domain: string): string[] {
   if (answer.kind === 'failed')
     return [`  ${type.padEnd(TYPE_WIDTH)} not observed: ${answer.failure.message}`];
-  const isNew = new Set(added.map(({ record }) => keyOf(record)));
+  const isNew = new Set(
+    added.filter(({ record }) => record.type === type).map(({ record }) => identityOf(record)),
+  );
   const gone = removed.filter(({ record }) => record.type === type).map(({ record }) => record);
   const seen = answer.records.map((record) =>
-    recordLine(isNew.has(keyOf(record)) ? '+' : ' ', record, domain),
+    recordLine(isNew.has(identityOf(record)) ? '+' : ' ', record, domain),
   );
   const lines = [...seen, ...gone.map((record) => recordLine('-', record, domain))];
   return lines.length > 0 ? lines : [`  ${type.padEnd(TYPE_WIDTH)} none`];
-}
-
-function keyOf({ host, class: dnsClass, type, rdata }: DnsRecord): string {
-  return [host, dnsClass, type, rdata].join('\n');
 }
 
 function recordLine(mark: string, record: DnsRecord, domain: string): string {

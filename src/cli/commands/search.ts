@@ -8,34 +8,20 @@ import { createTable } from '../table.js';
 import { jsonLine, writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
-interface SearchOptions {
-  readonly ip?: string;
-  readonly network?: string;
-  readonly target?: string;
-  readonly text?: string;
-  readonly host?: string;
-  /** `NAME` or `NAME=VALUE`. */
-  readonly header?: string;
-  readonly contains?: string;
-  readonly match?: string;
-  readonly registrableDomain?: string;
+interface SearchOptions extends Readonly<Partial<Record<TextOption, string>>> {
   readonly types?: readonly string[];
-  /** `present`. */
   readonly present?: true;
   /** `present`: false. */
   readonly removed?: true;
-  readonly at?: string;
-  readonly seenFrom?: string;
-  readonly seenTo?: string;
-  readonly firstSeenFrom?: string;
-  readonly firstSeenTo?: string;
-  readonly createdFrom?: string;
-  readonly createdTo?: string;
-  readonly changedFrom?: string;
-  readonly changedTo?: string;
   readonly limit?: number;
   readonly json: boolean;
 }
+
+/** `header` is `NAME` or `NAME=VALUE`. */
+type TextOption =
+  | ('ip' | 'network' | 'target' | 'text' | 'host' | 'header' | 'contains' | 'match' | 'registrableDomain')
+  | ('at' | 'seenFrom' | 'seenTo' | 'firstSeenFrom' | 'firstSeenTo')
+  | ('createdFrom' | 'createdTo' | 'changedFrom' | 'changedTo');
 
 interface Search {
   /** In the plural. */

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type DomainHistory, historyOf, NO_PARTS, needsParts } from '../../loaders/domain-history.js';
+import { type DomainHistory, historyOf, needsParts } from '../../loaders/domain-history.js';
 import type { DomainRow } from '../../loaders/domain-row.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
@@ -43,7 +43,7 @@ export async function domainOfEntry(
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory> {
   const isKnown = row === undefined ? selectsNames(info) : !needsParts(neededParts(info));
-  if (isKnown) return historyOf(row ?? { name, ...UNREAD }, NO_PARTS, at);
+  if (isKnown) return historyOf(row ?? { name, ...UNREAD }, at);
   const history = await load(name, at, context, info);
   if (history !== null) return history;
   throw new PublicError('UNAVAILABLE', `${name} was erased while it was read. Try again.`);

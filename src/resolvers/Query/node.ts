@@ -58,7 +58,7 @@ async function findHeader({ domain, at, key }: NodeName, context: RequestContext
   const history = selected(info).fields.has('history');
   const page = { domain, at, names: key.slice(0, 1), first: 1, history };
   const [header] = (await context.loaders.headerPage.load(page, context.caller.signal)).items;
-  return header === undefined ? null : { ...header, of: { domain, at, isOfPrimary: undefined } };
+  return header === undefined ? null : { ...header, of: { domain, at } };
 }
 
 const KINDS: readonly string[] = CHANGE_KINDS;

@@ -39,11 +39,10 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const segment = domain === undefined ? undefined : encodeURIComponent(String(domain));
     const requested = readParameters(route.parameters, segment, queryOf(others));
     const caller = { viewer, signal: NEVER_ABORTED };
-    const { primary: loaders } = executor;
     const { body } = await findBody({
       route: asTable ? { ...route, stored: route.table } : route,
       ...requested,
-      ...{ mediaType: 'application/json', caller, loaders },
+      ...{ mediaType: 'application/json', caller, loaders: executor.primary },
     });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
@@ -60,14 +59,10 @@ const PRESENT = `query ($domain: String!, $at: Timestamp) { domain(name: $domain
   dnsRecords(present: true) { ...DnsRecordFields ... on DnsRecordEntry { lastSeen } }
   httpHeaders { name present lastSeen } } } ${dnsRecordFragment()}`;
 
-interface Seen {
-  readonly lastSeen: string;
-}
-
 /** A list is null that is too long. */
 interface Present {
-  readonly dnsRecords: readonly (DnsRecordResult & Seen)[] | null;
-  readonly httpHeaders: readonly (Seen & { readonly name: string; readonly present: boolean })[] | null;
+  readonly dnsRecords: readonly (DnsRecordResult & { readonly lastSeen: string })[] | null;
+  readonly httpHeaders: readonly { name: string; present: boolean; lastSeen: string }[] | null;
 }
 
 /** Makes what tells when it was last seen, as a viewer whose scopes are not checked. */

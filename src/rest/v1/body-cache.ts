@@ -16,8 +16,6 @@ export interface BodyCacheOptions {
   readonly seconds: number;
 }
 
-const MEGABYTE = 1024 ** 2;
-
 /** What an entry takes in memory besides its key and its octets, approximately. */
 const OCTETS_OF_ENTRY = 500;
 
@@ -40,7 +38,7 @@ export class BodyCache {
     this.#milliseconds = seconds * 1000;
     if (megabytes === 0) return;
     this.#bodies = new LRUCache({
-      maxSize: megabytes * MEGABYTE,
+      maxSize: megabytes * 1024 ** 2,
       maxEntrySize: LARGEST,
       sizeCalculation: ({ octets }, key) => key.length + octets.length + OCTETS_OF_ENTRY,
     });
@@ -68,6 +66,6 @@ export class BodyCache {
 
   /** Whether a body may be used without a look at the stored state. */
   isFresh({ checkedAt }: KeptBody): boolean {
-    return this.#milliseconds > 0 && performance.now() - checkedAt < this.#milliseconds;
+    return performance.now() - checkedAt < this.#milliseconds;
   }
 }

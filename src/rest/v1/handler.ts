@@ -6,6 +6,7 @@ import { type Caller, signalOf } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import { nothingAtPath } from '../../model/errors.js';
+import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
@@ -15,14 +16,7 @@ import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
-import {
-  cacheControl,
-  isConditional,
-  isUnmodified,
-  lastModifiedField,
-  type Validators,
-  validatorsOf,
-} from './validators.js';
+import { isConditional, isUnmodified, type Validators, validatorsOf } from './validators.js';
 
 /**
  * Answers a request for a path under `/api/v1`.
@@ -94,7 +88,8 @@ export function createRestV1(
     }
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const validation = validationOf(route, mediaType, requested);
-    const caching = cacheControl(audience, maxAge);
+    // A stale answer must be revalidated, which takes a 304 where nothing has changed (RFC 9111, section 5.2.2).
+    const caching = `${audience}, max-age=${maxAge}, must-revalidate`;
     // Field by field: this is on the way of every request, and to spread objects takes some microseconds each.
     return answers.answer({
       route,
@@ -212,7 +207,8 @@ class Answers {
       'content-length': octets,
       ...(validators && {
         etag: validators.etag,
-        'last-modified': lastModifiedField(validators, secondsNow()),
+        // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
+        'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
         'cache-control': caching,
       }),
     });
@@ -224,8 +220,8 @@ class Answers {
 
 /** Whether a kept body may be used without a look at the database: not where the client may have a later one. */
 function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
-  if (headers['if-none-match'] === undefined) return headers['if-modified-since'] === undefined;
-  return isUnmodified(headers, { etag, lastModified: 0 }, secondsNow());
+  const neverByDate = { etag, lastModified: Number.POSITIVE_INFINITY };
+  return !isConditional(headers) || isUnmodified(headers, neverByDate, secondsNow());
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */

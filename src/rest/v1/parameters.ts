@@ -78,9 +78,10 @@ export function readParameters(
     const names = missing.map(({ name }) => name).join(' and ');
     throw invalid(`The query must have ${missing.length > 1 ? 'the parameters' : 'the parameter'} ${names}.`);
   }
-  const { cursor, carried } = cursorIn(query);
+  // What cursorOf() made. Whether it is of the question, the operation decides: the instants are part of that.
+  const [, cursor, carried] = /^(.*)\.(\d{1,18})$/.exec(query.get('after') ?? '') ?? [];
   if (cursor !== undefined) query.set('after', cursor);
-  const now = carried ?? BigInt(Date.now()) * 1_000n;
+  const now = BigInt(carried ?? Date.now() * 1_000);
   const variables = Object.fromEntries(
     parameters.map((each) => [each.name, readValues(each, query.getAll(each.name), now)]),
   );
@@ -99,12 +100,6 @@ export function readParameters(
  */
 export function cursorOf(cursor: string, countedFrom: Instant | null): string {
   return countedFrom === null ? cursor : `${cursor}.${countedFrom}`;
-}
-
-/** What cursorOf() was given. Whether it is of the question, the operation decides: the instants are part of that. */
-function cursorIn(query: URLSearchParams): { readonly cursor?: string; readonly carried?: Instant } {
-  const [, cursor, digits] = /^(.*)\.(\d{1,18})$/.exec(query.get('after') ?? '') ?? [];
-  return cursor === undefined || digits === undefined ? {} : { cursor, carried: BigInt(digits) };
 }
 
 function readValues(parameter: Parameter, texts: readonly string[], now: Instant): unknown {

@@ -53,10 +53,7 @@ export function problemOf(error: unknown, onInternalError: OnInternalError): Pro
   const [status, title] = STATUS_OF_CODE[code];
   return {
     body: { type: 'about:blank', title, status, detail: message, code },
-    headers: {
-      ...challengeOf(error),
-      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-    },
+    headers: { ...challengeOf(error), ...(retryAfter !== undefined && { 'retry-after': `${retryAfter}` }) },
   };
 }
 

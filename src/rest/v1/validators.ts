@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { formatHttpDate, parseHttpDate } from '../../model/http-date.js';
+import { parseHttpDate } from '../../model/http-date.js';
 
 /** The text of package.json, from src/ and from dist/ alike. */
 export const PACKAGE = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
@@ -46,15 +46,6 @@ export function validatorsOf(found: { readonly version?: string }, operationTag:
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
 }
 
-/**
- * The field Last-Modified. It is never later than the answer's own time (RFC 9110, section 8.8.2.1).
- *
- * @param now In seconds since the Unix epoch.
- */
-export function lastModifiedField({ lastModified }: Validators, now: number): string {
-  return formatHttpDate(Math.min(lastModified, Math.floor(now)));
-}
-
 type Headers = Pick<IncomingHttpHeaders, 'if-none-match' | 'if-modified-since'>;
 
 /** A tag of a list, in quotation marks (RFC 9110, section 8.8.3): in a weak comparison, `W/` does not matter. */
@@ -79,14 +70,4 @@ export function isUnmodified(headers: Headers, { etag, lastModified }: Validator
   }
   const since = parseHttpDate(headers['if-modified-since'] ?? '', now);
   return since !== undefined && lastModified <= since;
-}
-
-/**
- * Who may store an answer, and for how long it is fresh (RFC 9111, section 5.2.2). A stale one must be
- * revalidated, which takes a 304 where nothing has changed.
- *
- * @param maxAge In seconds.
- */
-export function cacheControl(audience: 'public' | 'private', maxAge: number): string {
-  return `${audience}, max-age=${maxAge}, must-revalidate`;
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { buildSchema, isObjectType } from 'graphql';
+import { schemaText } from '../../../graphql/schema.js';
 import { TYPE_NAMES } from '../../../model/dns-types.js';
 import {
   graphqlTypeOf,
@@ -54,7 +54,7 @@ const { common, kinds, notes } = DESCRIBED['x-rdata'];
 
 /** Describes types and fields in the words of schema.graphql. */
 function dataSchemas() {
-  const graphql = buildSchema(readFileSync(GRAPHQL_SCHEMA, 'utf8'));
+  const graphql = buildSchema(schemaText());
   return (type: string, values: Schema, fields: readonly RdataField[]): Schema => {
     const described = graphql.getType(graphqlTypeOf(type));
     const texts = isObjectType(described) ? described.getFields() : {};
@@ -76,8 +76,6 @@ function dataSchemas() {
     };
   };
 }
-
-const GRAPHQL_SCHEMA = new URL('../../../../schema.graphql', import.meta.url);
 
 function forRest(description: string | null | undefined): string {
   return (description ?? '').replace(/ REST calls .*$/s, '');

@@ -27,20 +27,13 @@ export function dnsRecordFragment(): string {
   return `fragment DnsRecordFields on DnsRecord { ${common} ${members.join(' ')} }`;
 }
 
-/** An entry of a body. */
-interface PresentedRecord {
-  readonly data: object;
-  readonly firstSeen: string;
-  readonly removed: string | null;
-}
-
 /** The DNS record entries of a body, in the order that they come in. */
-export function presentDnsRecords(entries: readonly DnsRecordResult[]): PresentedRecord[] {
+export function presentDnsRecords(entries: readonly DnsRecordResult[]) {
   return entries.map(presentDnsRecord);
 }
 
 /** A DNS record entry of a body (specification, 2.2 and 2.3). */
-export function presentDnsRecord(entry: DnsRecordResult): PresentedRecord {
+export function presentDnsRecord(entry: DnsRecordResult) {
   const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
   const fields = 'data' in entry ? OTHER_RDATA_FIELDS : rdataFields(entry.type);
   for (const { name, graphqlName } of fields) data[name] = entry[graphqlName];

@@ -32,8 +32,7 @@ export const DNS_RECORD_MATCHES = matches<RecordMatchResult>(
   ({ domain, record }) => {
     const { data, firstSeen, removed } = presentDnsRecord(record);
     const { rdata, lastSeen } = record;
-    const seen = lastSeen === undefined ? {} : { lastSeen };
-    return { domain: domain.name, data, rdata, firstSeen, removed, ...seen };
+    return { domain: domain.name, data, rdata, firstSeen, removed, ...(lastSeen && { lastSeen }) };
   },
   STAY_COLUMNS,
   ({ domain, record, source }) => ({
