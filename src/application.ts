@@ -18,25 +18,7 @@ import { type ServingParts, startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
 import { createForgetMetrics } from './telemetry/process-metrics.js';
 
-export interface Application {
-  /** Of the root, with the base path, without a trailing slash. */
-  readonly url: string;
-  readonly port: number;
-  /** Of the port of the metrics, without a trailing slash; null: they have no port of their own. */
-  readonly metricsUrl: string | null;
-  /** Where the database is, for messages: one phrase, without user and password. */
-  readonly databasePlace: string;
-  /** Whether `/graphql` opens Apollo Sandbox in a browser. */
-  readonly sandbox: boolean;
-  /** How many sample domains were recorded, into a new embedded database; 0: none. */
-  readonly sampleDomains: number;
-  /** How many domains are watched; null: this process does not observe them. */
-  readonly watchedDomains: number | null;
-  /** A recorded domain; null: there is none. */
-  readonly exampleDomain: string | null;
-  /** Completes the requests in progress, for as long as the settings say, and closes everything. */
-  stop(): Promise<void>;
-}
+export type Application = Awaited<ReturnType<typeof startApplication>>;
 
 /** Replacements for parts that the settings describe. */
 interface ApplicationParts {
@@ -55,10 +37,7 @@ interface ApplicationParts {
  * @throws OperationError, one line, if the database cannot be opened, the address is not available, or a known
  * operation is not allowed; UsageError if the file of known operations is invalid, or two settings conflict.
  */
-export async function startApplication(
-  settings: Settings,
-  parts: ApplicationParts = {},
-): Promise<Application> {
+export async function startApplication(settings: Settings, parts: ApplicationParts = {}) {
   requireOwnMetricsPort(settings);
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const ifMissing = settings.samples ? 'create-unseeded' : 'create';
@@ -71,12 +50,14 @@ export async function startApplication(
     // Even without samples, so that they are not added to what is recorded later.
     await database.markSeeded();
     const exampleDomain = await findExample(database);
+    // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const { timeLimits, cluster } = parts;
     return {
       ...(await run({ settings, database, log, knownOperations, timeLimits, cluster, now, closing })),
       databasePlace: database.place,
+      /** Whether `/graphql` opens Apollo Sandbox in a browser. */
       sandbox: knownOperations === undefined,
       ...{ sampleDomains, watchedDomains, exampleDomain },
     };
@@ -106,9 +87,11 @@ async function run(parts: ApplicationBase) {
   closing.push(() => Promise.all(running.map((stop) => stop())));
   if (cluster?.isLeader !== false) running.push(startAlone(parts, monitoring));
   return {
+    /** Of the root, with the base path, without a trailing slash. */
     url: urlOf(settings.host, server.port) + settings.basePath,
     port: server.port,
     metricsUrl: monitoring.metricsUrl,
+    /** Completes the requests in progress, for as long as the settings say, and closes everything. */
     async stop() {
       monitoring.stopping();
       await closeAll(closing);

@@ -17,23 +17,9 @@ import {
   createReplicaMetrics,
   processMetrics,
 } from './telemetry/process-metrics.js';
-import type { Tracing } from './telemetry/tracing.js';
 
 /** Probes, metrics and traces of a running process. */
-export interface Monitoring {
-  /** Where the parts of the process register their metrics. */
-  readonly registry: Registry;
-  /** Null if no traces are sent. */
-  readonly tracing: Tracing | null;
-  /** The probes, and the metrics unless they have a port of their own. */
-  readonly endpoint: Endpoint;
-  /** Null unless the metrics have a port of their own. */
-  readonly metricsUrl: string | null;
-  /** Reports the process as not ready from now on. */
-  stopping(): void;
-  /** To be called after everything else has stopped. */
-  stop(): Promise<void>;
-}
+export type Monitoring = Awaited<ReturnType<typeof startMonitoring>>;
 
 /** In milliseconds: a scrape does not wait longer for the database. */
 const COUNTS_TIMEOUT = 1000;
@@ -64,7 +50,7 @@ export async function startMonitoring(
     replicas,
     cluster,
   }: { readonly replicas?: Replicas | undefined; readonly cluster?: ClusterMember | undefined } = {},
-): Promise<Monitoring> {
+) {
   const isServing = work === 'serving';
   const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
   const health = createHealth(
@@ -103,11 +89,15 @@ export async function startMonitoring(
   // Behind a proxy that does not mark each request, every client looks like one on this machine.
   const withMetrics = server === null && settings.trustProxy === 0;
   return {
+    /** Where the parts of the process register their metrics. */
     registry,
     tracing,
+    /** The probes, and the metrics unless they have a port of their own. */
     endpoint: withMetrics ? either(health.endpoint, local) : health.endpoint,
     metricsUrl: server === null ? null : urlOf(settings.telemetry.metricsHost, server.port),
+    /** Reports the process as not ready from now on. */
     stopping: () => health.stopping(),
+    /** To be called after everything else has stopped. */
     async stop() {
       await Promise.all([server?.close(), tracing?.stop()]);
     },

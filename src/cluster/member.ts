@@ -14,21 +14,10 @@ export interface MetricsOfAll {
 }
 
 /** What a process that serves has in common with the others on its port. */
-export interface ClusterMember {
-  /** Whether it does what only one of them has to do: observing domains, pruning the feed of changes. */
-  readonly isLeader: boolean;
-  /** Tells which metrics of this process count. */
-  shareMetrics(registries: Registry[]): void;
-  /** The metrics of all, in Prometheus' text. @throws Error if they could not be read. */
-  metrics(): Promise<string>;
-  /** Reports that this process accepts connections. @param welcome What the first process prints then. */
-  serving(welcome: string): void;
-  /** Leaves the others: until then, the connection to the first process keeps this one alive. */
-  leave(): void;
-}
+export type ClusterMember = ReturnType<typeof joinCluster>;
 
 /** Joins the others, in a process that the first one has started. When that one is gone, node:cluster ends this one at once. */
-export function joinCluster(): ClusterMember {
+export function joinCluster() {
   const { worker } = cluster;
   if (worker === undefined) throw new Error('This process was not started by node:cluster.');
   // The first process may be about to end.
@@ -37,9 +26,12 @@ export function joinCluster(): ClusterMember {
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries([]);
   return {
+    /** Whether it does what only one of them has to do: observing domains, pruning the feed of changes. */
     isLeader: process.env[LEADS] === '1',
-    shareMetrics: (registries) => AggregatorRegistry.setRegistries(registries),
-    async metrics() {
+    /** Tells which metrics of this process count. */
+    shareMetrics: (registries: Registry[]) => AggregatorRegistry.setRegistries(registries),
+    /** The metrics of all, in Prometheus' text. @throws Error if they could not be read. */
+    async metrics(): Promise<string> {
       const messages = on(worker, 'message');
       tell({ wants: 'metrics' });
       for await (const [{ metricsOfAll }] of messages) {
@@ -48,7 +40,9 @@ export function joinCluster(): ClusterMember {
       }
       throw new Error('The first process could not read the metrics: its log says why.');
     },
-    serving: (welcome) => tell({ welcome }),
+    /** Reports that this process accepts connections. @param welcome What the first process prints then. */
+    serving: (welcome: string) => tell({ welcome }),
+    /** Leaves the others: until then, the connection to the first process keeps this one alive. */
     leave: () => void worker.disconnect(),
   };
 }

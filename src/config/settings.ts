@@ -47,6 +47,8 @@ const port = integer(1, 65_535);
 const freePort = integer(0, 65_535);
 const perMinute = integer(1, 1_000_000_000);
 const atOnce = integer(1, 100_000);
+const kept = (least: string, most: string, example: string) =>
+  unlessOff(duration({ least, most, example: `${example}, or off` }));
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 31_536_000;
 const KB = 1024;
@@ -98,17 +100,9 @@ export function settingsFrom(read: Read) {
     anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read', list(scope))),
     samples: read('SAMPLES', 'on', onOff),
     /** How far back the feed of changes goes, in milliseconds; absent: to its beginning. */
-    changesKept: read(
-      'CHANGES_KEPT',
-      '365d',
-      unlessOff(duration({ least: '1h', most: '3650d', example: '30d, or off' })),
-    ),
+    changesKept: read('CHANGES_KEPT', '365d', kept('1h', '3650d', '30d')),
     /** How long a domain is kept after its latest recording, in milliseconds; absent: for good. */
-    domainsKept: read(
-      'DOMAINS_KEPT',
-      'off',
-      unlessOff(duration({ least: '1d', most: '36500d', example: '730d, or off' })),
-    ),
+    domainsKept: read('DOMAINS_KEPT', 'off', kept('1d', '36500d', '730d')),
     /** Which proxies may name a client's address in X-Forwarded-For: the nearest hops, or these addresses. */
     trustProxy: read('TRUST_PROXY', '0', trustProxy),
     /** How long requests and observations in progress may take once the service stops. */
