@@ -1,7 +1,6 @@
 import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
-import { requireOwnMetricsPort } from './config/parse-telemetry.js';
-import type { Settings } from './config/settings.js';
+import { requireOwnMetricsPort, type Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
 import { Replicas } from './database/replicas.js';
@@ -60,7 +59,7 @@ export async function startApplication(
   settings: Settings,
   parts: ApplicationParts = {},
 ): Promise<Application> {
-  requireOwnMetricsPort({ ...settings, ...settings.telemetry });
+  requireOwnMetricsPort(settings);
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const ifMissing = settings.samples ? 'create-unseeded' : 'create';
   const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));

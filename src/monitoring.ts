@@ -82,7 +82,9 @@ export async function startMonitoring(
     ...{ reading: database.readPool, searching: database.searchPool, writing: database.pool },
     ...Object.fromEntries(replicas?.states().flatMap(poolsOf) ?? []),
   }));
-  if (replicas !== undefined) createReplicaMetrics(registry, () => replicas.states().filter(isReplica));
+  if (replicas !== undefined) {
+    createReplicaMetrics(registry, () => replicas.states().filter(({ role }) => role === 'replica'));
+  }
   const prisma = isServing ? database.prisma : database.writingPrisma;
   createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
@@ -110,10 +112,6 @@ export async function startMonitoring(
       await Promise.all([server?.close(), tracing?.stop()]);
     },
   };
-}
-
-function isReplica({ role }: DatabaseState): boolean {
-  return role === 'replica';
 }
 
 /** The pools of a replica by the names that their metrics have. */

@@ -49,7 +49,6 @@ export interface ServingParts {
   readonly timeLimits: TimeLimits | undefined;
   /** Undefined: no other process shares the port. */
   readonly cluster: ClusterMember | undefined;
-  /** The wall clock. */
   readonly now: () => Instant;
   /** Takes what closes the parts that are opened besides the server: all of them are closed, the first one last. */
   readonly closing: (() => Promise<unknown>)[];
@@ -96,7 +95,6 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   };
 }
 
-/** What each request passes, connected. */
 function appOf(
   parts: ServingParts,
   executor: GraphqlExecutor,

@@ -12,7 +12,6 @@ import type { Instant } from '../model/instant.js';
 import { cachedVerifier, invalidToken, keyOf, type ValidToken, type VerifyToken } from './token-verifier.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
-/** Whose tokens are accepted, and how they are verified. */
 interface JwtVerifierOptions {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;

@@ -30,7 +30,6 @@ const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 14
 /** What a command does if the data folder has no database. */
 type IfMissing = 'create' | 'fail';
 
-/** What a command works with. */
 export interface CommandContext extends Process {
   /** Whether `--quiet` is among the arguments. */
   isQuiet(): boolean;
@@ -42,7 +41,6 @@ export interface CommandContext extends Process {
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
   readonly failure: { code: number };
-  /** The wall clock. */
   now(): Instant;
   /**
    * Works on the database that the settings name, with its schema up to date, and closes it.

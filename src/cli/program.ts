@@ -55,7 +55,6 @@ function run<Args extends unknown[]>(context: CommandContext, load: () => Promis
   return async (...args: Args) => (await load())(context, ...args);
 }
 
-/** What to begin with. */
 const EXAMPLES = `
 Examples:
   dms serve                            serve the API and the page
@@ -67,7 +66,6 @@ Examples:
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const TIMES =
   'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, such as 36h, 30d or 2w, or now.';
-/** An option whose value is a time. */
 const time = (context: CommandContext, flag: string, meaning: string) =>
   [`${flag} <time>`, meaning, timesOf(flag, context.now)] as const;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';

@@ -5,7 +5,6 @@ export interface ProgressStream {
   write(text: string): unknown;
 }
 
-/** The progress of a long task. */
 export interface ProgressState {
   /** How many items are done, which the rate is of. */
   readonly items: number;

@@ -3,7 +3,6 @@ import { shortTime } from './history-text.js';
 
 type Rows = readonly (readonly string[])[];
 
-/** Between columns. */
 const GAP = '  ';
 /** A column is not narrower, and in what is no terminal not wider, where the lines after it would be as wide. */
 const [LEAST_WIDTH, MOST_WIDTH] = [8, 60];

@@ -1,4 +1,3 @@
-import { UsageError } from '../model/errors.js';
 import { invalidSecret, invalidSetting } from './parse.js';
 
 /**
@@ -43,22 +42,4 @@ const HEADER = /^\s*[!#$%&'*+.^_`|~\w-]+\s*=/;
 
 function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
-
-/** Where the service listens, and its metrics; undefined: these have no port of their own. */
-interface Listening {
-  readonly host: string;
-  readonly port: number;
-  readonly metricsHost: string;
-  readonly metricsPort: number | undefined;
-}
-
-/** What HOST is where it listens everywhere. */
-export const ALL_ADDRESSES = ['0.0.0.0', '::'];
-
-/** @throws UsageError where both are to listen on one port of one address. */
-export function requireOwnMetricsPort({ host, port, metricsHost, metricsPort }: Listening): void {
-  if (port === 0 || port !== metricsPort) return;
-  if (host !== metricsHost && ![host, metricsHost].some((one) => ALL_ADDRESSES.includes(one))) return;
-  throw new UsageError(`PORT and METRICS_PORT are both ${port}: set one of them to another port.`);
 }

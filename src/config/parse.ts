@@ -33,7 +33,6 @@ export function parseUrl(value: string): URL | undefined {
   return attempt(() => new URL(value));
 }
 
-/** Any text. */
 export function text(_name: string, value: string): string {
   return value;
 }
@@ -99,7 +98,6 @@ export function duration({ least, most, example }: DurationBounds): Parse<number
   }, `write a time ${range}, such as ${example}`);
 }
 
-/** One of some words. */
 export function choice<Choice extends string>(...choices: readonly Choice[]): Parse<Choice> {
   return parsed((value) => choices.find((candidate) => candidate === value), `write ${choices.join(' or ')}`);
 }
@@ -120,7 +118,6 @@ export const printableAscii = parsed(
   'write up to 256 printable characters of ASCII',
 );
 
-/** An observer's name. */
 export const sourceName = parsed(
   (value) => attempt(() => parseSourceName(value)),
   'write 1 to 64 printable characters',

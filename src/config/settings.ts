@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { UsageError } from '../model/errors.js';
 import {
   choice,
   duration,
@@ -178,6 +179,20 @@ export function settingsFrom(read: Read) {
       traces: wantsTraces((name) => read(name, '', text)),
     },
   };
+}
+
+/** What HOST is where it listens everywhere. */
+export const ALL_ADDRESSES = ['0.0.0.0', '::'];
+
+/** @throws UsageError where the service and its metrics are to listen on one port of one address. */
+export function requireOwnMetricsPort({
+  host,
+  port,
+  telemetry: { metricsHost, metricsPort },
+}: Settings): void {
+  if (port === 0 || port !== metricsPort) return;
+  if (host !== metricsHost && ![host, metricsHost].some((one) => ALL_ADDRESSES.includes(one))) return;
+  throw new UsageError(`PORT and METRICS_PORT are both ${port}: set one of them to another port.`);
 }
 
 function path(_name: string, value: string): string {

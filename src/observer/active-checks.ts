@@ -8,7 +8,6 @@ export interface FinishedCheck {
   readonly check: DomainCheck | null;
 }
 
-/** A check that runs: what aborts it, and its end. */
 interface RunningCheck {
   readonly controller: AbortController;
   readonly ended: Promise<void>;
@@ -31,7 +30,6 @@ export class ActiveChecks {
     this.#onFinished = onFinished;
   }
 
-  /** How many are running. */
   get counts(): Counts {
     const low = [...this.#running.keys()].filter((domain) => priorityOf(domain) === 'low').length;
     return { normal: this.#running.size - low, low };

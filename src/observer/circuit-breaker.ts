@@ -21,7 +21,6 @@ export class CircuitBreaker {
     return this.#timeouts >= this.#threshold;
   }
 
-  /** Whether a request may be sent now. */
   allows(now: number): boolean {
     if (!this.isOpen) return true;
     if (now < this.#nextTrial) return false;

@@ -17,7 +17,6 @@ export interface CheckOutcome {
   readonly http: SiteOutcome | { readonly failure: Failure };
 }
 
-/** A site's response. */
 interface SiteOutcome {
   readonly scheme: 'https' | 'http';
   readonly status: number;

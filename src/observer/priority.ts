@@ -8,7 +8,6 @@ export type Counts = Readonly<Record<Priority, number>>;
 
 /** The places that both priorities share. */
 export interface Room {
-  /** How many there are in all. */
   readonly places: number;
   readonly free: number;
   /** How many of those in use are of the low priority. */
@@ -33,7 +32,6 @@ export function sharePlaces({ places, free, low, latest }: Room, wanted: Counts)
   return { normal, low: Math.min(wanted.low, free - normal, Math.max(most - low, 0)) };
 }
 
-/** Whether any of the wanted gets a place. */
 export function hasRoom(room: Room, wanted: Counts): boolean {
   const { normal, low } = sharePlaces(room, wanted);
   return normal + low > 0;

@@ -28,7 +28,6 @@ interface WorkerOptions {
   readonly log: Logger;
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */
   readonly now: () => Instant;
-  /** How many domains it checks at once. */
   readonly concurrency: number;
   /** For how long it leases a domain, in milliseconds. A check times out at half of that. */
   readonly lease: number;
@@ -50,7 +49,6 @@ const MOST_UNWRITTEN = 2;
 /** How many checks are recorded in one transaction at most. */
 const BATCH = 256;
 
-/** A finished check with a result. */
 interface CheckedDomain {
   readonly domain: LeasedDomain;
   readonly check: DomainCheck;

@@ -3,7 +3,7 @@ import express from 'express';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import { requireOwnMetricsPort } from '../../src/config/parse-telemetry.js';
+import { requireOwnMetricsPort } from '../../src/config/settings.js';
 import { UsageError } from '../../src/model/errors.js';
 import { IGNORED_HEADERS } from '../../src/model/ignored-headers.js';
 import { redactSecrets } from '../../src/telemetry/redact.js';
@@ -348,16 +348,21 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['0.0.0.0', '127.0.0.1'],
     ['::1', '::'],
   ])('PORT and METRICS_PORT that are the same, on %s and %s', (host, metricsHost) => {
-    const check = () => requireOwnMetricsPort({ host, port: 5228, metricsHost, metricsPort: 5228 });
+    const environment = { HOST: host, PORT: '5228', METRICS_HOST: metricsHost, METRICS_PORT: '5228' };
+    const check = () => requireOwnMetricsPort(readSettings(environment));
     expect(check).toThrow(UsageError);
     expect(check).toThrow('PORT and METRICS_PORT are both 5228: set one of them to another port.');
   });
 
   test('but not where they are free ports, on different addresses, or where metrics have none', () => {
-    const one = { host: '127.0.0.1', port: 5228, metricsHost: '127.0.0.1', metricsPort: 5228 };
-    requireOwnMetricsPort({ ...one, metricsPort: undefined });
-    requireOwnMetricsPort({ ...one, metricsHost: '127.0.0.2' });
-    requireOwnMetricsPort({ ...one, port: 0, metricsPort: 0 });
+    const one = { PORT: '5228', METRICS_PORT: '5228' };
+    for (const other of [
+      { METRICS_PORT: '' },
+      { METRICS_HOST: '127.0.0.2' },
+      { PORT: '0', METRICS_PORT: '0' },
+    ]) {
+      requireOwnMetricsPort(readSettings({ ...one, ...other }));
+    }
   });
 
   test.each(['mysql://u:hunter2@host/db', 'hunter2', 'host=a password=hunter2'])(

@@ -37,11 +37,9 @@ interface CompletedOption {
   readonly meaning: string;
   /** `list`: words between commas. */
   readonly takes: 'nothing' | 'text' | 'file' | 'word' | 'list';
-  /** The words that it takes. */
   readonly words: readonly string[];
 }
 
-/** A command, and all below it. */
 function placesOf(command: Command, at: string): Place[] {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);

@@ -56,7 +56,6 @@ export async function runFollow(
   context.setExitCode(context.failure.code);
 }
 
-/** Whether the database may answer again. */
 function isPassing(error: unknown): boolean {
   return error instanceof PublicError ? error.code === 'UNAVAILABLE' : explainFailure(error) !== null;
 }

@@ -84,7 +84,6 @@ export async function runImport(
   });
 }
 
-/** @throws UsageError */
 function timeGiven(text: string | undefined, now: Instant): Instant | undefined {
   try {
     return text === undefined ? undefined : parseObservedAt('--observed-at', text, now);
@@ -179,7 +178,6 @@ async function requireAllImportable(
   }
 }
 
-/** How far an input is sorted and read. */
 interface InputState {
   /** In bytes, of `size`; null: it is not known. */
   read: number;

@@ -22,7 +22,6 @@ interface ObserveOptions {
   readonly json: boolean;
 }
 
-/** Domains observed at once. */
 const AT_ONCE = 20;
 
 /** `dms observe DOMAIN…`: observes domains now. */

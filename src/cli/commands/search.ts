@@ -31,9 +31,7 @@ interface Search {
   /** Those that it may have besides. */
   readonly selects: readonly (keyof SearchOptions)[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
-  /** Of the columns. */
   readonly headings: readonly string[];
-  /** A cell for each column. */
   row(match: never): string[];
 }
 
@@ -127,7 +125,6 @@ export async function runSearch(
   });
 }
 
-/** @returns how many matches there were. */
 async function writeMatches(
   { stdout }: CommandContext,
   ask: Ask,
@@ -226,7 +223,6 @@ function foreignTo({ selects: own }: Search, options: SearchOptions): keyof Sear
   );
 }
 
-/** @throws UsageError for an option that selects nothing in the search. */
 function rejectForeign(search: Search, options: SearchOptions): void {
   const foreign = foreignTo(search, options);
   if (foreign === undefined) return;

@@ -2,8 +2,7 @@ import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import type { Application } from '../../application.js';
 import type { ClusterMember } from '../../cluster/member.js';
-import { ALL_ADDRESSES } from '../../config/parse-telemetry.js';
-import type { Settings } from '../../config/settings.js';
+import { ALL_ADDRESSES, type Settings } from '../../config/settings.js';
 import { isLoopback } from '../../model/ip-address.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
@@ -15,7 +14,6 @@ import { watchedText } from './watch-text.js';
 const HEAP_GROWTH = '--heap-growing-percent=80';
 
 interface ServeOptions {
-  /** How many processes serve. */
   readonly workers: number;
 }
 

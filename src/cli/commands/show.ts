@@ -36,7 +36,6 @@ interface Showing {
   readonly ask: Ask;
   readonly lastSeen: LastSeen;
   readonly paint: Paint;
-  /** Of a line. */
   readonly columns: number;
   write(text: string): Promise<void>;
 }

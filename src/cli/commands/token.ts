@@ -91,7 +91,6 @@ function tokenTable(tokens: readonly TokenDescription[], now: Instant, columns: 
   return createTable(columns, HEADINGS)(rows);
 }
 
-/** The tokens as JSON objects, one a line. */
 function tokenLines(tokens: readonly TokenDescription[], now: Instant): string {
   const time = (instant: Instant | null) => (instant === null ? null : formatInstant(instant));
   return tokens

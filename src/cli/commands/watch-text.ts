@@ -7,7 +7,6 @@ import { jsonLine } from '../write-text.js';
 
 export const WATCHED_HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
 
-/** A watched domain as a row of a table. */
 export function watchedRow({
   name,
   every,
@@ -34,7 +33,6 @@ export function watchedText(count: number): string {
   return count === 1 ? '1 watched domain' : `${count} watched domains`;
 }
 
-/** Watched domains as JSON objects, one a line. */
 export function watchedAsJson(domains: readonly WatchedDomain[]): string {
   return domains
     .map(({ name, every, next, leased, observedAt, outcome, failures }) => {

@@ -18,37 +18,29 @@ interface Exchange {
 
 type Result = Response | Failed;
 
-/** How an exchange ends that has no result in time. */
-interface Ending {
-  timedOut(): Failed;
-  close(): void;
-}
-
-/** The first result counts: a response, an error, the timeout, or STOPPED by the signal. */
-function firstResult(
+/**
+ * The first result counts: a response, an error, the timeout, or STOPPED by the signal.
+ *
+ * @param begin Its socket is closed by the signal that it is given. It returns what the timeout results in.
+ */
+async function firstResult(
   { timeout, signal }: Exchange,
-  begin: (settle: (result: Result) => void) => Ending,
+  begin: (settle: (result: Result) => void, closing: AbortSignal) => () => Failed,
 ): Promise<Result> {
-  if (signal.aborted) return Promise.resolve(STOPPED);
-  return new Promise((resolve) => {
-    let isSettled = false;
-    const settle = (result: Result) => {
-      if (isSettled) return;
-      isSettled = true;
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-      ending?.close();
-      resolve(result);
-    };
-    const onAbort = () => settle(STOPPED);
-    let timer: NodeJS.Timeout | undefined;
-    let ending: Ending | undefined;
-    ending = begin(settle);
-    if (isSettled) return ending.close();
-    signal.addEventListener('abort', onAbort);
-    // After the turn in which sockets are read: a busy process may not have read the response yet.
-    timer = setTimeout(() => setImmediate(() => settle(ending.timedOut())), timeout);
-  });
+  if (signal.aborted) return STOPPED;
+  const closing = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<Result>((settle) => {
+      signal.addEventListener('abort', () => settle(STOPPED), { signal: closing.signal });
+      const timedOut = begin(settle, closing.signal);
+      // After the turn in which sockets are read: a busy process may not have read the response yet.
+      timer = setTimeout(() => setImmediate(() => settle(timedOut())), timeout);
+    });
+  } finally {
+    clearTimeout(timer);
+    closing.abort();
+  }
 }
 
 /**
@@ -58,9 +50,9 @@ function firstResult(
  */
 export function exchangeByUdp(exchange: Exchange): Promise<Result> {
   const { server, question, withEdns } = exchange;
-  return firstResult(exchange, (settle) => {
+  return firstResult(exchange, (settle, signal) => {
     const id = randomInt(0x10000);
-    const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
+    const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal });
     let isMismatched = false;
     const fail = (error: Error | null) => {
       if (error !== null) settle(unreachable(server, error));
@@ -73,20 +65,16 @@ export function exchangeByUdp(exchange: Exchange): Promise<Result> {
       else settle(response);
     });
     socket.connect(server.port, server.address);
-    return {
-      timedOut: () =>
-        isMismatched ? mismatched(server) : failed('timeout', `no answer from ${server.text} in time`),
-      close: () => socket.close(),
-    };
+    return () => (isMismatched ? mismatched(server) : late(server));
   });
 }
 
 /** Sends a query over a TCP connection of its own (RFC 7766). */
 export function exchangeByTcp(exchange: Exchange): Promise<Result> {
   const { server, question, withEdns } = exchange;
-  return firstResult(exchange, (settle) => {
+  return firstResult(exchange, (settle, signal) => {
     const id = randomInt(0x10000);
-    const socket = connect({ host: server.address, port: server.port, noDelay: true });
+    const socket = connect({ host: server.address, port: server.port, noDelay: true, signal });
     const chunks: Buffer[] = [];
     let [received, end] = [0, Number.POSITIVE_INFINITY];
     socket.on('error', (error) => settle(unreachable(server, error)));
@@ -103,11 +91,12 @@ export function exchangeByTcp(exchange: Exchange): Promise<Result> {
     });
     const query = encodeQuery(question, id, withEdns);
     socket.write(Buffer.concat([Buffer.of(query.length >> 8, query.length & 0xff), query]));
-    return {
-      timedOut: () => failed('timeout', `no answer from ${server.text} in time`),
-      close: () => socket.destroy(),
-    };
+    return () => late(server);
   });
+}
+
+function late({ text }: NameServer): Failed {
+  return failed('timeout', `no answer from ${text} in time`);
 }
 
 function mismatched({ text }: NameServer): Failed {

@@ -51,8 +51,7 @@ export async function sendRequest(
     ended ??= outcome;
     closing.abort();
   };
-  const onAbort = () => end(STOPPED);
-  signal.addEventListener('abort', onAbort);
+  signal.addEventListener('abort', () => end(STOPPED), { signal: closing.signal });
   const connectTimer = setTimeout(() => end(slow(`${endpoint} does not respond`)), connectTime);
   const timer = setTimeout(() => end(failed('timeout', `no response from ${endpoint} in time`)), time);
   let step: Step = 'connect';
@@ -69,7 +68,6 @@ export async function sendRequest(
   } catch (error) {
     return ended ?? outcomeOfError(error, step, endpoint);
   } finally {
-    signal.removeEventListener('abort', onAbort);
     clearTimeout(connectTimer);
     clearTimeout(timer);
     closing.abort();

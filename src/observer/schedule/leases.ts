@@ -27,7 +27,6 @@ export function priorityOf({ failures, first }: LeasedDomain): Priority {
   return failures > 0 || first ? 'low' : 'normal';
 }
 
-/** The result for a leased domain. */
 export interface Completion {
   readonly domain: LeasedDomain;
   readonly observedAt: Instant;

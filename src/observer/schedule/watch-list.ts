@@ -6,7 +6,6 @@ import { retryOnContention } from '../../recorder/contention.js';
 import { type CheckOutcome, hasFailed } from '../outcome.js';
 import type { RecordedCheck } from '../record-checks.js';
 
-/** A domain that is observed repeatedly. */
 export interface WatchedDomain {
   readonly name: string;
   /** From one observation to the next, in microseconds. */
@@ -22,7 +21,6 @@ export interface WatchedDomain {
   readonly failures: number;
 }
 
-/** What adding domains has done. */
 interface Added {
   readonly added: number;
   /** Watched before, at another interval. */
