@@ -33,9 +33,10 @@ export function rdataText({ host: _host, class: _class, type: _type, ...fields }
   return Object.values(fields).join(' ');
 }
 
-export function recordText(data: RecordData, domain: string): string {
+/** @param width Of the type. */
+export function recordText(data: RecordData, domain: string, width = 6): string {
   const owner = data.host === domain ? '' : ` (of ${data.host})`;
-  return `${data.type.padEnd(6)} ${rdataText(data)}${owner}`;
+  return `${data.type.padEnd(width)} ${rdataText(data)}${owner}`;
 }
 
 type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow';

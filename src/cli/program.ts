@@ -42,9 +42,7 @@ export function createProgram(context: CommandContext): Command {
   addQuestions(program, context);
   addHistory(program, context);
   addToken(program, context);
-  addBackup(program, context);
   addUpkeep(program, context);
-  addCompletion(program, context);
   return program;
 }
 
@@ -365,7 +363,7 @@ function addToken(program: Command, context: CommandContext): void {
     .action(run(context, async () => (await import('./commands/token.js')).runRevoke));
 }
 
-function addBackup(program: Command, context: CommandContext): void {
+function addUpkeep(program: Command, context: CommandContext): void {
   program
     .command('backup')
     .summary('write a backup of the embedded database')
@@ -385,9 +383,6 @@ function addBackup(program: Command, context: CommandContext): void {
     )
     .argument('<file>', 'the backup; - for standard input')
     .action(run(context, async () => (await import('./commands/restore.js')).runRestore));
-}
-
-function addUpkeep(program: Command, context: CommandContext): void {
   program
     .command('migrate')
     .summary('bring the database up to date')
@@ -411,9 +406,6 @@ function addUpkeep(program: Command, context: CommandContext): void {
     )
     .option(...JSON_LINES)
     .action(run(context, async () => (await import('./commands/verify.js')).runVerify));
-}
-
-function addCompletion(program: Command, context: CommandContext): void {
   program
     .command('completion')
     .summary('print a script that completes commands in a shell')

@@ -35,27 +35,20 @@ export function optionOf(parameter: string): string {
   return `--${parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** A page of a list as REST has it. */
-type Page<Name extends string, Item> = Readonly<Record<Name, readonly Item[]>> & {
+/** Of changes, or of matches. */
+interface Page<Item> {
+  readonly changes?: readonly Item[];
+  readonly matches?: readonly Item[];
   readonly next: string | null;
-};
+}
 
-/** All pages of a list, as large as they can be. @param list The member of the body that has the items. @param asTable See Question. */
-export async function* pagesOf<Item>(
-  ask: Ask,
-  operation: string,
-  list: 'changes' | 'matches',
-  parameters: Question['parameters'],
-  asTable = false,
-): AsyncGenerator<readonly Item[]> {
+/** All pages of a list, as large as they can be. */
+export async function* pagesOf<Item>(ask: Ask, question: Question): AsyncGenerator<readonly Item[]> {
   let after: string | undefined;
   do {
-    const page: Page<'changes' | 'matches', Item> = await ask({
-      operation,
-      parameters: { first: '500', ...parameters, after },
-      asTable,
-    });
-    yield page[list];
-    after = page.next ?? undefined;
+    const parameters = { first: '500', ...question.parameters, after };
+    const { changes, matches = [], next } = await ask<Page<Item>>({ ...question, parameters });
+    yield changes ?? matches;
+    after = next ?? undefined;
   } while (after !== undefined);
 }

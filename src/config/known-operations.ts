@@ -30,8 +30,7 @@ function contentOf(file: string, invalid: (advice: string) => UsageError): unkno
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     if (error instanceof SyntaxError) throw invalid(`it is not JSON; ${FORMATS}`);
-    const reason = messageOf(error);
-    throw invalid(`it cannot be read (${reason}); write the path of a file`);
+    throw invalid(`it cannot be read (${messageOf(error)}); write the path of a file`);
   }
 }
 

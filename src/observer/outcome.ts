@@ -67,7 +67,10 @@ export function isOutage({ dns }: CheckOutcome): boolean {
 /** The outcome in one line of text, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
 export function outcomeText({ dns, http }: CheckOutcome): string {
   if (dns.nameExists === false) return 'no such name';
-  const failures = [...typesByReason(dns.failures)].map(([reason, types]) => `${types.join(' ')}: ${reason}`);
+  // A resolver that fails mostly does so for all types.
+  const byReason = new Map<string, string[]>();
+  for (const [type, { message }] of Object.entries(dns.failures)) addTo(byReason, message, type);
+  const failures = [...byReason].map(([reason, types]) => `${types.join(' ')}: ${reason}`);
   const names =
     failures.length === 0
       ? 'DNS ok'
@@ -85,11 +88,4 @@ export function responseText({ scheme, status, address, heldBack }: SiteOutcome)
     `${response}, not recorded: HTTPS answered before, and has been declined since ${since} (${checks}); ` +
     `HTTP counts after ${LEAST_DECLINED} checks, from ${until}`
   );
-}
-
-/** A resolver that fails mostly does so for all types. */
-function typesByReason(failures: Readonly<Record<string, Failure>>): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  for (const [type, { message }] of Object.entries(failures)) addTo(found, message, type);
-  return found;
 }

@@ -8,7 +8,7 @@ import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
-import { printable, rdataText } from '../history-text.js';
+import { printable, recordText } from '../history-text.js';
 import { jsonLine } from '../write-text.js';
 
 const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [] };
@@ -45,8 +45,7 @@ function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, 
 }
 
 function recordLine(mark: string, record: DnsRecord, domain: string): string {
-  const owner = record.host === domain ? '' : ` (of ${record.host})`;
-  return `${mark} ${record.type.padEnd(TYPE_WIDTH)} ${rdataText(dnsRecordData(record))}${owner}`;
+  return `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`;
 }
 
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;

@@ -18,7 +18,8 @@ export async function runRestore(context: CommandContext, file: string): Promise
   } finally {
     source.destroy();
   }
-  const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${asArgument(dataDirectory)} `;
+  const isDefault = dataDirectory === resolve('data');
+  const at = isDefault ? '' : `DATA_DIR=${asArgument(dataDirectory)} `;
   await context.sumUp(`Restored into ${dataDirectory}.\n`);
   context.notes.write(`Check it with ${at}dms verify, serve it with ${at}dms serve.\n`);
 }
@@ -30,9 +31,4 @@ async function readable(file: string): Promise<Readable> {
   } catch (error) {
     throw unreadable(file, error);
   }
-}
-
-/** Whether it is the data folder that is used without DATA_DIR. */
-function isDefault(dataDirectory: string): boolean {
-  return dataDirectory === resolve('data');
 }

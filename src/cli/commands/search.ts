@@ -159,7 +159,7 @@ async function* matchesOf(
   const { domain } = parameters;
   if (domain === undefined) {
     const first = limit < 500 && { first: String(limit) };
-    yield* pagesOf<never>(ask, operation, 'matches', { ...parameters, ...first }, !json);
+    yield* pagesOf<never>(ask, { operation, parameters: { ...parameters, ...first }, asTable: !json });
     return;
   }
   try {

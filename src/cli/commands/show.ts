@@ -99,7 +99,7 @@ async function showChanges(
   json: boolean,
 ): Promise<void> {
   const parameters = { domain, order: 'NEWEST_FIRST', ...selected };
-  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', parameters)) {
+  for await (const changes of pagesOf<ChangeData>(ask, { operation: 'getDomainChanges', parameters })) {
     const lines = changes.map((change) =>
       json
         ? jsonLine(change)
@@ -238,7 +238,8 @@ async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promis
   const open = new Map<string, Stay>();
   let initial = 0;
   let lastChange: string | null = null;
-  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, to })) {
+  const question = { operation: 'getDomainChanges', parameters: { domain, to } };
+  for await (const changes of pagesOf<ChangeData>(ask, question)) {
     for (const change of changes) {
       const { date, routine, lastSeen: seen = date } = change;
       if (routine === 'INITIAL') initial += 1;
