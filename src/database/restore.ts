@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errorCode, OperationError } from '../model/errors.js';
 import { hasOwner } from './embedded/claim.js';
-import { DATABASE_FOLDER, hasDatabase, markSeeded, prepareRunDirectory } from './embedded/data-folder.js';
+import { DATABASE_FOLDER, hasDatabase, markSeeded, unusable } from './embedded/data-folder.js';
 import { unpackBackup } from './unpack-backup.js';
 
 /** The folder that a process unpacks into. */
@@ -12,25 +12,20 @@ const UNFINISHED = /^restoring-(\d+)$/;
 
 /**
  * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
- * checked: a restore that is killed leaves no database, and one that fails no data folder that was not there.
+ * checked: a restore that fails, or is killed, leaves no database.
  *
  * @param name of the source, for errors.
  * @returns the number of files and folders that were restored.
  * @throws OperationError if there is a database, or the backup cannot be used; what writing throws.
  */
-export async function restoreEmbedded(dataDirectory: string, source: Readable, name: string) {
-  const missing = [join(dataDirectory, 'run'), dataDirectory].filter((path) => !existsSync(path));
-  try {
-    await prepareRunDirectory(dataDirectory);
-    return await restoreInto(dataDirectory, source, name);
-  } catch (error) {
-    // A folder that another process has begun to use is not empty, and is kept.
-    for (const path of missing) await rmdir(path).catch(() => {});
-    throw error;
-  }
-}
-
-async function restoreInto(dataDirectory: string, source: Readable, name: string): Promise<number> {
+export async function restoreEmbedded(
+  dataDirectory: string,
+  source: Readable,
+  name: string,
+): Promise<number> {
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw unusable(dataDirectory, error);
+  });
   if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) throw occupied(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = join(dataDirectory, `restoring-${process.pid}`);

@@ -12,9 +12,6 @@ import { DATABASE_FOLDER, POSTGRESQL_MAJOR } from './embedded/data-folder.js';
 /** Names of the database's folder, and of what can be in it; none leads anywhere else. */
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
 
-/** Why an archive cannot be used: what follows its name in the line about it. */
-class BackupError extends Error {}
-
 /** What has been unpacked of an archive. */
 interface Unpacked {
   entries: number;
@@ -36,28 +33,32 @@ export async function unpackBackup(source: Readable, folder: string, name: strin
   fed.catch(() => {});
   const done: Unpacked = { entries: 0, complete: false };
   try {
-    for await (const entry of archive) await take(entry, folder, done);
+    for await (const entry of archive) await take(entry, folder, name, done);
     await fed;
-    if (!done.complete) throw done.entries === 0 ? notABackup() : damaged('its end is missing');
+    if (!done.complete) throw new Error('its end is missing');
     return done.entries;
   } catch (error) {
     source.destroy();
     await fed.catch(() => {});
-    if (error instanceof BackupError) throw new OperationError(`${name} ${error.message}`);
     if (!isOfArchive(error)) throw error;
     // Where nothing was unpacked, it is probably something else.
-    throw new OperationError(`${name} ${(done.entries === 0 ? notABackup() : damaged(error)).message}`);
+    throw new OperationError(
+      done.entries === 0
+        ? `${name} is not a backup made by dms backup.`
+        : `${name} is damaged: ${messageOf(error)}. Nothing was restored; use another copy of it.`,
+    );
   }
 }
 
-async function take(entry: Entry, folder: string, done: Unpacked): Promise<void> {
+/** @throws OperationError for a backup of another major version, Error for what is no backup. */
+async function take(entry: Entry, folder: string, archive: string, done: Unpacked): Promise<void> {
   const { type } = entry.header;
   const name = entry.header.name.replace(/\/$/, '');
-  if (done.complete) throw damaged('something follows its end');
-  if (done.entries === 0) requireOwnMajor(name);
+  if (done.complete) throw new Error('something follows its end');
+  if (done.entries === 0) requireOwnMajor(archive, name);
   // No links, no devices, and no name that leads out of the folder.
   if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
-    throw damaged(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
+    throw new Error(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
   }
   if (type === 'directory') {
     entry.resume();
@@ -70,12 +71,11 @@ async function take(entry: Entry, folder: string, done: Unpacked): Promise<void>
 }
 
 /** @param name of the first entry. */
-function requireOwnMajor(name: string): void {
+function requireOwnMajor(archive: string, name: string): void {
   const major = /^postgresql-(\d+)$/.exec(name)?.[1];
-  if (major === undefined) throw notABackup();
-  if (major !== String(POSTGRESQL_MAJOR)) {
-    throw new BackupError(
-      `is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
+  if (major !== undefined && major !== String(POSTGRESQL_MAJOR)) {
+    throw new OperationError(
+      `${archive} is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
     );
   }
 }
@@ -85,15 +85,7 @@ function requireOwnMajor(name: string): void {
  * zlib and of streams have their own, and paths that do not fit together are the archive's.
  */
 function isOfArchive(error: unknown): boolean {
+  if (error instanceof OperationError) return false;
   const code = errorCode(error);
   return ['', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(code) || /^(?:Z|ERR)_/.test(code);
-}
-
-function notABackup(): BackupError {
-  return new BackupError('is not a backup made by dms backup.');
-}
-
-function damaged(reason: unknown): BackupError {
-  const text = messageOf(reason);
-  return new BackupError(`is damaged: ${text}. Nothing was restored; use another copy of it.`);
 }

@@ -107,7 +107,7 @@ export class Feed {
     const { longest = LONGEST } = this.#options;
     const end = () => ended.abort(new PublicError('UNAVAILABLE', TOO_LONG));
     const timer = setTimeout(end, longest).unref();
-    key.signal.onAbort(() => ended.abort());
+    key.signal.once('close', () => ended.abort());
     try {
       if (this.#lookout === undefined || this.#lookout.isOver) {
         this.#lookout = new Lookout(this.#prisma, this.#options.lookEvery ?? LOOK_EVERY);
@@ -178,7 +178,7 @@ export class Feed {
     const names = domains && new Set(domains);
     let yieldedAt = performance.now();
     // Of the page that follows one place, what follows the other was not sent yet.
-    for (let begin = place; !signal.aborted; ) {
+    for (let begin = place; !signal.destroyed; ) {
       lookout.throwIfEnded();
       ended.throwIfAborted();
       const { seen } = lookout;

@@ -6,22 +6,23 @@ import type { GraphqlContext } from './context.js';
 import { formatError, isOfRequest, maskError } from './format-error.js';
 import { EVENTS, type StreamFormat } from './stream-formats.js';
 
-/** What the library's handler is given besides the request. */
+type Results = AsyncIterable<ExecutionResult> | Iterable<ExecutionResult>;
+
 interface Streamed {
-  readonly results: AsyncGenerator<FormattedExecutionResult, void, void>;
+  readonly results: AsyncGenerator<FormattedExecutionResult>;
 }
 
 const graphqlEvents = createHandler<IncomingMessage, Streamed>({
   // Distinct connections alone: without a token, no stream is reserved.
   authenticate: () => null,
-  onSubscribe: ({ context }) => context.results as AsyncGenerator<ExecutionResult, void, void>,
+  onSubscribe: ({ context }) => context.results as AsyncGenerator<ExecutionResult>,
 });
 
 /** Sends the results of a subscription in the form that the client accepts, until they end or it disconnects. */
 export async function sendResults(
   response: ServerResponse,
   format: StreamFormat,
-  source: AsyncIterable<ExecutionResult>,
+  source: Results,
   context: GraphqlContext,
 ): Promise<void> {
   const results = sentResults(source, context, response);
@@ -54,7 +55,7 @@ async function* textsOf(
  * no data, and the cursor after which the client continues.
  */
 async function* sentResults(
-  source: AsyncIterable<ExecutionResult>,
+  source: Results,
   context: GraphqlContext,
   response: ServerResponse,
 ): AsyncGenerator<FormattedExecutionResult, void, void> {

@@ -33,14 +33,12 @@ export interface StoredOperation {
 }
 
 /** The results of a subscription, or an error. */
-export type Subscribed = AsyncIterableIterator<ExecutionResult> | ExecutionResult;
+type Subscribed = AsyncIterableIterator<ExecutionResult> | ExecutionResult;
 
 /** What a client's operation is executed with. */
-export interface Execution {
-  readonly document: DocumentNode;
-  readonly operationName: string | null | undefined;
-  readonly variables: Variables;
-  readonly context: RequestContext;
+interface Execution extends Pick<ExecutionArgs, 'document' | 'operationName'> {
+  readonly variableValues: Variables;
+  readonly contextValue: RequestContext;
 }
 
 /** The loaders of the process, and the limits of each kind of viewer. */
@@ -172,28 +170,25 @@ export class GraphqlExecutor {
 
   /** Executes a client's valid operation, compiled where its document is small and has come before. */
   async execute(execution: Execution): Promise<ExecutionResult> {
-    const { document, operationName, variables, context } = execution;
+    const { document, operationName, variableValues, contextValue } = execution;
     const operation = getOperationAST(document, operationName);
     const compiled = operation == null ? undefined : this.#compiled(document);
     if (compiled !== undefined) {
       // The compiler collects every error of a list: of 99,000 values, for a second.
       const definitions = operation?.variableDefinitions ?? [];
-      const { errors } = getVariableValues(this.schema, definitions, variables, { maxErrors: MAX_ERRORS });
+      const { errors } = getVariableValues(this.schema, definitions, variableValues, {
+        maxErrors: MAX_ERRORS,
+      });
       if (errors !== undefined) return { errors };
-      const result = withinErrors(await compiled.query(undefined, context, variables));
+      const result = withinErrors(await compiled.query(undefined, contextValue, variableValues));
       return { ...result, ...(result.errors && { errors: result.errors.map(withoutLocations) }) };
     }
-    return withinErrors(await execute(this.#argumentsOf(execution)));
+    return withinErrors(await execute({ schema: this.schema, ...execution }));
   }
 
   /** Subscribes to a client's valid subscription. The context's `resumeAfter` changes with each result. */
   async subscribe(execution: Execution): Promise<Subscribed> {
-    return subscribe(this.#argumentsOf(execution));
-  }
-
-  #argumentsOf({ document, operationName, variables, context }: Execution): ExecutionArgs {
-    const { schema } = this;
-    return { schema, document, operationName, variableValues: variables, contextValue: context };
+    return subscribe({ schema: this.schema, ...execution });
   }
 
   #compiled(document: DocumentNode): CompiledQuery | undefined {

@@ -39,50 +39,41 @@ export function isCompilable(schema: GraphQLSchema, document: DocumentNode): boo
       if (defaultValue !== undefined || variable.name.value === '__proto__') reject();
     },
   });
-  return (
-    isKnown &&
-    new WrittenFields(schema, document).in(operation.selectionSet, schema.getQueryType()) <= MAX_COMPILED
-  );
+  const fieldsIn = fieldCounter(schema, document);
+  return isKnown && fieldsIn(operation.selectionSet, schema.getQueryType()) <= MAX_COMPILED;
 }
 
 /**
- * How many fields the compiler writes code for: those of a fragment wherever it is spread, and of an interface or union for each
- * type that it may be.
+ * Counts how many fields the compiler writes code for: those of a fragment wherever it is spread, and of an interface or union
+ * for each type that it may be.
  */
-class WrittenFields {
-  readonly #schema: GraphQLSchema;
-  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+function fieldCounter(schema: GraphQLSchema, { definitions }: DocumentNode) {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  }
   /** Each selection set is counted once for a type, however often its fragment is spread. */
-  readonly #counted = new Map<SelectionSetNode, Map<GraphQLObjectType, number>>();
+  const counted = new Map<SelectionSetNode, Map<GraphQLObjectType, number>>();
 
-  constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
-    this.#schema = schema;
-    for (const node of definitions) {
-      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node);
-    }
-  }
-
-  in(set: SelectionSetNode | undefined, type: GraphQLNamedType | null | undefined): number {
+  const fieldsIn = (set: SelectionSetNode | undefined, type: GraphQLNamedType | null | undefined): number => {
     if (set === undefined || !isCompositeType(type)) return 0;
-    const types = isAbstractType(type) ? this.#schema.getPossibleTypes(type) : [type];
-    return types.reduce((sum, each) => sum + this.#ofObject(set, each), 0);
-  }
-
-  #ofObject(set: SelectionSetNode, type: GraphQLObjectType): number {
-    const ofTypes = this.#counted.get(set) ?? new Map<GraphQLObjectType, number>();
-    const count =
-      ofTypes.get(type) ?? set.selections.reduce((sum, node) => sum + this.#ofSelection(node, type), 0);
-    this.#counted.set(set, ofTypes.set(type, count));
+    const types = isAbstractType(type) ? schema.getPossibleTypes(type) : [type];
+    return types.reduce((sum, each) => sum + ofObject(set, each), 0);
+  };
+  const ofObject = (set: SelectionSetNode, type: GraphQLObjectType): number => {
+    const ofTypes = counted.get(set) ?? new Map<GraphQLObjectType, number>();
+    const count = ofTypes.get(type) ?? set.selections.reduce((sum, node) => sum + ofSelection(node, type), 0);
+    counted.set(set, ofTypes.set(type, count));
     return count;
-  }
-
-  #ofSelection(node: SelectionNode, type: GraphQLObjectType): number {
+  };
+  const ofSelection = (node: SelectionNode, type: GraphQLObjectType): number => {
     if (node.kind === Kind.FIELD) {
-      return 1 + this.in(node.selectionSet, getNamedType(type.getFields()[node.name.value]?.type));
+      return 1 + fieldsIn(node.selectionSet, getNamedType(type.getFields()[node.name.value]?.type));
     }
-    const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragments.get(node.name.value);
-    const condition = fragment?.typeCondition && this.#schema.getType(fragment.typeCondition.name.value);
-    const applies = isAbstractType(condition) ? this.#schema.isSubType(condition, type) : condition === type;
-    return condition === undefined || applies ? this.in(fragment?.selectionSet, type) : 0;
-  }
+    const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : fragments.get(node.name.value);
+    const condition = fragment?.typeCondition && schema.getType(fragment.typeCondition.name.value);
+    const applies = isAbstractType(condition) ? schema.isSubType(condition, type) : condition === type;
+    return condition === undefined || applies ? fieldsIn(fragment?.selectionSet, type) : 0;
+  };
+  return fieldsIn;
 }

@@ -3,7 +3,6 @@ import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import { GraphQLError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
-import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { memoized } from '../model/memoized.js';
 import { searchOf } from '../model/request-target.js';
@@ -63,34 +62,37 @@ export async function createGraphqlOverHttp(
     });
 
   /** The body that the request has, or stands for; undefined where Apollo Server reads the URL. */
-  const readRequest = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
+  const readRequest = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    isForStream: boolean,
+  ): Promise<unknown> => {
     checkHead(request, response);
     requireToken(viewerOf(request));
     let body: unknown;
     if (request.method === 'POST') body = await readBody(request, response);
     // Apollo Server takes none by GET, as EventSource sends it, and Apollo Client with useGETForQueries.
-    else if (listed !== undefined || isForStream(request)) body = bodyOfSearch(searchOf(request));
+    else if (listed !== undefined || isForStream) body = bodyOfSearch(searchOf(request));
     return listed === undefined ? body : listed(body);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
-    const caller = { viewer: viewerOf(request), signal: signalOf(response) };
+    const caller = { viewer: viewerOf(request), signal: response };
     const { mediaType, stream, page } = acceptedBy(request);
     const accept = mediaType ?? JSON_RESPONSE;
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
-    const context = async () => ({
-      ...executor.contextFor(caller),
-      ...{ onInternalError, outcome, stream },
-    });
+    const context = async () => ({ ...executor.contextFor(caller), onInternalError, outcome, stream });
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     if (sandbox && isReading && page) {
       return sendPage(response, await execute(request, 'text/html', context));
     }
+    // The client accepts nothing but a stream, or what Apollo Client names for subscriptions alone.
+    const isForStream = mediaType === undefined || stream === PARTS;
     let format = mediaType === undefined ? stream : undefined;
     try {
-      const result = await readRequest(request, response)
+      const result = await readRequest(request, response, isForStream)
         .then((body) => execute(request, accept, context, body))
         .then((executed) => (outcome.rejection ? Promise.reject(outcome.rejection) : executed))
         .catch(async (error: unknown) => {
@@ -116,12 +118,6 @@ export async function createGraphqlOverHttp(
 const fieldsFor = memoized(
   (accept: string) => new HeaderMap(Object.entries({ 'content-type': 'application/json', accept })),
 );
-
-/** Whether the client accepts nothing but a stream, or what Apollo Client names for subscriptions alone. */
-function isForStream(request: IncomingMessage): boolean {
-  const { mediaType, stream } = acceptedBy(request);
-  return mediaType === undefined || stream === PARTS;
-}
 
 /** @returns how many octets. */
 function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: StreamFormat): number {

@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { rateLimitDirective } from 'graphql-rate-limit-directive';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
 import type { Caller } from '../limits/caller.js';
 import type { Limiters } from '../limits/limiters.js';
@@ -33,10 +33,10 @@ export function limitRates(
   };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
-  const note = (viewer: Viewer, remaining: number, resetAfter: number) => {
+  const note = (viewer: Viewer, { remainingPoints: remaining, msBeforeNext: resetAfter }: RateLimiterRes) => {
     viewer.rates = { policy: policies[viewer.kind], remaining, resetAfter };
   };
-  const rejected = ({ kind }: Viewer, resetAfter: number) => {
+  const rejected = ({ kind }: Viewer, { msBeforeNext: resetAfter }: RateLimiterRes) => {
     onRateLimited?.(kind);
     return new RateLimitedError(secondsUntilReset({ resetAfter }));
   };
@@ -52,22 +52,25 @@ export function limitRates(
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { caller: { viewer } }) =>
       `${viewer.kind} ${viewer.rateLimitKey}`,
-    setState: ({ remainingPoints, msBeforeNext }, _directive, _source, _args, context, { path }) => {
-      note(context.caller.viewer, remainingPoints, msBeforeNext);
+    setState: (counted, _directive, _source, _args, context, { path }) => {
+      note(context.caller.viewer, counted);
       context.spent.units += context.cost.units.get(path.key) ?? 0;
     },
-    onLimit: ({ msBeforeNext }, _directive, _source, _args, context, { path }) => {
+    onLimit: (counted, _directive, _source, _args, context, { path }) => {
       context.spent.units -= context.cost.units.get(path.key) ?? 0;
-      throw rejected(context.caller.viewer, msBeforeNext);
+      throw rejected(context.caller.viewer, counted);
     },
   });
   return {
     schema: rateLimitDirectiveTransformer(schema),
     async charge({ viewer }: Pick<Caller, 'viewer'>, units: number): Promise<void> {
-      const { limit } = policies[viewer.kind];
-      const { consumedPoints, msBeforeNext } = await ofKind[viewer.kind].penalty(viewer.rateLimitKey, units);
-      note(viewer, Math.max(0, limit - consumedPoints), msBeforeNext);
-      if (consumedPoints - units >= limit) throw rejected(viewer, msBeforeNext);
+      try {
+        note(viewer, await ofKind[viewer.kind].consume(viewer.rateLimitKey, units));
+      } catch (error) {
+        if (!(error instanceof RateLimiterRes)) throw error;
+        note(viewer, error);
+        throw rejected(viewer, error);
+      }
     },
   };
 }

@@ -75,7 +75,7 @@ function streamFor(request: Pick<Request, 'accepts'>, accept: string): StreamFor
 }
 
 /** Whether the value of Content-Type is that of JSON, with any parameters. */
-export function isJson(type: string | undefined): boolean {
+function isJson(type: string | undefined): boolean {
   return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 

@@ -72,13 +72,14 @@ export async function startGraphqlServer(
     // The way to an executor of one's own.
     gateway: {
       load: async () => ({
-        executor: async ({ document, request: { operationName, variables = {} }, context: given }) => {
+        executor: async ({ document, request: { operationName, variables = {} }, context }) => {
           // The interface of gateways has no type for it.
-          const context = given as GraphqlContext;
-          context.outcome.leave = await executor
-            .enter(context.caller, context.cost)
-            .catch((error: unknown) => Promise.reject(shownError(error)));
-          return executor.execute({ document, operationName, variables, context });
+          const contextValue = context as GraphqlContext;
+          const { caller, cost, outcome } = contextValue;
+          outcome.leave = await executor.enter(caller, cost).catch((error: unknown) => {
+            throw shownError(error);
+          });
+          return executor.execute({ document, operationName, variableValues: variables, contextValue });
         },
       }),
       onSchemaLoadOrUpdate(callback) {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Viewer } from '../auth/viewer.js';
-import { signalOf } from '../limits/caller.js';
 import type { Gate } from '../limits/gate.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { UnauthenticatedError } from '../model/errors.js';
@@ -35,7 +34,7 @@ export function authenticateRequests(
     let leave: (() => void) | undefined;
     if (authorization !== undefined) {
       const viewer = anonymous(`tokens of ${client}`);
-      leave = await gate.enter({ viewer, signal: signalOf(response) });
+      leave = await gate.enter({ viewer, signal: response });
     }
     try {
       request.viewer = await authenticate(authorization, client);

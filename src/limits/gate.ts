@@ -1,5 +1,5 @@
 import { BusyError, ClientGoneError } from '../model/errors.js';
-import type { Caller } from './caller.js';
+import type { Caller, ClientSignal } from './caller.js';
 
 /**
  * What a request takes a place for: searches read many domains, and keep their places for longer. A large history is read in a place of
@@ -7,37 +7,26 @@ import type { Caller } from './caller.js';
  */
 export type PlaceKind = 'ordinary' | 'search' | 'large';
 
-/** How many places there are, and how much may wait to be read. */
-export interface GateOptions {
-  /** Places of the process, and how many of them may have searches. */
-  readonly places: number;
-  readonly searchPlaces: number;
-  /** How many large histories are read at once: each may take 128 MB. */
-  readonly largePlaces: number;
-  /** The same for one client. */
-  readonly clientPlaces: number;
-  readonly clientSearchPlaces: number;
-  /** How many requests of a client wait. */
-  readonly clientWaiting: number;
-  /** In milliseconds: who waits longer gets BusyError. */
-  readonly wait: number;
-  /** In octets: what was written for all clients, or for one, and is not read yet. Beyond it, the next requests wait. */
-  readonly unread: number;
-  readonly clientUnread: number;
-}
-
 /** Contract of the service: docs/limits.md has these numbers and why they are so. */
-export const GATE: GateOptions = {
+export const GATE = {
+  /** Places of the process, and how many of them may have searches. */
   places: 64,
   searchPlaces: 16,
+  /** How many large histories are read at once: each may take 128 MB. */
   largePlaces: 2,
+  /** The same for one client. */
   clientPlaces: 8,
   clientSearchPlaces: 2,
+  /** How many requests of a client wait. */
   clientWaiting: 100,
+  /** In milliseconds: who waits longer gets BusyError. */
   wait: 10_000,
+  /** In octets: what was written for all clients, or for one, and is not read yet. Beyond it, the next requests wait. */
   unread: 128 * 1024 ** 2,
   clientUnread: 8 * 1024 ** 2,
 };
+
+export type GateOptions = Readonly<typeof GATE>;
 
 /** A request that waits. */
 interface Waiting {
@@ -46,20 +35,19 @@ interface Waiting {
   enter(): void;
 }
 
+/** Places that are taken, and octets that are not read yet. */
+type Use = Record<PlaceKind | 'unread', number>;
+
 /** What a client has. One that has nothing is forgotten. */
 interface Client {
   readonly key: string;
-  readonly taken: Record<PlaceKind, number>;
-  unread: number;
+  readonly use: Use;
   readonly waiting: Waiting[];
 }
 
 /** A response whose octets count until they are read. */
-export interface Unread {
+interface Unread extends ClientSignal {
   readonly writableFinished: boolean;
-  /** Whether it is closed: what was written afterwards is read by nobody. */
-  readonly destroyed: boolean;
-  once(event: 'close', listener: () => void): unknown;
   /** Closes the connection after so many milliseconds in which the client has read nothing. */
   setTimeout(milliseconds: number): unknown;
 }
@@ -73,8 +61,7 @@ const LONGEST_UNREAD = 20_000;
  */
 export class Gate {
   readonly #options: GateOptions;
-  readonly #taken: Record<PlaceKind, number> = { ordinary: 0, search: 0, large: 0 };
-  #unread = 0;
+  readonly #use: Use = { ordinary: 0, search: 0, large: 0, unread: 0 };
   /** In the order of their turns. */
   readonly #clients = new Map<string, Client>();
 
@@ -84,7 +71,7 @@ export class Gate {
 
   /** How many requests have places. */
   get taken(): number {
-    return requestsOf(this.#taken);
+    return requestsOf(this.#use);
   }
 
   /**
@@ -95,67 +82,61 @@ export class Gate {
    */
   async enter(caller: Caller, kind: PlaceKind = 'ordinary'): Promise<() => void> {
     const client = this.#clientOf(caller.viewer.rateLimitKey);
-    if (this.#hasPlace(client, kind)) this.#take(client, kind, 1);
-    else await this.#wait(client, kind, caller);
-    let isTaken = true;
-    return () => {
-      if (!isTaken) return;
-      isTaken = false;
-      this.#take(client, kind, -1);
-      this.#changed();
-    };
+    return this.#hasPlace(client, kind) ? this.#take(client, kind, 1) : this.#wait(client, kind, caller);
   }
 
   /** Counts octets that were written for a client until they are read, or it is gone. */
   written({ viewer }: Pick<Caller, 'viewer'>, octets: number, response: Unread): void {
     if (response.writableFinished || response.destroyed) return;
     const client = this.#clientOf(viewer.rateLimitKey);
-    client.unread += octets;
-    this.#unread += octets;
     response.setTimeout(LONGEST_UNREAD);
-    response.once('close', () => {
-      client.unread -= octets;
-      this.#unread -= octets;
-      this.#changed();
-    });
+    response.once('close', this.#take(client, 'unread', octets));
   }
 
   #clientOf(key: string): Client {
     const known = this.#clients.get(key);
     if (known !== undefined) return known;
-    const client: Client = { key, taken: { ordinary: 0, search: 0, large: 0 }, unread: 0, waiting: [] };
+    const client: Client = { key, use: { ordinary: 0, search: 0, large: 0, unread: 0 }, waiting: [] };
     this.#clients.set(key, client);
     return client;
   }
 
-  #hasPlace({ taken, unread }: Client, kind: PlaceKind): boolean {
+  #hasPlace({ use }: Client, kind: PlaceKind): boolean {
     const { places, searchPlaces, largePlaces, clientPlaces, clientSearchPlaces } = this.#options;
-    if (this.#unread >= this.#options.unread || unread >= this.#options.clientUnread) return false;
+    if (this.#use.unread >= this.#options.unread || use.unread >= this.#options.clientUnread) return false;
     // Its request has a place already.
-    if (kind === 'large') return this.#taken.large < largePlaces;
+    if (kind === 'large') return this.#use.large < largePlaces;
     return (
       this.taken < places &&
-      requestsOf(taken) < clientPlaces &&
-      (kind === 'ordinary' || (this.#taken.search < searchPlaces && taken.search < clientSearchPlaces))
+      requestsOf(use) < clientPlaces &&
+      (kind === 'ordinary' || (this.#use.search < searchPlaces && use.search < clientSearchPlaces))
     );
   }
 
-  #take(client: Client, kind: PlaceKind, count: 1 | -1): void {
-    client.taken[kind] += count;
-    this.#taken[kind] += count;
+  /** @returns what gives it back, once. */
+  #take({ use }: Client, what: keyof Use, count: number): () => void {
+    use[what] += count;
+    this.#use[what] += count;
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      use[what] -= count;
+      this.#use[what] -= count;
+      this.#changed();
+    };
   }
 
-  #wait(client: Client, kind: PlaceKind, caller: Caller): Promise<void> {
+  #wait(client: Client, kind: PlaceKind, caller: Caller): Promise<() => void> {
     const { clientWaiting, wait } = this.#options;
     return new Promise((resolve, reject) => {
-      if (caller.signal.aborted) throw new ClientGoneError();
+      if (caller.signal.destroyed) throw new ClientGoneError();
       if (client.waiting.length >= clientWaiting) throw new BusyError(1, 'Too many of your requests wait.');
       const waiting: Waiting = {
         kind,
         enter: () => {
           end();
-          this.#take(client, kind, 1);
-          resolve();
+          resolve(this.#take(client, kind, 1));
         },
       };
       const end = () => {
@@ -169,7 +150,7 @@ export class Gate {
         this.#changed();
       };
       const timer = setTimeout(() => giveUp(new BusyError(1, 'Too many requests are in progress.')), wait);
-      caller.signal.onAbort(() => giveUp(new ClientGoneError()));
+      caller.signal.once('close', () => giveUp(new ClientGoneError()));
       client.waiting.push(waiting);
     });
   }
@@ -192,10 +173,10 @@ export class Gate {
   }
 }
 
-function isIdle({ taken, unread, waiting }: Client): boolean {
-  return requestsOf(taken) + taken.large + unread + waiting.length === 0;
+function isIdle({ use, waiting }: Client): boolean {
+  return requestsOf(use) + use.large + use.unread + waiting.length === 0;
 }
 
-function requestsOf({ ordinary, search }: Record<PlaceKind, number>): number {
+function requestsOf({ ordinary, search }: Use): number {
   return ordinary + search;
 }

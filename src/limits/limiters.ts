@@ -14,8 +14,6 @@ export interface Limiter {
    * never succeed. Rejects with the result, as the library's own do, where nothing was left; taking nothing never rejects.
    */
   consume(key: string, points: number): Promise<RateLimiterRes>;
-  /** Takes points without rejecting. */
-  penalty(key: string, points: number): Promise<RateLimiterRes>;
 }
 
 /** Creates the limiter of a policy. */
@@ -33,31 +31,16 @@ export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
     const options = { points, duration, keyPrefix: `dms:${name}:${points}/${duration}` };
     const inMemory = isWorker ? new RateLimiterCluster(options) : new RateLimiterMemory(options);
     const inRedis = store && new RateLimiterRedis({ ...options, storeClient: store.client });
-    const count = async (key: string, taken: number) => {
-      // The library's `insuranceLimiter` would hide the error from the store, which logs its reason and leaves a silent connection.
-      if (store === undefined || inRedis === undefined || !store.isReady()) {
-        return inMemory.penalty(key, taken);
-      }
-      try {
-        const counted = await inRedis.penalty(key, taken);
-        store.succeeded();
-        return counted;
-      } catch (error) {
-        store.failed(error);
-        return inMemory.penalty(key, taken);
-      }
-    };
-    const penalty = async (key: string, taken: number) => {
-      const { remainingPoints, msBeforeNext, consumedPoints, isFirstInDuration } = await count(key, taken);
-      // In memory, a window ends by a timer, and is told by the wall clock, which may have stepped back.
-      const wait = Math.min(msBeforeNext, duration * 1000);
-      return new RateLimiterRes(remainingPoints, wait, consumedPoints, isFirstInDuration);
-    };
     return {
-      penalty,
       async consume(key, taken) {
-        const result = await penalty(key, taken);
-        return taken > 0 && result.consumedPoints - taken >= points ? Promise.reject(result) : result;
+        // The library's `insuranceLimiter` would hide the error from the store, which logs its reason and leaves a silent connection.
+        const shared = await store?.attempt(async () => inRedis?.penalty(key, taken));
+        const counted = shared ?? (await inMemory.penalty(key, taken));
+        const { remainingPoints, msBeforeNext, consumedPoints, isFirstInDuration } = counted;
+        // In memory, a window ends by a timer, and is told by the wall clock, which may have stepped back.
+        const wait = Math.min(msBeforeNext, duration * 1000);
+        const result = new RateLimiterRes(remainingPoints, wait, consumedPoints, isFirstInDuration);
+        return taken > 0 && consumedPoints - taken >= points ? Promise.reject(result) : result;
       },
     };
   };

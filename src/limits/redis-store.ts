@@ -12,12 +12,8 @@ const MAX_RETRY_DELAY = 1_000;
 /** Redis, as the limiters use it. */
 export interface RedisStore {
   readonly client: Redis;
-  /** Whether commands may be sent: an unavailable Redis costs a request no time. */
-  isReady(): boolean;
-  /** To be called after a command that succeeded. */
-  succeeded(): void;
-  /** To be called after a command that failed. */
-  failed(error: unknown): void;
+  /** Sends a command, and gives its result; undefined: Redis is unavailable, which costs a request no time. */
+  attempt<Result>(command: () => Promise<Result>): Promise<Result | undefined>;
   close(): void;
 }
 
@@ -52,12 +48,18 @@ export async function openRedisStore(url: string, log: Logger): Promise<RedisSto
   await client.connect().catch(failed);
   return {
     client,
-    isReady: () => client.status === 'ready',
-    succeeded() {
-      if (unavailable) log.info('Redis is available again: rate limits are shared with other processes');
-      unavailable = false;
+    async attempt(command) {
+      if (client.status !== 'ready') return undefined;
+      try {
+        const result = await command();
+        if (unavailable) log.info('Redis is available again: rate limits are shared with other processes');
+        unavailable = false;
+        return result;
+      } catch (error) {
+        failed(error);
+        return undefined;
+      }
     },
-    failed,
     close() {
       closed = true;
       client.disconnect();
@@ -104,7 +106,6 @@ function reasonOf(error: unknown, wasReady: boolean): string {
     : `${what}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL`;
 }
 
-/** Whether a command timed out. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Command timed out';
 }

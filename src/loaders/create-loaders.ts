@@ -20,8 +20,10 @@ import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } f
 import { loadDiff } from './state-diff.js';
 import { loadStatistics, loadStatisticsOfShards, type Statistics } from './statistics.js';
 
-/** Aborted once nobody waits for what is loaded. */
-type Signal = Pick<AbortSignal, 'aborted'>;
+/** Destroyed once nobody waits for what is loaded. */
+interface Signal {
+  readonly destroyed: boolean;
+}
 
 /** Loads what a key says. Nothing is sent to the database for a client that has gone. */
 export interface Loader<Key, Value> {
@@ -78,7 +80,7 @@ export function createLoaders(
     connections = prisma,
   ): Loader<Key, Page> => ({
     async load(key, signal) {
-      if (signal.aborted) throw new ClientGoneError();
+      if (signal.destroyed) throw new ClientGoneError();
       return aroundBatch(loader, 1, () => load(connections, key));
     },
   });
@@ -133,7 +135,7 @@ function batched<Key extends DomainRowKey, Value>(
   load: (keys: readonly Key[]) => Promise<readonly Value[]>,
 ): Loader<Key, Value> {
   const loadWanted = async (batch: readonly Wanted<Key>[]): Promise<(Value | Error)[]> => {
-    const wanted = batch.filter(({ signal }) => !signal.aborted);
+    const wanted = batch.filter(({ signal }) => !signal.destroyed);
     const values = wanted.length === 0 ? [] : await load(wanted.map(({ key }) => key));
     const found = new Map(wanted.map((each, place) => [each, values[place]]));
     return batch.map((each) => (found.has(each) ? (found.get(each) as Value) : new ClientGoneError()));

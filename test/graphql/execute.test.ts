@@ -118,7 +118,7 @@ test.each([
   for (let time = 0; time < 4; time += 1) {
     const context = executor.contextFor(callerOf());
     context.cost = executor.costs.of(document, operation, variables);
-    const result = await executor.execute({ document, operationName: undefined, variables, context });
+    const result = await executor.execute({ document, variableValues: variables, contextValue: context });
     results.add(JSON.stringify(plain(result)));
   }
   expect(results.size).toBe(1);
@@ -135,7 +135,7 @@ describe('the rate limits', () => {
     if (operation == null) throw new Error('There is no operation.');
     const context = limited.contextFor(callerOf(viewer));
     context.cost = limited.costs.of(document, operation, variables);
-    return limited.execute({ document, operationName: undefined, variables, context });
+    return limited.execute({ document, variableValues: variables, contextValue: context });
   }
 
   test('count every alias, answer what is within them, and say when to come back', async () => {

@@ -28,7 +28,7 @@ async function withStore(
 const reasonsOf = async (url: string) => {
   let found: readonly unknown[] = [];
   await withStore(url, (store, reasons) => {
-    expect(store.isReady()).toBe(false);
+    expect(store.client.status).not.toBe('ready');
     found = reasons();
   });
   return found;
@@ -110,11 +110,11 @@ describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', ()
       for (const name of ['ready', 'close']) store.client.on(name, () => seen.push(name));
       await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2), { timeout: 60_000 });
       expect(new Set(seen)).toEqual(new Set(['close']));
-      expect(store.isReady()).toBe(false);
+      expect(store.client.status).not.toBe('ready');
     });
     await withStore(`redis://127.0.0.1:${open.port}/15`, (store, reasons) => {
       expect(reasons()).toEqual([]);
-      expect(store.isReady()).toBe(true);
+      expect(store.client.status).toBe('ready');
     });
   });
 
@@ -133,8 +133,8 @@ describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', ()
         '-evalsha',
       );
       await withStore(`redis://reader:right-w0rd@127.0.0.1:${open.port}`, async (store, reasons) => {
-        expect(store.isReady()).toBe(true);
-        store.failed(await store.client.eval('return 1', 0).catch((thrown: unknown) => thrown));
+        expect(store.client.status).toBe('ready');
+        expect(await store.attempt(() => store.client.eval('return 1', 0))).toBeUndefined();
         expect(reasons()).toEqual([`Redis responds with NOPERM: ${CHECK}`]);
       });
     } finally {

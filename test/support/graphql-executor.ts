@@ -2,7 +2,7 @@ import type { Viewer } from '../../src/auth/viewer.js';
 import type { Database } from '../../src/database/client.js';
 import { Feed } from '../../src/feed/feed.js';
 import { GraphqlExecutor, type GraphqlExecutorOptions } from '../../src/graphql/execute.js';
-import { type Caller, NEVER_ABORTED } from '../../src/limits/caller.js';
+import { type Caller, NEVER_GONE } from '../../src/limits/caller.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 
 /** A client without a token. */
@@ -17,7 +17,7 @@ export function withToken(digest = 'digest'): Viewer {
 
 /** A caller that waits for what it asks for. */
 export function callerOf(viewer: Viewer = anonymous()): Caller {
-  return { viewer, signal: NEVER_ABORTED };
+  return { viewer, signal: NEVER_GONE };
 }
 
 /** The door to a test's database, with limits that no test meets unless it sets its own. */

@@ -17,22 +17,17 @@ export function subscriptionPlugin(executor: GraphqlExecutor): GraphqlPlugin {
         return;
       throw rejection(406, 'NOT_ACCEPTABLE', HOW_TO_LISTEN);
     },
-    async responseForOperation({ document, operation, request, contextValue: context }) {
-      const { stream, outcome } = context;
+    async responseForOperation({ document, operation, request, contextValue }) {
+      const { stream, outcome, cost } = contextValue;
       if (operation?.operation !== OperationTypeNode.SUBSCRIPTION || stream === undefined) return null;
-      const http = { headers: new HeaderMap() };
-      const { operationName, variables = {} } = request;
-      const subscribed = await context
-        .charge(context.cost.sum)
-        .then(() => executor.subscribe({ document, operationName, variables, context }))
+      const { operationName, variables: variableValues = {} } = request;
+      const subscribed = await contextValue
+        .charge(cost.sum)
+        .then(() => executor.subscribe({ document, operationName, variableValues, contextValue }))
         .catch((error: unknown) => ({ errors: [shownError(error)] }));
-      const results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
-      outcome.sendStream = (response) => sendResults(response, stream, results, context);
-      return { http, body: { kind: 'single', singleResult: { data: null } } };
+      const results = Symbol.asyncIterator in subscribed ? subscribed : [subscribed];
+      outcome.sendStream = (response) => sendResults(response, stream, results, contextValue);
+      return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: { data: null } } };
     },
   };
-}
-
-async function* inOne<Result>(result: Result): AsyncGenerator<Result, void, void> {
-  yield result;
 }

@@ -1,6 +1,6 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
-import { NEVER_ABORTED, signalUntil } from '../../limits/caller.js';
+import { NEVER_GONE, signalUntil } from '../../limits/caller.js';
 import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
 import { readParameters } from './parameters.js';
@@ -38,7 +38,7 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const segment = domain === undefined ? undefined : encodeURIComponent(String(domain));
     const requested = readParameters(route.parameters, segment, queryOf(others));
-    const caller = { viewer, signal: NEVER_ABORTED };
+    const caller = { viewer, signal: NEVER_GONE };
     const { body } = await findBody({
       route: asTable ? { ...route, stored: route.table } : route,
       ...requested,
@@ -68,7 +68,7 @@ interface Present {
 /** Makes what tells when it was last seen, as a viewer whose scopes are not checked. */
 export function createLastSeen(executor: GraphqlExecutor, viewer: Viewer): LastSeen {
   const operation = executor.prepare(PRESENT);
-  const caller = { viewer, signal: NEVER_ABORTED };
+  const caller = { viewer, signal: NEVER_GONE };
   return async (domain, at) => {
     const { data } = await executor.executeStored(operation, { domain, at }, caller, executor.primary, false);
     const found = data?.['domain'] as Present | null | undefined;

@@ -154,7 +154,7 @@ class LargeHistory {
     const { domain, at } = variables;
     for (let after: string | null | undefined; after !== null; ) {
       const found = await this.#readPages(list, this.#asked, { domain, at, name, first: FIRST, after });
-      if (caller.signal.aborted) throw new ClientGoneError();
+      if (caller.signal.destroyed) throw new ClientGoneError();
       this.#state ??= found;
       const page: PageResult<object> | undefined = found.page ?? found.headers?.nodes[0]?.page;
       if (this.#state.version !== found.version || page === undefined) throw changed();

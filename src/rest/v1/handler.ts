@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
-import { type Caller, signalOf } from '../../limits/caller.js';
+import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import { nothingAtPath } from '../../model/errors.js';
@@ -79,7 +79,7 @@ export function createRestV1(
     if (route.mediaTypes.length > 1) varyByAccept(response);
     const mediaType = preferredType(request.headers.accept, route.mediaTypes);
     const stream = mediaType === 'text/event-stream' ? route.stream : undefined;
-    const caller = { viewer, signal: signalOf(response) };
+    const caller = { viewer, signal: response };
     const [requested, cost] = await readAndPay(executor, stream ?? route, domain, caller, response);
     const { variables, query, countedFrom } = requested;
     if (stream !== undefined) {

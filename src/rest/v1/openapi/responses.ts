@@ -22,7 +22,7 @@ export function responsesOf(
   return Object.fromEntries(
     responses.map(([status, { description, 'x-headers': names }]) => {
       const headers = names.filter((name) => !never.includes(name));
-      const content = status === '200' ? contentOf(route, example) : problemsOf(route, Number(status));
+      const content = status === '200' ? contentOf(route, example) : problemsOf(Number(status));
       return [status, { description, headers: Object.fromEntries(headers.map(headerOf)), ...content }];
     }),
   );
@@ -67,25 +67,12 @@ function contentOf(route: Route, example: unknown): object {
   return { content };
 }
 
-function codesOf({ parameters }: Route, status: number): readonly string[] {
-  if (status === 404) return ['DOMAIN_NOT_FOUND'];
-  // INVALID_PARAMETER has any operation: for what is not valid HTTP.
-  if (status === 400) return [...new Set([...parameters.map(codeOf), 'INVALID_PARAMETER'])];
-  return Object.entries(STATUS_OF_CODE).flatMap(([code, [its]]) => (its === status ? [code] : []));
-}
-
-/** The code of a value that is not valid. */
-function codeOf({ name }: Route['parameters'][number]): string {
-  if (name === 'after') return 'INVALID_CURSOR';
-  return /domain/i.test(name) ? 'INVALID_DOMAIN' : 'INVALID_PARAMETER';
-}
-
 /**
  * The forms of an error. Each adds to the schema of every error's body by `allOf`, which knows no properties but its
  * own: that one is open.
  */
-function problemsOf(route: Route, status: number): object {
-  const codes = codesOf(route, status);
+function problemsOf(status: number): object {
+  const codes = Object.entries(STATUS_OF_CODE).flatMap(([code, [its]]) => (its === status ? [code] : []));
   // A client that was too slow, or has the body, gets none.
   if (codes.length === 0) return {};
   const properties = { status: { type: 'integer', const: status }, code: { type: 'string', enum: codes } };
