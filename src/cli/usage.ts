@@ -48,8 +48,8 @@ function explain(command: Command, error: CommanderError): string {
 /** Without a subcommand, and for help on an unknown one, commander "shows the help" as an error. */
 function explainHelp(command: Command): string {
   const [word, name] = command.args;
-  if (word !== 'help' || name === undefined) return `Name what to do: ${subcommandsOf(command)}.`;
-  return unknownCommand(command, name);
+  if (word === 'help' && name !== undefined) return unknownCommand(command, name);
+  return `Name what to do: ${command.commands.map(nameOf).join(', ')}.`;
 }
 
 function insteadOf(command: Command, error: CommanderError): string {
@@ -80,10 +80,6 @@ function settingMeant(args: readonly string[]): string | null {
   // An address may hold a password.
   const shown = value !== undefined && /^[\w./:-]+$/.test(value) && !name.endsWith('-url') ? value : '…';
   return `${variable}=${shown}`;
-}
-
-function subcommandsOf(command: Command): string {
-  return command.commands.map((subcommand) => `${nameOf(command)} ${subcommand.name()}`).join(', ');
 }
 
 function nameOf(command: Command): string {

@@ -1,4 +1,4 @@
-import { invalidSecret, invalidSetting } from './parse.js';
+import { invalidSecret, invalidSetting, parseUrl } from './parse.js';
 
 /**
  * Whether traces are sent: where an endpoint or the exporter is set, and they are not disabled (OpenTelemetry
@@ -22,7 +22,7 @@ export function wantsTraces(read: (name: string) => string): boolean {
   if (protocol !== '' && protocol !== 'http/protobuf') {
     throw invalidSetting('OTEL_EXPORTER_OTLP_PROTOCOL', protocol, 'write http/protobuf, or leave it unset');
   }
-  if (endpoint !== '' && !isHttpUrl(endpoint)) {
+  if (endpoint !== '' && !/^https?:$/.test(parseUrl(endpoint)?.protocol ?? '')) {
     throw invalidSecret(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       'a valid URL',
@@ -39,7 +39,3 @@ export function wantsTraces(read: (name: string) => string): boolean {
 
 /** A field name (RFC 9110, section 5.6.2), and its value. */
 const HEADER = /^\s*[!#$%&'*+.^_`|~\w-]+\s*=/;
-
-function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}

@@ -31,9 +31,10 @@ export function summaryText(
   const { linesRead, newDomains } = summary;
   const { count, exact } = summary.domains;
   const names = [...formats].sort();
+  const rate = Math.round(linesRead / Math.max(seconds, 0.001));
   const rows: [string, string][] = [
     ...(names.some((name) => name !== 'dms') ? [['format', names.join(', ')] as [string, string]] : []),
-    ['lines read', `${numberText(linesRead)} in ${duration(seconds)}, ${rate(linesRead, seconds)}`],
+    ['lines read', `${numberText(linesRead)} in ${duration(seconds)}, ${counted(rate, 'line', 'lines')}/s`],
     ['recorded', `${numberText(summary.recorded)} (${numberText(summary.changed)} with a change)`],
     ['unchanged', numberText(summary.unchanged)],
     ['already known', numberText(summary.repeated)],
@@ -140,8 +141,4 @@ function duration(seconds: number): string {
   return seconds < 60
     ? `${seconds.toFixed(1)} s`
     : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-}
-
-function rate(count: number, seconds: number): string {
-  return `${counted(Math.round(count / Math.max(seconds, 0.001)), 'line', 'lines')}/s`;
 }
