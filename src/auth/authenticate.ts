@@ -20,7 +20,7 @@ const NO_PROVIDER: VerifyToken = async () => {
 /** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
   readonly tokens: VerifyToken;
   /** Verifies the tokens of an identity provider; absent: they are rejected. */
   readonly jwts?: VerifyToken | undefined;
@@ -53,13 +53,8 @@ export function createAuthentication({
     if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
     const verify = isJwt(token) ? jwts : tokens;
     const recheck = () => verify(token);
-    const { kind, rateLimitKey, scopes } = await recheck();
-    return { kind, rateLimitKey, scopes: union(scopes, commonScopes), recheck, rates: undefined };
+    const { kind, rateLimitKey, scopes: own } = await recheck();
+    const scopes = new Set([...own, ...commonScopes]);
+    return { kind, rateLimitKey, scopes, recheck, rates: undefined };
   };
-}
-
-/** Most tokens have all common scopes: no new set is created for them. */
-function union(scopes: ReadonlySet<Scope>, others: ReadonlySet<Scope>): ReadonlySet<Scope> {
-  for (const scope of others) if (!scopes.has(scope)) return new Set([...scopes, ...others]);
-  return scopes;
 }

@@ -21,12 +21,6 @@ export interface WatchedDomain {
   readonly failures: number;
 }
 
-interface Added {
-  readonly added: number;
-  /** Watched before, at another interval. */
-  readonly changed: number;
-}
-
 /** From one observation to the next: a day, in microseconds. */
 const DEFAULT_PACE = 86_400_000_000n;
 
@@ -37,13 +31,14 @@ const DEFAULT_PACE = 86_400_000_000n;
  * @param names canonical names, each once.
  * @param every microseconds from one observation to the next; null: a day, and what is watched already
  *   keeps its interval.
+ * @returns how many were added, and how many were watched before, at another interval.
  */
 export async function watchDomains(
   prisma: PrismaClient,
   names: readonly string[],
   every: bigint | null,
   now: Instant,
-): Promise<Added> {
+) {
   const pace = every ?? DEFAULT_PACE;
   const sorted = [...names].sort();
   // Those that are not watched yet, and then the others: whether ON CONFLICT has inserted or updated a row cannot be told of
