@@ -31,22 +31,23 @@ export interface PreparedRoute extends Operation {
 
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const { parameters, operationId, live } = route;
-  const text = readStoredOperation(`${operationId}.graphql`);
-  const stored = executor.prepare(text);
-  const isTable = route.body.page !== undefined;
-  const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
+  const { parameters, operationId, live, state } = route;
+  const file = `${operationId}.graphql`;
+  const stored = prepareStored(executor, file);
   return {
     ...route,
     stored,
-    table: isTable ? executor.prepare(readStoredOperation(`${operationId}.graphql`, true)) : stored,
+    table: route.body.page === undefined ? stored : prepareStored(executor, file, true),
     mediaTypes: mediaTypesOf(route),
-    validation: state && { stored: state, tag: tagOfOperation(text) },
+    validation:
+      state === null
+        ? null
+        : { stored: prepareStored(executor, state), tag: tagOfOperation(readStored(file)) },
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
     stream: live && {
       ...route,
       parameters: parameters.filter(({ name }) => live.parameters.includes(name)),
-      stored: executor.prepare(readStoredOperation(live.operation)),
+      stored: prepareStored(executor, live.operation),
       present: live.present,
     },
   };
@@ -66,8 +67,13 @@ const FRAGMENTS = [
 ];
 const OF_TABLES = ['RecordMatchFields', 'HeaderMatchFields'];
 
+/** Compiles a stored operation. @param isTable Whether it has what a table has. */
+export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false): StoredOperation {
+  return executor.prepare(readStored(file, isTable));
+}
+
 /** The text of a stored operation, with the fragments that it spreads: those of tables/, where there are some, for a table. */
-export function readStoredOperation(file: string, isTable = false): string {
+function readStored(file: string, isTable = false): string {
   let text = readText(file);
   for (const name of FRAGMENTS) {
     if (!text.includes(`...${name}`)) continue;
