@@ -17,7 +17,7 @@ export interface DescribedOperation {
   readonly parameters: readonly Parameter[];
   /** Of a page of a list: an example of a line of CSV. */
   readonly 'x-csv-row'?: string;
-  /** What its stream sends. */
+  /** What its stream of events sends; absent: it has none. */
   readonly 'x-stream'?: string;
 }
 

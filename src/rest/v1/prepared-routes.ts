@@ -4,15 +4,13 @@ import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js'
 import { type MediaType, mediaTypesOf } from './media-types.js';
 import type { Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
-import type { Live, Route } from './routes.js';
+import type { Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
 /** What a request is answered with, ready to run. */
 export interface Operation extends Route {
   readonly stored: StoredOperation;
 }
-
-export type EventStream = Operation & Pick<Live, 'present'>;
 
 /** A route, ready to run. */
 export interface PreparedRoute extends Operation {
@@ -26,12 +24,13 @@ export interface PreparedRoute extends Operation {
    * have parameters that are checked by the operation, before a 304, too, or are pages.
    */
   readonly isPlain: boolean;
-  readonly stream?: EventStream | undefined;
+  /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
+  readonly stream: Operation | null;
 }
 
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const { parameters, operationId, live, state } = route;
+  const { parameters, operationId, state } = route;
   const file = `${operationId}.graphql`;
   const stored = prepareStored(executor, file);
   return {
@@ -44,12 +43,15 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
         ? null
         : { stored: prepareStored(executor, state), tag: tagOfOperation(readStored(file)) },
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
-    stream: live && {
-      ...route,
-      parameters: parameters.filter(({ name }) => live.parameters.includes(name)),
-      stored: prepareStored(executor, live.operation),
-      present: live.present,
-    },
+    stream:
+      route['x-stream'] === undefined
+        ? null
+        : {
+            ...route,
+            // Those of a page are not of a stream.
+            parameters: parameters.filter(({ name }) => name !== 'order' && name !== 'first'),
+            stored: prepareStored(executor, 'changes-live.graphql'),
+          },
   };
 }
 

@@ -46,7 +46,7 @@ export function openApiDocument(
 
 /** @param example Of the body. */
 function operationOf(route: Route, access: AnonymousAccess, example: unknown): object {
-  const { operationId, summary, 'x-maturity': maturity, state, live } = route;
+  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state } = route;
   const conditions = Object.keys(CONDITIONS).map((each) => ({ $ref: `#/components/parameters/${each}` }));
   return {
     operationId,
@@ -56,7 +56,7 @@ function operationOf(route: Route, access: AnonymousAccess, example: unknown): o
     'x-maturity': maturity,
     parameters: [
       ...route.parameters.map(parameterOf),
-      ...(live === undefined ? [] : [LAST_EVENT_ID]),
+      ...(stream === undefined ? [] : [LAST_EVENT_ID]),
       ...(state === null ? [] : conditions),
     ],
     security: securityOf(route, access),
