@@ -33,6 +33,10 @@ interface Described {
     readonly kinds: Readonly<Record<RdataFieldKind, Schema>>;
     readonly notes: Partial<Record<RdataFieldKind, string>>;
   };
+  /** The forms of a page besides JSON; `{columns}` stands for the names of CSV's columns. */
+  readonly 'x-tables': Readonly<
+    Record<'text/csv' | 'application/x-ndjson', Schema & { readonly description: string }>
+  >;
   readonly components: {
     /** The conditions of requests, and the header field with which a stream is resumed. */
     readonly parameters: Readonly<Record<string, object>>;
