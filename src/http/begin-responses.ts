@@ -49,10 +49,5 @@ function malformed(rule: string): PublicError {
 
 /** @param rawHeaders A name and a value each. @param name In lower case. */
 function countFields(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const sent = rawHeaders[index];
-    if (sent?.length === name.length && sent.toLowerCase() === name) count += 1;
-  }
-  return count;
+  return rawHeaders.filter((sent, index) => index % 2 === 0 && sent.toLowerCase() === name).length;
 }

@@ -27,16 +27,13 @@ export function compressResponse(request: IncomingMessage, response: ServerRespo
 
 /** The length of a compressed body is not known, and that of HEAD must be the same (RFC 9110, section 8.6). */
 function omitLength(request: IncomingMessage, response: ServerResponse): void {
-  const coding = preferredCoding(request, ['br', 'gzip', 'deflate', 'identity']);
+  // As Express finds it.
+  const { headers } = request;
+  const client: Pick<Request, 'acceptsEncodings'> = Object.assign(Object.create(express.request), {
+    headers,
+  });
+  const coding = client.acceptsEncodings(['br', 'gzip', 'deflate', 'identity']) || 'identity';
   const isCompressed = coding === 'identity' || response.hasHeader('content-encoding');
   const isSmall = Number(response.getHeader('content-length')) < COMPRESSION_THRESHOLD;
   if (!isCompressed && !isSmall) response.removeHeader('content-length');
-}
-
-/** Which of some content codings a client prefers, as Express finds it; `identity` where it accepts none. */
-export function preferredCoding({ headers }: IncomingMessage, codings: string[]): string {
-  const request: Pick<Request, 'acceptsEncodings'> = Object.assign(Object.create(express.request), {
-    headers,
-  });
-  return request.acceptsEncodings(codings) || 'identity';
 }

@@ -95,9 +95,9 @@ export async function* listenToChanges(
   parameters: Question['parameters'],
   signal: AbortSignal,
 ): AsyncGenerator<EventPage, void, void> {
-  const row = ROUTES.find(({ live }) => live !== undefined);
+  const row = ROUTES.find((route) => route['x-stream'] !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
-  if (stream === undefined) throw new Error('There is no stream of changes.');
+  if (stream == null) throw new Error('There is no stream of changes.');
   const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters));
   yield* eventPages(executor, stream, variables, { viewer, signal: signalUntil(signal) });
 }

@@ -17,7 +17,7 @@ export interface DescribedOperation {
   readonly parameters: readonly Parameter[];
   /** Of a page of a list: an example of a line of CSV. */
   readonly 'x-csv-row'?: string;
-  /** What its stream sends. */
+  /** What its stream of events sends; absent: it has none. */
   readonly 'x-stream'?: string;
 }
 
@@ -33,6 +33,10 @@ interface Described {
     readonly kinds: Readonly<Record<RdataFieldKind, Schema>>;
     readonly notes: Partial<Record<RdataFieldKind, string>>;
   };
+  /** The forms of a page besides JSON; `{columns}` stands for the names of CSV's columns. */
+  readonly 'x-tables': Readonly<
+    Record<'text/csv' | 'application/x-ndjson', Schema & { readonly description: string }>
+  >;
   readonly components: {
     /** The conditions of requests, and the header field with which a stream is resumed. */
     readonly parameters: Readonly<Record<string, object>>;

@@ -6,8 +6,8 @@ import { EVENTS } from '../../graphql/stream-formats.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rate-policy.js';
 import type { Variables } from './parameters.js';
-import { type EventStream, foundBy } from './prepared-routes.js';
-import type { EventPage } from './presenters/changes.js';
+import { foundBy, type Operation } from './prepared-routes.js';
+import { type EventPage, type LiveResult, presentEvents } from './presenters/changes.js';
 import { problemOf } from './problem.js';
 
 /**
@@ -17,7 +17,7 @@ import { problemOf } from './problem.js';
  */
 export async function streamEvents(
   executor: GraphqlExecutor,
-  stream: EventStream,
+  stream: Operation,
   variables: Variables,
   caller: Caller,
   response: ServerResponse,
@@ -39,13 +39,13 @@ export async function streamEvents(
 /** What a subscription gives, page by page. @throws its error. */
 export async function* eventPages(
   executor: GraphqlExecutor,
-  stream: EventStream,
+  stream: Operation,
   variables: Variables,
   caller: Caller,
 ): AsyncGenerator<EventPage, void, void> {
   const results = await executor.subscribeStored(stream.stored, variables, executor.contextFor(caller));
   for await (const result of Symbol.asyncIterator in results ? results : [results]) {
-    yield stream.present(foundBy(result, stream, variables));
+    yield presentEvents(foundBy(result, stream, variables) as LiveResult);
   }
 }
 

@@ -1,11 +1,11 @@
 import type { ExecutionResult } from 'graphql';
-import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
+import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import { LargeHistoryError, TooLargeError } from '../../limits/response-size.js';
 import { BusyError, ClientGoneError } from '../../model/errors.js';
 import { type MediaType, writeBody } from './media-types.js';
-import type { Requested, Variables } from './parameters.js';
-import { foundBy, type PreparedRoute, readStoredOperation } from './prepared-routes.js';
+import type { Requested } from './parameters.js';
+import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js';
 import { nextOf, type PageResult } from './presenters/body.js';
 import { type DnsRecordResult, presentDnsRecords } from './presenters/dns-records.js';
 
@@ -32,7 +32,7 @@ export type FindBody = (asked: Asked) => Promise<FoundBody>;
 
 /** Makes it for an executor. */
 export function bodyFinder(executor: GraphqlExecutor): FindBody {
-  let readPages: ReadPages | undefined;
+  let pages: PageOperations | undefined;
   return async (asked) => {
     const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
@@ -53,8 +53,12 @@ export function bodyFinder(executor: GraphqlExecutor): FindBody {
     }
     const leave = await executor.gate.enter(caller, 'large');
     try {
-      readPages ??= pageReader(executor);
-      return await new LargeHistory(asked, readPages).join();
+      pages ??= {
+        dnsRecords: prepareStored(executor, 'domain-record-page.graphql'),
+        httpHeaders: prepareStored(executor, 'domain-header-page.graphql'),
+        history: prepareStored(executor, 'header-history-page.graphql'),
+      };
+      return await new LargeHistory(asked, executor, pages).join();
     } finally {
       leave();
     }
@@ -79,37 +83,20 @@ interface DomainPage {
   readonly headers?: { readonly nodes: readonly { readonly page: PageResult<object> }[] };
 }
 
-/** Executes an operation for a page of a list, or of the history of a header. */
-type ReadPages = (list: keyof typeof PAGES, asked: Asked, variables: Variables) => Promise<DomainPage>;
-
-const PAGES = {
-  dnsRecords: 'domain-record-page.graphql',
-  httpHeaders: 'domain-header-page.graphql',
-  history: 'header-history-page.graphql',
-};
-
-function pageReader(executor: GraphqlExecutor): ReadPages {
-  const prepare = (list: keyof typeof PAGES) => executor.prepare(readStoredOperation(PAGES[list]));
-  const stored = {
-    dnsRecords: prepare('dnsRecords'),
-    httpHeaders: prepare('httpHeaders'),
-    history: prepare('history'),
-  };
-  return async (list, { route, caller, loaders }, variables) => {
-    const result = await executor.executeStored(stored[list], variables, caller, loaders, false);
-    return foundBy(result, route, variables) as DomainPage;
-  };
-}
+/** The operations for a page of a list, or of the history of a header. */
+type PageOperations = Readonly<Record<'dnsRecords' | 'httpHeaders' | 'history', StoredOperation>>;
 
 /** A history that is too long for one execution: its body is joined of the pages of connections. */
 class LargeHistory {
   readonly #asked: Asked;
-  readonly #readPages: ReadPages;
+  readonly #executor: GraphqlExecutor;
+  readonly #pages: PageOperations;
   #state: DomainPage | undefined;
 
-  constructor(asked: Asked, readPages: ReadPages) {
+  constructor(asked: Asked, executor: GraphqlExecutor, pages: PageOperations) {
     this.#asked = asked;
-    this.#readPages = readPages;
+    this.#executor = executor;
+    this.#pages = pages;
   }
 
   /** The fields of the domain, then its lists. @throws BusyError where the domain changed meanwhile. */
@@ -131,16 +118,16 @@ class LargeHistory {
   }
 
   async *#records(): AsyncGenerator<string> {
-    for await (const nodes of this.#pages('dnsRecords')) {
+    for await (const nodes of this.#nodes('dnsRecords')) {
       yield JSON.stringify(presentDnsRecords(nodes as readonly DnsRecordResult[])).slice(1, -1);
     }
   }
 
   async *#headers(): AsyncGenerator<string> {
-    for await (const headers of this.#pages('httpHeaders')) {
+    for await (const headers of this.#nodes('httpHeaders')) {
       for (const header of headers as readonly { readonly name: string }[]) {
         const items: string[] = [];
-        for await (const nodes of this.#pages('history', header.name)) {
+        for await (const nodes of this.#nodes('history', header.name)) {
           items.push(JSON.stringify(nodes).slice(1, -1));
         }
         yield `${JSON.stringify(header).slice(0, -1)},"history":[${items.join(',')}]}`;
@@ -149,11 +136,12 @@ class LargeHistory {
   }
 
   /** The nodes of all pages that have some. @param name Of the header whose history it is. */
-  async *#pages(list: keyof typeof PAGES, name?: string): AsyncGenerator<readonly object[]> {
-    const { variables, caller } = this.#asked;
-    const { domain, at } = variables;
+  async *#nodes(list: keyof PageOperations, name?: string): AsyncGenerator<readonly object[]> {
+    const { route, variables: asked, caller, loaders } = this.#asked;
     for (let after: string | null | undefined; after !== null; ) {
-      const found = await this.#readPages(list, this.#asked, { domain, at, name, first: FIRST, after });
+      const variables = { domain: asked['domain'], at: asked['at'], name, first: FIRST, after };
+      const result = await this.#executor.executeStored(this.#pages[list], variables, caller, loaders, false);
+      const found = foundBy(result, route, variables) as DomainPage;
       if (caller.signal.destroyed) throw new ClientGoneError();
       this.#state ??= found;
       const page: PageResult<object> | undefined = found.page ?? found.headers?.nodes[0]?.page;

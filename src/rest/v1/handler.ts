@@ -78,11 +78,11 @@ export function createRestV1(
     requireToken(viewer);
     if (route.mediaTypes.length > 1) varyByAccept(response);
     const mediaType = preferredType(request.headers.accept, route.mediaTypes);
-    const stream = mediaType === 'text/event-stream' ? route.stream : undefined;
+    const stream = mediaType === 'text/event-stream' ? route.stream : null;
     const caller = { viewer, signal: response };
     const [requested, cost] = await readAndPay(executor, stream ?? route, domain, caller, response);
     const { variables, query, countedFrom } = requested;
-    if (stream !== undefined) {
+    if (stream !== null) {
       const onFailure = (error: unknown) => onInternalError(error, request);
       return streamEvents(executor, stream, variables, caller, response, onFailure);
     }

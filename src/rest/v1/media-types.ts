@@ -41,11 +41,14 @@ function weightsIn(accept = ''): ReadonlyMap<string, number> {
 }
 
 /** What a route answers with, that of most clients first. */
-export function mediaTypesOf(route: { readonly body: Body; readonly live?: object }): readonly MediaType[] {
+export function mediaTypesOf(route: {
+  readonly body: Body;
+  readonly 'x-stream'?: string;
+}): readonly MediaType[] {
   return [
     'application/json',
     ...(route.body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
-    ...(route.live === undefined ? [] : (['text/event-stream'] as const)),
+    ...(route['x-stream'] === undefined ? [] : (['text/event-stream'] as const)),
   ];
 }
 

@@ -4,15 +4,13 @@ import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js'
 import { type MediaType, mediaTypesOf } from './media-types.js';
 import type { Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
-import type { Live, Route } from './routes.js';
+import type { Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
 /** What a request is answered with, ready to run. */
 export interface Operation extends Route {
   readonly stored: StoredOperation;
 }
-
-export type EventStream = Operation & Pick<Live, 'present'>;
 
 /** A route, ready to run. */
 export interface PreparedRoute extends Operation {
@@ -26,29 +24,34 @@ export interface PreparedRoute extends Operation {
    * have parameters that are checked by the operation, before a 304, too, or are pages.
    */
   readonly isPlain: boolean;
-  readonly stream?: EventStream | undefined;
+  /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
+  readonly stream: Operation | null;
 }
 
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const { parameters, operationId, live } = route;
-  const text = readStoredOperation(`${operationId}.graphql`);
-  const stored = executor.prepare(text);
-  const isTable = route.body.page !== undefined;
-  const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
+  const { parameters, operationId, state } = route;
+  const file = `${operationId}.graphql`;
+  const stored = prepareStored(executor, file);
   return {
     ...route,
     stored,
-    table: isTable ? executor.prepare(readStoredOperation(`${operationId}.graphql`, true)) : stored,
+    table: route.body.page === undefined ? stored : prepareStored(executor, file, true),
     mediaTypes: mediaTypesOf(route),
-    validation: state && { stored: state, tag: tagOfOperation(text) },
+    validation:
+      state === null
+        ? null
+        : { stored: prepareStored(executor, state), tag: tagOfOperation(readStored(file)) },
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
-    stream: live && {
-      ...route,
-      parameters: parameters.filter(({ name }) => live.parameters.includes(name)),
-      stored: executor.prepare(readStoredOperation(live.operation)),
-      present: live.present,
-    },
+    stream:
+      route['x-stream'] === undefined
+        ? null
+        : {
+            ...route,
+            // Those of a page are not of a stream.
+            parameters: parameters.filter(({ name }) => name !== 'order' && name !== 'first'),
+            stored: prepareStored(executor, 'changes-live.graphql'),
+          },
   };
 }
 
@@ -66,8 +69,13 @@ const FRAGMENTS = [
 ];
 const OF_TABLES = ['RecordMatchFields', 'HeaderMatchFields'];
 
+/** Compiles a stored operation. @param isTable Whether it has what a table has. */
+export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false): StoredOperation {
+  return executor.prepare(readStored(file, isTable));
+}
+
 /** The text of a stored operation, with the fragments that it spreads: those of tables/, where there are some, for a table. */
-export function readStoredOperation(file: string, isTable = false): string {
+function readStored(file: string, isTable = false): string {
   let text = readText(file);
   for (const name of FRAGMENTS) {
     if (!text.includes(`...${name}`)) continue;

@@ -5,7 +5,7 @@ import { formatInstant, parseInstant } from '../../model/instant.js';
 import { DESCRIBED, type DescribedOperation } from './described.js';
 import type { Variables } from './parameters.js';
 import type { Body } from './presenters/body.js';
-import { CHANGES, DOMAIN_CHANGES, type EventPage, presentEvents } from './presenters/changes.js';
+import { CHANGES, DOMAIN_CHANGES } from './presenters/changes.js';
 import {
   DOMAIN_DETAILS,
   DOMAIN_DIFF,
@@ -29,18 +29,6 @@ interface Row {
    * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them.
    */
   readonly state: string | null;
-  /** What a client gets as it happens that accepts server-sent events; absent: it gets the body. */
-  readonly live?: Live;
-}
-
-/** A stream of events. */
-export interface Live {
-  /** The stored subscription. It selects one field. */
-  readonly operation: string;
-  /** Those of the route's that a stream has. `after` is also the request's `Last-Event-ID`. */
-  readonly parameters: readonly string[];
-  /** @param found A result of the subscription: of the type that the events are made from. */
-  present(found: object): EventPage;
 }
 
 /**
@@ -63,12 +51,6 @@ const OF_DOMAIN = {
 /** What the operations on all domains have in common. */
 const ACROSS_DOMAINS = { missing: null, state: null, scope: 'search:read' } as const;
 
-const LIVE_CHANGES: Live = {
-  operation: 'changes-live.graphql',
-  parameters: ['domains', 'kinds', 'after'],
-  present: presentEvents,
-};
-
 const ROWS: readonly Row[] = [
   { path: '/domain/{domain}', ...OF_DOMAIN, body: DOMAIN_HISTORY },
   { path: '/domain/{domain}/dns', ...OF_DOMAIN, body: DOMAIN_DNS_INFO, scope: 'dns:read' },
@@ -79,7 +61,7 @@ const ROWS: readonly Row[] = [
   { path: '/search/dns-records', ...ACROSS_DOMAINS, body: DNS_RECORD_MATCHES },
   { path: '/search/http-headers', ...ACROSS_DOMAINS, body: HTTP_HEADER_MATCHES },
   { path: '/search/domains', ...ACROSS_DOMAINS, body: DOMAIN_MATCHES },
-  { path: '/changes', ...ACROSS_DOMAINS, body: CHANGES, live: LIVE_CHANGES },
+  { path: '/changes', ...ACROSS_DOMAINS, body: CHANGES },
 ];
 
 /** All that REST v1 answers. */

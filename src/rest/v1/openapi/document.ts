@@ -35,18 +35,18 @@ export function openApiDocument(
     servers: [{ url: api, description: 'The server that this document comes from.' }],
     tags: DESCRIBED.tags,
     paths: Object.fromEntries(
-      routes.map((route) => {
-        const example = exampleOf(schemas[route.body.name] ?? {}, schemas);
-        return [route.path, { get: operationOf(route, access, example) }];
-      }),
+      routes.map((route) => [route.path, { get: operationOf(route, access, schemas) }]),
     ),
     components: { securitySchemes, parameters: CONDITIONS, headers, schemas },
   };
 }
 
-/** @param example Of the body. */
-function operationOf(route: Route, access: AnonymousAccess, example: unknown): object {
-  const { operationId, summary, 'x-maturity': maturity, state, live } = route;
+function operationOf(
+  route: Route,
+  access: AnonymousAccess,
+  schemas: Readonly<Record<string, Schema>>,
+): object {
+  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state } = route;
   const conditions = Object.keys(CONDITIONS).map((each) => ({ $ref: `#/components/parameters/${each}` }));
   return {
     operationId,
@@ -56,11 +56,11 @@ function operationOf(route: Route, access: AnonymousAccess, example: unknown): o
     'x-maturity': maturity,
     parameters: [
       ...route.parameters.map(parameterOf),
-      ...(live === undefined ? [] : [LAST_EVENT_ID]),
+      ...(stream === undefined ? [] : [LAST_EVENT_ID]),
       ...(state === null ? [] : conditions),
     ],
     security: securityOf(route, access),
-    responses: responsesOf(route, access, example),
+    responses: responsesOf(route, access, exampleOf(schemas[route.body.name] ?? {}, schemas)),
   };
 }
 
@@ -84,15 +84,11 @@ function accessOf(route: Route, access: AnonymousAccess): string {
 }
 
 function parameterOf(parameter: Parameter): object {
-  const { name, description, allowReserved, schema, example } = parameter;
-  const { in: place = 'query', required = place === 'path' } = parameter;
+  const { name, description, schema, example } = parameter;
   return {
-    name,
-    in: place,
-    required,
+    ...{ name, in: 'query', required: parameter.in === 'path' },
+    ...parameter,
     description: isTime(parameter) ? `${description} ${DESCRIBED['x-time-forms']}` : description,
-    ...(allowReserved && { allowReserved }),
-    schema,
     example: schema.type === 'array' ? [example] : example,
   };
 }

@@ -22,45 +22,33 @@ export function responsesOf(
   return Object.fromEntries(
     responses.map(([status, { description, 'x-headers': names }]) => {
       const headers = names.filter((name) => !never.includes(name));
+      const references = headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
       const content = status === '200' ? contentOf(route, example) : problemsOf(Number(status));
-      return [status, { description, headers: Object.fromEntries(headers.map(headerOf)), ...content }];
+      return [status, { description, headers: Object.fromEntries(references), ...content }];
     }),
   );
-}
-
-function headerOf(name: string): readonly [string, object] {
-  return [name, { $ref: `#/components/headers/${name}` }];
 }
 
 /** The forms of a body. */
 function contentOf(route: Route, example: unknown): object {
   const { body, 'x-csv-row': row, 'x-stream': stream } = route;
   const [items = []] = Object.values(Object(example)).filter(Array.isArray);
-  const { LastEventID } = DESCRIBED.components.parameters;
+  const { 'x-tables': tables, components } = DESCRIBED;
+  const columns = body.page?.columns ?? [];
+  const described = tables['text/csv'].description.replace('{columns}', columns.join(', '));
   const content = {
     'application/json': { schema: schemaReference(body.name), example },
     ...(body.page && {
       'text/csv': {
-        schema: {
-          type: 'string',
-          description:
-            `RFC 4180, with a line of the names: ${body.page.columns.join(', ')}. ` +
-            'The next page is in `Link`.',
-        },
-        example: `${csvHead(body.page.columns)}${row}\r\n`,
+        schema: { ...tables['text/csv'], description: described },
+        example: `${csvHead(columns)}${row}\r\n`,
       },
-      'application/x-ndjson': {
-        schema: {
-          type: 'string',
-          description: 'A line for each entry, as in JSON. The next page is in `Link`.',
-        },
-        example: linesOf(items),
-      },
+      'application/x-ndjson': { schema: tables['application/x-ndjson'], example: linesOf(items) },
     }),
     ...(stream !== undefined && {
       'text/event-stream': {
         schema: { type: 'string', description: stream },
-        example: `id: ${Object(LastEventID).example}\n\n`,
+        example: `id: ${Object(components.parameters['LastEventID']).example}\n\n`,
       },
     }),
   };

@@ -67,7 +67,7 @@ export interface EventPage {
 }
 
 /** What the stored subscription to changes finds. */
-interface LiveResult {
+export interface LiveResult {
   readonly edges: readonly { readonly cursor: string; readonly node: ChangeResult }[];
   readonly pageInfo: { readonly endCursor: string };
 }
