@@ -86,6 +86,10 @@ interface FeedRow {
   readonly counts: readonly number[];
   readonly octets: bigint;
   readonly recordedAt: Instant;
+  /** How many of its changes were given before. */
+  readonly given: number;
+  /** Whether its changes are read for the page. */
+  readonly isChosen: boolean;
 }
 
 /**
@@ -98,39 +102,39 @@ export async function loadFeed(
   key: FeedKey,
   acrossShards = false,
 ): Promise<FeedPage | null> {
-  const readTables = acrossShards ? tablesOfShards : async () => Prisma.empty;
-  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, readTables), MOST_EXAMINED);
+  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, acrossShards), MOST_EXAMINED);
 }
 
 async function readPage(
   prisma: PrismaClient,
   key: FeedKey,
   rows: number,
-  readTables: TablesOf,
+  acrossShards: boolean,
 ): Promise<FeedPage | null> {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
-  const { found, isLimited } = await readRows(prisma, { ...key, after }, rows);
+  const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
   // The feed has a row from its beginning on: that of the migration which made it.
   const isThere = begin?.number === after?.number && begin?.recordedAt === after?.recordedAt;
   if (after !== undefined && !isThere) return null;
   if (begin === undefined) return { items: [], end: NO_PLACE, next: null, octets: 0 };
-  const { chosen, isAll } = chooseRows(found, key);
-  const all = await readChanges(prisma, chosen, key, readTables);
+  const chosen = found.filter(({ isChosen }) => isChosen);
+  const all = await readChanges(prisma, chosen, key, acrossShards);
   const items = all.slice(0, key.first);
   // An observation is read as a whole for each page of it.
-  const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
+  const octets = chosen.reduce((sum, row) => sum + Number(row.octets), 0);
   const last = items.at(-1)?.feedPlace;
   if (last !== undefined && all.length > key.first) return { items, end: last, next: last, octets };
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
-  const end = endOf((isAll ? found : chosen.map(({ row }) => row)).at(-1) ?? begin);
-  return { items, end, next: isLimited || !isAll ? end : null, octets };
+  const isAll = begin.matching === BigInt(chosen.length);
+  const end = endOf((isAll ? found : chosen).at(-1) ?? begin);
+  return { items, end, next: isAll && begin.examined < rows ? null : end, octets };
 }
 
 /**
- * Of so many rows, reads the first, those with changes of the question until there are enough for a page, and the last.
+ * Of so many rows, reads the first, the last, and those with the changes of a page, as far as their octets allow.
  *
- * @returns them, and whether there may be others after them.
+ * @returns them, each with how many rows were examined, and how many of these have changes of the question.
  */
 async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
   const { after, newestFirst, first } = key;
@@ -143,78 +147,57 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
     key.domains === undefined
       ? Prisma.sql`domain IS NOT NULL`
       : Prisma.sql`domain = ANY (${[...key.domains]})`;
-  const counts = [...key.kinds].map((kind) => `coalesce(counts[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`);
-  const wanted = Prisma.raw(['0', ...counts].join(' + '));
-  const found = await prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint })[]>`
+  const { number, given } = after ?? NO_PLACE;
+  return prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint; readonly matching: bigint })[]>`
     ${PLANNED} WITH examined AS MATERIALIZED (
       SELECT *, row_number() OVER (ORDER BY ${order}) AS place,
-             CASE WHEN ${isOfDomains} THEN ${wanted} ELSE 0 END AS wanted
-        FROM (SELECT * FROM change_feed ${from} ORDER BY ${order} LIMIT ${literal(rows)}) AS row)
+             CASE WHEN ${isOfDomains} THEN ${wantedSql(key)} ELSE 0 END AS wanted
+        FROM (SELECT *, CASE WHEN number = ${number} THEN ${given}::int ELSE 0 END AS given
+                FROM change_feed ${from} ORDER BY ${order} LIMIT ${literal(rows)}) AS row),
+    measured AS (
+      SELECT *, sum(wanted) OVER (ORDER BY place) - wanted AS before,
+             sum(octets) FILTER (WHERE wanted > 0) OVER (ORDER BY place) AS octets_with
+        FROM examined),
+    chosen AS (
+      SELECT *, wanted > 0 AND before <= ${literal(first)}
+                AND (octets_with = octets OR octets_with <= ${literal(MOST_OCTETS)}) AS is_chosen
+        FROM measured)
     SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types, counts, octets,
-           recorded_at AS "recordedAt", (SELECT count(*) FROM examined) AS examined
-      FROM (SELECT *, -- Of the first row, some may have been given.
-                   coalesce(sum(wanted) FILTER (WHERE place > 1)
-                              OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
-              FROM examined) AS row
-     WHERE place = 1 OR place = (SELECT count(*) FROM examined) OR (wanted > 0 AND before <= ${literal(first)})
+           recorded_at AS "recordedAt", given, is_chosen AS "isChosen",
+           (SELECT count(*) FROM examined) AS examined, (SELECT count(*) FROM examined WHERE wanted > 0) AS matching
+      FROM chosen
+     WHERE is_chosen OR place = 1 OR place = (SELECT count(*) FROM examined)
      ORDER BY place`;
-  return { found, isLimited: found[0]?.examined === BigInt(rows) };
+}
+
+/** How many changes of the kinds a row has after those that were given. */
+function wantedSql({ kinds, newestFirst }: FeedKey): Prisma.Sql {
+  const inOrder = newestFirst ? CHANGE_KINDS.toReversed() : CHANGE_KINDS;
+  const countOf = (kind: ChangeKind) => `coalesce(counts[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`;
+  const upTo = (kind: ChangeKind) =>
+    inOrder
+      .slice(0, inOrder.indexOf(kind) + 1)
+      .map(countOf)
+      .join(' + ');
+  const leftOf = (kind: ChangeKind) => `least(${countOf(kind)}, greatest(0, ${upTo(kind)} - given))`;
+  const sum = (of: (kind: ChangeKind) => string) => ['0', ...Array.from(kinds, of)].join(' + ');
+  return Prisma.raw(`CASE given WHEN 0 THEN ${sum(countOf)} ELSE ${sum(leftOf)} END`);
 }
 
 function endOf({ number, recordedAt, counts }: Pick<FeedRow, 'number' | 'recordedAt' | 'counts'>): FeedPlace {
   return { number, recordedAt, given: counts.reduce((sum, count) => sum + count, 0) };
 }
 
-interface ChosenRow {
-  readonly row: FeedRow;
-  /** How many of its changes were given before. */
-  readonly given: number;
-}
-
-/** The rows with as many changes as a page has, as far as their octets allow; and whether no other row that was examined has any. */
-function chooseRows(rows: readonly FeedRow[], key: FeedKey): { chosen: ChosenRow[]; isAll: boolean } {
-  const domains = key.domains && new Set(key.domains);
-  const chosen: ChosenRow[] = [];
-  let [changes, octets] = [0, 0];
-  for (const row of rows) {
-    if (row.domain === null || domains?.has(row.domain) === false) continue;
-    const given = row.number === key.after?.number ? key.after.given : 0;
-    const wanted = wantedOf(row.counts, given, key);
-    if (wanted === 0) continue;
-    const isTooMuch = octets > 0 && octets + Number(row.octets) > MOST_OCTETS;
-    if (changes > key.first || isTooMuch) return { chosen, isAll: false };
-    chosen.push({ row, given });
-    changes += wanted;
-    octets += Number(row.octets);
-  }
-  // Where there are more than a page has, others may not have been read.
-  return { chosen, isAll: changes <= key.first };
-}
-
-/** How many changes of the kinds a row has after those that were given. */
-function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedKey): number {
-  const ranked = CHANGE_KINDS.map((kind, rank) => ({ kind, count: counts[rank] ?? 0 }));
-  let [place, wanted] = [0, 0];
-  for (const { kind, count } of newestFirst ? ranked.reverse() : ranked) {
-    place += count;
-    if (kinds.has(kind)) wanted += Math.max(0, Math.min(count, place - given));
-  }
-  return wanted;
-}
-
-/** Queries in WITH that take the place of the tables; none where these are on one server. */
-type TablesOf = (prisma: PrismaClient, rows: readonly ChosenRow[]) => Promise<Prisma.Sql>;
-
 /**
- * What the rows need of the tables, each by a query of its own, as the shards of a Citus cluster can answer it.
+ * Queries in WITH that take the place of the tables: what the rows need of each, as the shards of a Citus cluster can answer it.
  *
  * The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there whose changes are not:
  * its writer holds the lock until they are.
  */
-async function tablesOfShards(prisma: PrismaClient, rows: readonly ChosenRow[]): Promise<Prisma.Sql> {
+async function tablesOfShards(prisma: PrismaClient, rows: readonly FeedRow[]): Promise<Prisma.Sql> {
   await prisma.$executeRaw`SELECT pg_advisory_xact_lock_shared(${FEED_LOCK})`;
-  const domains = Prisma.sql`ANY (${rows.map(({ row }) => row.domain)}::text[])`;
-  const times = rows.map(({ row }) => row.observedAt);
+  const domains = Prisma.sql`ANY (${rows.map(({ domain }) => domain)}::text[])`;
+  const times = rows.map(({ observedAt }) => observedAt);
   const latest = times.reduce((one, other) => (other > one ? other : one));
   return Prisma.sql`
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name = ${domains}),
@@ -231,14 +214,13 @@ const EXTENDED = CHANGE_KINDS.indexOf('HISTORY_EXTENDED');
 /** Reads the changes of rows, in their order. */
 async function readChanges(
   prisma: PrismaClient,
-  rows: readonly ChosenRow[],
+  rows: readonly FeedRow[],
   { kinds, newestFirst }: FeedKey,
-  readTables: TablesOf,
+  acrossShards: boolean,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
-  const observed = rows.map(({ row }) => row);
   // Another observation of the same time may have changed the headers: theirs is another row.
-  const ofHeaders = observed.map(({ counts }) =>
+  const ofHeaders = rows.map(({ counts }) =>
     HEADER_CHANGES.some((kind) => (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0),
   );
   const changes = changeSources().map(
@@ -251,12 +233,12 @@ async function readChanges(
              : Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`
          }`,
   );
-  const tables = await readTables(prisma, rows);
+  const tables = acrossShards ? await tablesOfShards(prisma, rows) : Prisma.empty;
   const found = await prisma.$queryRaw<readonly PlacedRow[]>`
     ${PLANNED} WITH ${tables} feed AS (
-      SELECT * FROM unnest(${observed.map(({ domain }) => domain)}::text[],
-                           ${observed.map(({ observedAt }) => observedAt)}::bigint[],
-                           ${observed.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[])
+      SELECT * FROM unnest(${rows.map(({ domain }) => domain)}::text[],
+                           ${rows.map(({ observedAt }) => observedAt)}::bigint[],
+                           ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, place))
     SELECT place::int, ${changeRowSql(Prisma.raw('change.domain'), undefined)},
            CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
@@ -264,13 +246,13 @@ async function readChanges(
      ORDER BY change.place, kind, first_seen, type, position`;
   const ofRows: Change[][] = rows.map(() => []);
   for (const { place, latest, ...stored } of found) {
-    const change = changeOfRow(rows[place - 1]?.row.domain ?? '', undefined, stored);
+    const change = changeOfRow(rows[place - 1]?.domain ?? '', undefined, stored);
     const { record } = change;
     if (record?.removed === null) record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
     ofRows[place - 1]?.push(change);
   }
-  return rows.flatMap(({ row, given }, at) => {
-    const { number, recordedAt, counts } = row;
+  return rows.flatMap((row, at) => {
+    const { number, recordedAt, counts, given } = row;
     const all = [...(ofRows[at] ?? []), ...((counts[EXTENDED] ?? 0) > 0 ? [extension(row)] : [])];
     return (newestFirst ? all.reverse() : all)
       .map((change, place) => ({ ...change, feedPlace: { number, recordedAt, given: place + 1 } }))

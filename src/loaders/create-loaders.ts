@@ -18,7 +18,7 @@ import { searchHeaders } from './search-headers.js';
 import { searchRecords } from './search-records.js';
 import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { loadDiff } from './state-diff.js';
-import { loadStatistics, loadStatisticsOfShards, type Statistics } from './statistics.js';
+import { loadStatistics, type Statistics } from './statistics.js';
 
 /** Destroyed once nobody waits for what is loaded. */
 interface Signal {
@@ -106,7 +106,11 @@ export function createLoaders(
     records: page('search', search.records, searchPrisma),
     headers: page('search', search.headers, searchPrisma),
     domains: page('search', search.domains, searchPrisma),
-    statistics: page<undefined, Statistics>('statistics', search.statistics, searchPrisma),
+    statistics: page<undefined, Statistics>(
+      'statistics',
+      (connection) => loadStatistics(connection, acrossShards),
+      searchPrisma,
+    ),
   };
 }
 
@@ -114,13 +118,11 @@ const SEARCHES = {
   records: searchRecords,
   headers: searchHeaders,
   domains: searchDomains,
-  statistics: loadStatistics,
 };
 const SEARCHES_OF_SHARDS: typeof SEARCHES = {
   records: searchRecordsOfShards,
   headers: searchHeadersOfShards,
   domains: searchDomainsOfShards,
-  statistics: loadStatisticsOfShards,
 };
 
 /** A key of a batch, and who waits for it. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadStatistics, loadStatisticsOfShards } from '../../src/loaders/statistics.js';
+import { loadStatistics } from '../../src/loaders/statistics.js';
 import { standInForCitus } from '../support/citus.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -36,11 +36,11 @@ function expectAbout(found: number, expected: number, off = 0.02) {
 }
 
 describe.each([
-  { place: 'on a server', load: loadStatistics },
-  { place: 'on a cluster', load: loadStatisticsOfShards },
-])('the statistics of more rows than are counted, $place', ({ load }) => {
+  { place: 'on a server', acrossShards: false },
+  { place: 'on a cluster', acrossShards: true },
+])('the statistics of more rows than are counted, $place', ({ acrossShards }) => {
   const rename = async (from: string, to: string) => {
-    if (load === loadStatisticsOfShards) await database.pool.query(`ALTER INDEX ${from} RENAME TO ${to}`);
+    if (acrossShards) await database.pool.query(`ALTER INDEX ${from} RENAME TO ${to}`);
   };
   beforeAll(async () => {
     // The index of a shard has its number.
@@ -50,7 +50,7 @@ describe.each([
   afterAll(() => rename('dns_record_removed_102008', 'dns_record_removed'));
 
   test('are about right once the tables were analyzed', async () => {
-    const { domains, dnsRecords, httpHeaders, changes } = await load(database.prisma);
+    const { domains, dnsRecords, httpHeaders, changes } = await loadStatistics(database.prisma, acrossShards);
     expectAbout(domains, DOMAINS);
     expectAbout(dnsRecords, RECORDS);
     expectAbout(changes, RECORDS + REMOVED + HEADERS + VALUES);
@@ -59,13 +59,16 @@ describe.each([
 
   test('are estimated by the size of tables that were never analyzed with rows', async () => {
     await database.pool.query("UPDATE pg_class SET reltuples = 0 WHERE relname ~ '^(domain|dns_record)'");
-    expectAbout((await load(database.prisma)).dnsRecords, RECORDS, 0.4);
+    expectAbout((await loadStatistics(database.prisma, acrossShards)).dnsRecords, RECORDS, 0.4);
   });
 });
 
 test('the statistics are exact where fewer rows are left than estimates tell', async () => {
   await database.pool.query('DELETE FROM domain WHERE recorded_at > 40000');
-  for (const load of [loadStatistics, loadStatisticsOfShards]) {
-    expect(await load(database.prisma)).toMatchObject({ domains: 40_000, lastRecordedAt: 40_000n });
+  for (const acrossShards of [false, true]) {
+    expect(await loadStatistics(database.prisma, acrossShards)).toMatchObject({
+      domains: 40_000,
+      lastRecordedAt: 40_000n,
+    });
   }
 });
