@@ -26,7 +26,6 @@ function keyOfRecord({ firstSeen, removed: _removed, lastSeen: _lastSeen, of: _o
   return [String(firstSeen), type, digest] as const;
 }
 
-function ofEntry({ of }: { readonly of?: OfDomain }): OfDomain {
-  if (of === undefined) throw new Error('An entry whose id is selected has no domain.');
-  return { domain: of.domain, at: of.at };
+function ofEntry({ of: { domain, at } }: { readonly of: OfDomain }): OfDomain {
+  return { domain, at };
 }

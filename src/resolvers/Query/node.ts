@@ -56,9 +56,9 @@ async function findMatch({ domain, at }: NodeName, what: readonly string[], cont
 
 async function findHeader({ domain, at, key }: NodeName, context: RequestContext, info: Selecting) {
   const history = selected(info).fields.has('history');
-  const page = { domain, at, names: key.slice(0, 1), first: 1, history };
-  const [header] = (await context.loaders.headerPage.load(page, context.caller.signal)).items;
-  return header === undefined ? null : { ...header, of: { domain, at } };
+  const page = { of: { domain, at }, names: key.slice(0, 1), first: 1, history };
+  const { items } = await context.loaders.headerPage.load(page, context.caller.signal);
+  return items[0] ?? null;
 }
 
 const KINDS: readonly string[] = CHANGE_KINDS;
