@@ -10,7 +10,7 @@ import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
 import { headersOf, recordFilter, recordsOf } from './lists.js';
-import { nameOfHeader } from './node-names.js';
+import { idOf } from './node-names.js';
 import { instantOf } from './Query/domain.js';
 import { sortedNames, sortedTypes } from './select-entries.js';
 import { type Selecting, selected } from './selections.js';
@@ -86,7 +86,7 @@ function partsOfDiff({ types, headers }: DomainDiffArgs) {
 }
 
 export const HeaderHistory: HeaderHistoryResolvers = {
-  id: (header) => writeNodeId(nameOfHeader(header)),
+  id: idOf,
   history({ history }, _args, { size }) {
     // Its octets are among those of the list of headers.
     size.addList(history.length, 0, 1, BY_HISTORY);
