@@ -208,8 +208,9 @@ async function tablesOfShards(prisma: PrismaClient, rows: readonly FeedRow[]): P
       SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),`;
 }
 
-/** Its place in CHANGE_KINDS. */
-const EXTENDED = CHANGE_KINDS.indexOf('HISTORY_EXTENDED');
+function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
+  return (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0;
+}
 
 /** Reads the changes of rows, in their order. */
 async function readChanges(
@@ -220,9 +221,7 @@ async function readChanges(
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
   // Another observation of the same time may have changed the headers: theirs is another row.
-  const ofHeaders = rows.map(({ counts }) =>
-    HEADER_CHANGES.some((kind) => (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0),
-  );
+  const ofHeaders = rows.map((row) => HEADER_CHANGES.some((kind) => hasKind(row, kind)));
   const changes = changeSources().map(
     (source) => Prisma.sql`
       SELECT place, change.* FROM feed JOIN (${source.rows}) AS change
@@ -252,8 +251,8 @@ async function readChanges(
     ofRows[place - 1]?.push(change);
   }
   return rows.flatMap((row, at) => {
-    const { number, recordedAt, counts, given } = row;
-    const all = [...(ofRows[at] ?? []), ...((counts[EXTENDED] ?? 0) > 0 ? [extension(row)] : [])];
+    const { number, recordedAt, given } = row;
+    const all = [...(ofRows[at] ?? []), ...(hasKind(row, 'HISTORY_EXTENDED') ? [extension(row)] : [])];
     return (newestFirst ? all.reverse() : all)
       .map((change, place) => ({ ...change, feedPlace: { number, recordedAt, given: place + 1 } }))
       .slice(given)
@@ -269,8 +268,8 @@ interface PlacedRow extends ChangeRow {
 }
 
 function extension({ domain, recordedAt: date, observedAt: earliest, number }: FeedRow): Change {
+  const kind = 'HISTORY_EXTENDED';
   // Its place is among those of the feed.
-  const at = { date, kind: EXTENDED, firstSeen: number, type: '', position: 0 };
-  const routine = 'BACKFILL';
-  return { domain: domain ?? '', kind: 'HISTORY_EXTENDED', date, source: null, routine, earliest, at };
+  const at = { date, kind: CHANGE_KINDS.indexOf(kind), firstSeen: number, type: '', position: 0 };
+  return { domain: domain ?? '', kind, date, source: null, routine: 'BACKFILL', earliest, at };
 }

@@ -167,9 +167,7 @@ const PACES = new WeakMap<Signal, LimitFunction>();
 
 /** A request loads as many keys at a time as a statement has: those of other requests need not wait for all of a long list. */
 function pacedBy(signal: Signal): LimitFunction {
-  const known = PACES.get(signal);
-  if (known !== undefined) return known;
-  const pace = pLimit(BATCH_SIZE);
+  const pace = PACES.get(signal) ?? pLimit(BATCH_SIZE);
   PACES.set(signal, pace);
   return pace;
 }

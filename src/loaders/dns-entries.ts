@@ -21,8 +21,8 @@ export interface DnsEntry {
 export interface OfDomain {
   readonly domain: string;
   readonly at: Instant | undefined;
-  /** Whether it was read from the primary, since a replica did not have it. */
-  readonly isOfPrimary?: boolean | undefined;
+  /** Set where it was read from the primary, since a replica did not have it. */
+  isOfPrimary?: true;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { upTo } from './columns.js';
-import { type DnsEntry, dnsEntriesSql, parseDnsEntries } from './dns-entries.js';
+import { type DnsEntry, dnsEntriesSql, type OfDomain, parseDnsEntries } from './dns-entries.js';
 import {
   type Batch,
   batchOf,
@@ -36,12 +36,12 @@ export interface DomainHistory extends DomainRow {
   readonly at: Instant | undefined;
   /** How long the lists are as JSON, in octets, about: those of a large history also where they were not read. */
   readonly octets: { readonly dnsRecords: number; readonly httpHeaders: number };
-  /** Set where the replica that a request reads from did not have it. */
-  isOfPrimary?: boolean;
+  /** That of its entries. */
+  readonly of: OfDomain;
 }
 
 /** The parts of a history besides its row, as far as they were read. */
-type LoadedParts = Partial<Pick<DomainHistory, (typeof PARTS)[number] | 'octets'>>;
+type LoadedParts = Partial<Pick<DomainHistory, (typeof PARTS)[number] | 'octets' | 'of'>>;
 
 const NO_OCTETS = { dnsRecords: 0, httpHeaders: 0 };
 
@@ -55,6 +55,7 @@ export function historyOf(
     counts = null,
     times = null,
     octets = NO_OCTETS,
+    of = { domain: name, at },
   }: LoadedParts = {},
 ): DomainHistory {
   return {
@@ -70,6 +71,7 @@ export function historyOf(
     times,
     octets,
     at,
+    of,
   };
 }
 
@@ -143,7 +145,7 @@ function isOfKey(keys: readonly DomainHistoryKey[], part: (typeof PARTS)[number]
 function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const of = { domain: row.name, at };
   const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, () => of);
-  const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders);
+  const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders, of);
   const times = row.times == null ? null : parsePartTimes(row.times, at);
   if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);
   const counts = row.counts == null ? null : parseHistoryCounts(row.counts);
@@ -152,7 +154,7 @@ function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
     dnsRecords: records ?? row.dnsRecords?.length ?? 0,
     httpHeaders: headers ?? row.httpHeaders?.length ?? 0,
   };
-  const parts = { dnsRecords, httpHeaders, counts, times, octets };
+  const parts = { dnsRecords, httpHeaders, counts, times, octets, of };
   return historyOf(parseDomainRow(row.name, row.numbers), at, parts);
 }
 

@@ -25,8 +25,8 @@ export interface HeaderEntry {
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
-  /** The domain that it is of, where its id or a page of its history is needed. */
-  readonly of?: OfDomain;
+  /** The domain that it is of, and as of when. */
+  readonly of: OfDomain;
 }
 
 /** From when a header was gone until when it was back, with whichever value; null: it is gone. */
@@ -72,7 +72,7 @@ interface Changes {
  * A domain's headers by name, from what headerEntriesSql() gives; from an empty text none. What is not stored is
  * derived here.
  */
-export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
+export function parseHeaderEntries(text: string, of: OfDomain): readonly HeaderEntry[] {
   if (text === '') return [];
   const [joinedNames, joinedDates, values]: Columns = JSON.parse(text);
   const [names, dates] = [splitColumn(joinedNames), splitColumn(joinedDates)];
@@ -83,7 +83,7 @@ export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
     headers.set(name, header);
     addChange(header, cell(dates, row), value);
   }
-  return [...headers.values()].flatMap(headerOf);
+  return [...headers.values()].flatMap((header) => headerOf(header, of));
 }
 
 /** @param dates When the header had the value; of an absence, two times. */
@@ -101,10 +101,10 @@ function addChange({ history, absences }: Changes, dates: string, value: string 
 }
 
 /** None without a value. */
-function headerOf({ name, history, absences }: Changes): readonly HeaderEntry[] {
+function headerOf({ name, history, absences }: Changes, of: OfDomain): readonly HeaderEntry[] {
   const value = history.at(-1)?.new;
   if (value === undefined) return [];
   const last = absences.at(-1);
   const present = last?.to !== null;
-  return [{ name, value, present, lastSeen: present ? null : last.lastSeen, absences, history }];
+  return [{ name, value, present, lastSeen: present ? null : last.lastSeen, absences, history, of }];
 }

@@ -3,6 +3,7 @@ import type { ChangeKind } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf, upTo } from './columns.js';
+import type { OfDomain } from './dns-entries.js';
 import { loadChanges } from './domain-changes.js';
 import {
   HEADER_COLUMNS_SQL,
@@ -15,9 +16,7 @@ import { literal, type Page } from './search.js';
 
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey {
-  readonly domain: string;
-  /** As of when; absent: now. */
-  readonly at?: Instant | undefined;
+  readonly of: OfDomain;
   /** Field names in lower case; absent: all. */
   readonly names?: readonly string[] | undefined;
   readonly first: number;
@@ -41,7 +40,8 @@ const MOST_CHANGES = 10_000;
  * @throws PublicError TOO_LARGE where not even the first header's history is complete within a page.
  */
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
-  const { domain, at, first } = key;
+  const { first } = key;
+  const { domain, at } = key.of;
   const after = key.after?.name ?? '';
   const limit = literal(first + 1);
   const isKnown = upTo('observed_at', at);
@@ -79,9 +79,9 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
   return page === undefined ? { items: [], next: null } : pageOfRow(page, key);
 }
 
-function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage {
+function pageOfRow(page: PageRow, { of, first, history }: HeaderPageKey): HeaderPage {
   const { columns, rows, candidates, names, latest } = page;
-  const headers = parseHeaderEntries(columns ?? '');
+  const headers = parseHeaderEntries(columns ?? '', of);
   const isWhole = rows === (candidates ?? 0);
   const isAlone = !isWhole && headers.length === 1;
   if (history && (isAlone || rows > MOST_CHANGES)) throw new PublicError('TOO_LARGE', TOO_LONG);
@@ -117,7 +117,7 @@ type HeaderHistoryPlace = Pick<HeaderHistoryItem, 'date'>;
 /** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
 export async function loadHeaderHistory(
   prisma: PrismaClient,
-  { domain, name, at, first, after }: HeaderHistoryKey,
+  { of: { domain, at }, name, first, after }: HeaderHistoryKey,
 ): Promise<Page<HeaderHistoryItem, HeaderHistoryPlace>> {
   const interval = { from: after?.date, to: at, at };
   const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };

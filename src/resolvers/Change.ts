@@ -3,10 +3,9 @@ import { seenUpTo } from '../loaders/observed-parts.js';
 import { CHANGE_KINDS, type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import { writeNodeId } from '../model/node-id.js';
 import { paging } from './connection.js';
 import { loadersOf } from './context.js';
-import { nameOfChange } from './node-names.js';
+import { idOf } from './node-names.js';
 import { domainOfEntry } from './Query/domain.js';
 import { sortedNames, sortedTypes } from './select-entries.js';
 import type { ChangeResolvers, DnsRecordAddedResolvers, DomainResolvers } from './types.generated.js';
@@ -72,7 +71,7 @@ export const typeOfChange = ({ kind }: ChangeData) => TYPES[kind];
 export const Change: ChangeResolvers = { __resolveType: typeOfChange };
 
 const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
-  id: (change) => writeNodeId(nameOfChange(change)),
+  id: idOf,
   domain: ({ domain, asOf: at }, _args, context, info) => domainOfEntry({ domain, at }, context, info),
 };
 

@@ -1,8 +1,7 @@
 import type { DnsEntry } from '../loaders/dns-entries.js';
-import { writeNodeId } from '../model/node-id.js';
 import { graphqlTypeOf, RDATA_FIELDS, type RdataField } from '../model/rdata-fields.js';
 import { rdataText } from '../model/rdata-presentation.js';
-import { nameOfRecord } from './node-names.js';
+import { idOf as id } from './node-names.js';
 import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
 
 type MemberName = NonNullable<DnsRecordUnion['__typename']>;
@@ -16,8 +15,6 @@ export function memberOf(entry: { readonly type: string }): MemberName {
 }
 
 export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
-
-const id = (entry: DnsEntry): string => writeNodeId(nameOfRecord(entry));
 
 /** The rdata as text, of an entry whose type has fields of its own too. */
 const data = (entry: DnsEntry): string => rdataText(entry.type, { ...entry });

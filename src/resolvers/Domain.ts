@@ -1,5 +1,4 @@
 import { MAX_LIST_ENTRIES, TooLargeError } from '../limits/response-size.js';
-import type { HeaderEntry } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';
 import type { StateDiff } from '../loaders/state-diff.js';
@@ -11,7 +10,7 @@ import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
 import { headersOf, recordFilter, recordsOf } from './lists.js';
-import { nameOfHeader } from './node-names.js';
+import { idOf } from './node-names.js';
 import { instantOf } from './Query/domain.js';
 import { sortedNames, sortedTypes } from './select-entries.js';
 import { type Selecting, selected } from './selections.js';
@@ -43,15 +42,14 @@ export const Domain: DomainResolvers = {
     return pageOf({ items: [...places.keys()], next }, (record) => places.get(record));
   },
   async httpHeadersConnection(history, args, context, info) {
-    const { name: domain, at, isOfPrimary } = history;
+    const { name: domain, at, of } = history;
     const names = sortedNames(args.names);
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
     const needsHistory = selected(info).anywhere.has('history');
-    const key = { domain, at, names, first, after, history: needsHistory };
-    const { items, next } = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
-    const nodes = items.map((header): HeaderEntry => ({ ...header, of: { domain, at, isOfPrimary } }));
-    return pageOf({ items: nodes, next }, (header) => header);
+    const key = { of, names, first, after, history: needsHistory };
+    const page = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
+    return pageOf(page, (header) => header);
   },
   changes: changesOf,
   async parts(history, _args, context) {
@@ -88,19 +86,18 @@ function partsOfDiff({ types, headers }: DomainDiffArgs) {
 }
 
 export const HeaderHistory: HeaderHistoryResolvers = {
-  id: (header) => writeNodeId(nameOfHeader(header)),
+  id: idOf,
   history({ history }, _args, { size }) {
     // Its octets are among those of the list of headers.
     size.addList(history.length, 0, 1, BY_HISTORY);
     return history;
   },
-  async historyConnection({ name, of }, args, context) {
-    if (of === undefined) throw new Error('A header whose pages are selected has no domain.');
-    const { domain, at } = of;
-    const question = ['historyConnection', domain, at, name].join(' ');
+  async historyConnection(header, args, context) {
+    const { name, of } = header;
+    const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
-    const key = { domain, at, name, first, after };
-    const page = await loadersOf(of, context).headerHistory.load(key, context.caller.signal);
+    const key = { of, name, first, after };
+    const page = await loadersOf(header, context).headerHistory.load(key, context.caller.signal);
     return pageOf(page, (item) => item);
   },
 };

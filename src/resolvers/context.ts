@@ -3,6 +3,7 @@ import type { Caller } from '../limits/caller.js';
 import type { RequestCost } from '../limits/costs.js';
 import type { ResponseSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { OfDomain } from '../loaders/dns-entries.js';
 
 /** What the resolvers of a request share. */
 export interface RequestContext {
@@ -31,6 +32,6 @@ export interface RequestContext {
 }
 
 /** The loaders that a domain was read by: its lists are to be as late as it is. */
-export function loadersOf(of: { isOfPrimary?: boolean | undefined }, context: RequestContext): Loaders {
+export function loadersOf({ of }: { readonly of: OfDomain }, context: RequestContext): Loaders {
   return of.isOfPrimary === true ? context.primary : context.loaders;
 }

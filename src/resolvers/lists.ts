@@ -2,7 +2,6 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { LargeHistoryError, MAX_LIST_ENTRIES, requireListSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
-import type { HeaderEntry } from '../loaders/header-entries.js';
 import type { Page } from '../loaders/search.js';
 import type { RecordPlace } from '../loaders/search-records.js';
 import { BusyError } from '../model/errors.js';
@@ -44,14 +43,13 @@ export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, a
 /** The same for headers. */
 export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, args, context, info) => {
   const list: List = { history, name: 'httpHeaders', context, info };
-  const { httpHeaders: all, name: domain, at } = history;
-  if (all !== null) return withDomain(selectedOf(list, all, selectHeaders(all, args)), list);
+  const { httpHeaders: all, of } = history;
+  if (all !== null) return selectedOf(list, all, selectHeaders(all, args));
   const needsHistory = selected(info).fields.has('history');
-  const page = { domain, at, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
-  return readList(list, async ({ headerPage }, after: { readonly name: string } | undefined) => {
-    const { items, next } = await headerPage.load({ ...page, after }, context.caller.signal);
-    return { items: withDomain(items, list), next };
-  });
+  const page = { of, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
+  return readList(list, ({ headerPage }, after: { readonly name: string } | undefined) =>
+    headerPage.load({ ...page, after }, context.caller.signal),
+  );
 };
 
 /** Which records of a domain. */
@@ -60,14 +58,6 @@ export function recordFilter(
   { types, present }: Partial<DomainDnsRecordsArgs>,
 ) {
   return { domain, at, present: present ?? undefined, types: sortedTypes(types) };
-}
-
-/** Headers with their domain, where their ids or pages of their histories are selected. */
-function withDomain(headers: readonly HeaderEntry[], { history, info }: List): readonly HeaderEntry[] {
-  const { fields } = selected(info);
-  if (!fields.has('id') && !fields.has('historyConnection')) return headers;
-  const { name: domain, at, isOfPrimary } = history;
-  return headers.map((header) => ({ ...header, of: { domain, at, isOfPrimary } }));
 }
 
 /** Counts what is selected of a loaded list, which was measured when it was read. */

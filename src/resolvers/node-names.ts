@@ -1,32 +1,28 @@
 import type { Change } from '../loaders/change-rows.js';
-import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
+import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
-import { digestOfRecord, type NodeName } from '../model/node-id.js';
+import { digestOfRecord, writeNodeId } from '../model/node-id.js';
 
-// What ids say of what a domain has.
+/** What a domain has. */
+export type Entry = DnsEntry | HeaderEntry | Change;
 
-/** When a record was first seen, its type, and which of those it is. */
-export function nameOfRecord(entry: DnsEntry): NodeName {
-  return { kind: 'record', ...ofEntry(entry), key: [...keyOfRecord(entry)] };
-}
-
-export function nameOfHeader(header: HeaderEntry): NodeName {
-  return { kind: 'header', ...ofEntry(header), key: [header.name] };
-}
-
-/** A change's date and kind, and the record or the header, or its number in the feed. */
-export function nameOfChange({ domain, asOf, kind, date, record, name, at }: Change): NodeName {
-  const what = record === undefined ? [name ?? String(at.firstSeen)] : keyOfRecord(record);
-  return { kind: 'change', domain, at: asOf, key: [kind, String(date), ...what] };
+/**
+ * The id of an entry. Of a record it has when that was first seen, its type, and which of those it is; of a change its date
+ * and kind, and the record or the header, or its number in the feed.
+ */
+export function idOf(entry: Entry): string {
+  if ('kind' in entry) {
+    const { domain, asOf, kind, date, record, name, at } = entry;
+    const what = record === undefined ? [name ?? String(at.firstSeen)] : keyOfRecord(record);
+    return writeNodeId({ kind: 'change', domain, at: asOf, key: [kind, String(date), ...what] });
+  }
+  const { domain, at } = entry.of;
+  if ('history' in entry) return writeNodeId({ kind: 'header', domain, at, key: [entry.name] });
+  return writeNodeId({ kind: 'record', domain, at, key: keyOfRecord(entry) });
 }
 
 function keyOfRecord({ firstSeen, removed: _removed, lastSeen: _lastSeen, of: _of, ...record }: DnsEntry) {
   const { host, class: ofClass, type, ...rdata } = record;
   const digest = digestOfRecord(type, ofClass, host, JSON.stringify(rdata));
-  return [String(firstSeen), type, digest] as const;
-}
-
-function ofEntry({ of }: { readonly of?: OfDomain }): OfDomain {
-  if (of === undefined) throw new Error('An entry whose id is selected has no domain.');
-  return { domain: of.domain, at: of.at };
+  return [String(firstSeen), type, digest];
 }

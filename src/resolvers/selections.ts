@@ -53,9 +53,7 @@ function together(one: Selected, other: Selected): Selected {
 }
 
 function selectedIn(node: FieldNode, fragments: Fragments): Selected {
-  const found = known.get(node);
-  if (found !== undefined) return found;
-  const read = readSelected(fieldsIn(node.selectionSet, fragments), fragments);
+  const read = known.get(node) ?? readSelected(fieldsIn(node.selectionSet, fragments), fragments);
   known.set(node, read);
   return read;
 }

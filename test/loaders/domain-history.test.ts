@@ -102,7 +102,13 @@ describe('what is requested at once', () => {
     query.mockRestore();
     expect(row).toEqual({
       ...{ name: 'a.example', created: FIRST_SEEN, lastUpdate: FIRST_SEEN, lastChange: FIRST_SEEN },
-      ...{ recordedAt: 0n, version: 1n, times: null, at: undefined },
+      ...{
+        recordedAt: 0n,
+        version: 1n,
+        times: null,
+        at: undefined,
+        of: { domain: 'a.example', at: undefined },
+      },
       ...{ dnsRecords: null, httpHeaders: null, counts: null, octets: { dnsRecords: 0, httpHeaders: 0 } },
     });
     expect(nobody).toBeNull();
@@ -196,12 +202,14 @@ describe('HTTP headers', () => {
       { name: 'server', observedAt: 5n },
     ]);
     const history = await loadAll('a.example');
+    const of = { domain: 'a.example', at: undefined };
     expect(history.httpHeaders).toEqual([
       {
         name: 'age',
         value: '',
         present: true,
         lastSeen: null,
+        of,
         absences: [{ from: 2n, to: 3n, lastSeen: 1n }],
         history: [{ event: 'created', date: 1n, new: '', old: null }],
       },
@@ -210,6 +218,7 @@ describe('HTTP headers', () => {
         value: 'caddy',
         present: false,
         lastSeen: 4n,
+        of,
         absences: [
           { from: 2n, to: 3n, lastSeen: 1n },
           { from: 5n, to: null, lastSeen: 4n },
@@ -224,6 +233,7 @@ describe('HTTP headers', () => {
         value: 'one',
         present: true,
         lastSeen: null,
+        of,
         absences: [],
         history: [{ event: 'created', date: 1n, new: 'one', old: null }],
       },

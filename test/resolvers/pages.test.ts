@@ -140,7 +140,8 @@ test('pages of headers have each in its order, however PostgreSQL joins', async 
     for (const method of ['nestloop', 'mergejoin', 'indexscan', 'indexonlyscan', 'bitmapscan', 'sort']) {
       await other.readPool.query(`SET enable_${method} = off`);
       for (const given of [undefined, names]) {
-        const key = { domain: 'order.example', names: given, first: 2, history: false, client: '' };
+        const of = { domain: 'order.example', at: undefined };
+        const key = { of, names: given, first: 2, history: false };
         const { items, next } = await loadHeaderPage(other.prisma, key);
         expect([method, ...items.map(({ name }) => name), next?.name]).toEqual([
           method,

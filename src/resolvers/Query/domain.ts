@@ -60,6 +60,6 @@ export async function load(
   const found = await loaders.domainHistory.load(key, caller.signal);
   if (found !== null || loaders === primary) return found;
   const history = await primary.domainHistory.load(key, caller.signal);
-  if (history !== null) history.isOfPrimary = true;
+  if (history !== null) history.of.isOfPrimary = true;
   return history;
 }

@@ -1,13 +1,11 @@
 import type { Change as ChangeData } from '../../loaders/change-rows.js';
-import type { DnsEntry } from '../../loaders/dns-entries.js';
-import type { HeaderEntry } from '../../loaders/header-entries.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS } from '../../model/change-kinds.js';
 import { instantOfKey, type NodeName, readNodeId, writeNodeId } from '../../model/node-id.js';
 import { typeOfChange } from '../Change.js';
 import type { RequestContext } from '../context.js';
 import { memberOf } from '../DnsRecord.js';
-import { nameOfChange, nameOfHeader, nameOfRecord } from '../node-names.js';
+import { type Entry, idOf } from '../node-names.js';
 import { type Selecting, selected } from '../selections.js';
 import type { NodeResolvers, QueryResolvers } from '../types.generated.js';
 import { instantOf, load } from './domain.js';
@@ -16,7 +14,7 @@ export const node: NonNullable<QueryResolvers['node']> = async (_query, { id }, 
   const name = readNodeId(id);
   if (name.kind === 'domain') return load(name.domain, instantOf(name.at), context, info);
   const found = await find(name, context, info);
-  return found !== null && writeNodeId(nameOfEntry(found)) === writeNodeId(name) ? found : null;
+  return found !== null && idOf(found) === writeNodeId(name) ? found : null;
 };
 
 export const Node: NodeResolvers = {
@@ -26,14 +24,6 @@ export const Node: NodeResolvers = {
     return 'history' in found ? 'HeaderHistory' : memberOf(found);
   },
 };
-
-/** What a domain has. */
-type Entry = DnsEntry | HeaderEntry | ChangeData;
-
-function nameOfEntry(entry: Entry): NodeName {
-  if ('kind' in entry) return nameOfChange(entry);
-  return 'history' in entry ? nameOfHeader(entry) : nameOfRecord(entry);
-}
 
 /** What a name may be of: whether it has the name is not checked. */
 async function find(name: NodeName, context: RequestContext, info: Selecting): Promise<Entry | null> {
@@ -56,9 +46,9 @@ async function findMatch({ domain, at }: NodeName, what: readonly string[], cont
 
 async function findHeader({ domain, at, key }: NodeName, context: RequestContext, info: Selecting) {
   const history = selected(info).fields.has('history');
-  const page = { domain, at, names: key.slice(0, 1), first: 1, history };
-  const [header] = (await context.loaders.headerPage.load(page, context.caller.signal)).items;
-  return header === undefined ? null : { ...header, of: { domain, at } };
+  const page = { of: { domain, at }, names: key.slice(0, 1), first: 1, history };
+  const { items } = await context.loaders.headerPage.load(page, context.caller.signal);
+  return items[0] ?? null;
 }
 
 const KINDS: readonly string[] = CHANGE_KINDS;
