@@ -27,13 +27,10 @@ interface FoundBody {
   readonly next: string | null;
 }
 
-/** Runs the operation of a route: that of a large history by pages. @throws as foundBy() does. */
-export type FindBody = (asked: Asked) => Promise<FoundBody>;
-
-/** Makes it for an executor. */
-export function bodyFinder(executor: GraphqlExecutor): FindBody {
+/** Makes what runs the operation of a route: that of a large history by pages. It throws as foundBy() does. */
+export function bodyFinder(executor: GraphqlExecutor) {
   let pages: PageOperations | undefined;
-  return async (asked) => {
+  return async (asked: Asked): Promise<FoundBody> => {
     const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
     const whole = route.body.lists !== undefined;
