@@ -7,7 +7,7 @@ import { type MediaType, writeBody } from './media-types.js';
 import type { Requested } from './parameters.js';
 import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js';
 import { nextOf, type PageResult } from './presenters/body.js';
-import { type DnsRecordResult, presentDnsRecords } from './presenters/dns-records.js';
+import { type DnsRecordResult, presentDnsRecord } from './presenters/dns-records.js';
 
 /** What a route is asked, and for whom. */
 interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
@@ -116,7 +116,7 @@ class LargeHistory {
 
   async *#records(): AsyncGenerator<string> {
     for await (const nodes of this.#nodes('dnsRecords')) {
-      yield JSON.stringify(presentDnsRecords(nodes as readonly DnsRecordResult[])).slice(1, -1);
+      yield JSON.stringify((nodes as readonly DnsRecordResult[]).map(presentDnsRecord)).slice(1, -1);
     }
   }
 
