@@ -35,7 +35,7 @@ export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
   const { clientOf, schemeOf } = readForwarding(options.trustProxy, log);
   const observe = observeRequests(requestKinds(basePath), schemeOf, options);
-  const begin = beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 });
+  const begin = beginResponses(corsOrigins !== '*' && corsOrigins.length > 0);
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
   const authenticate = authenticateRequests(clientOf, options);
   const onFailure = handleErrors(log, options.onInternalError);

@@ -8,7 +8,7 @@ import { DEFAULT_FIELDS, VARY } from './response-fields.js';
  *
  * @param variesByOrigin Whether the response is another for another site's page.
  */
-export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: boolean }) {
+export function beginResponses(variesByOrigin: boolean) {
   const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
   return (request: IncomingMessage, response: ServerResponse): void => {
     for (const [name, value] of fields) response.setHeader(name, value);

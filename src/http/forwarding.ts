@@ -4,11 +4,7 @@ import { clientKey } from '../limits/client-key.js';
 import type { Logger } from '../telemetry/logging.js';
 
 /** What trusted proxies say of a request. */
-export interface Forwarding {
-  clientOf(request: IncomingMessage): string;
-  /** `http` or `https`. */
-  schemeOf(request: IncomingMessage): string;
-}
+export type Forwarding = ReturnType<typeof readForwarding>;
 
 const UNTRUSTED_PROXY =
   'X-Forwarded-For comes with requests and is ignored, since no proxy is trusted: clients behind a proxy share one ' +
@@ -20,15 +16,16 @@ const UNTRUSTED_PROXY =
  * @param trustProxy Which may: how many of the nearest hops, or addresses; 0: none.
  * @param log Is told once that there may be one that is not trusted.
  */
-export function readForwarding(trustProxy: number | readonly string[], log: Logger): Forwarding {
+export function readForwarding(trustProxy: number | readonly string[], log: Logger) {
   const app = express();
   app.set('trust proxy', trustProxy);
   const headOf = ({ headers, socket }: IncomingMessage): Pick<Request, 'ip' | 'protocol'> =>
     Object.assign(Object.create(app.request), { headers, socket });
   let warned = false;
   return {
-    schemeOf: (request) => headOf(request).protocol,
-    clientOf(request) {
+    /** `http` or `https`. */
+    schemeOf: (request: IncomingMessage) => headOf(request).protocol,
+    clientOf(request: IncomingMessage): string {
       const { headers, socket } = request;
       if (trustProxy !== 0) {
         shortenForwarding(headers);

@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import type { Forwarding } from './forwarding.js';
-import type { RequestKinds, RoutedKind } from './request-kind.js';
+import type { RoutedKind, requestKinds } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 declare module 'node:http' {
@@ -37,7 +37,7 @@ const STREAM = /^(?:text\/event-stream|multipart\/mixed)/;
  * fields, of which one has the token.
  */
 export function observeRequests(
-  kinds: RequestKinds,
+  kinds: ReturnType<typeof requestKinds>,
   schemeOf: Forwarding['schemeOf'],
   { log, metrics, tracing, redact }: RequestParts,
 ) {

@@ -8,20 +8,15 @@ export interface RoutedKind extends RequestKind {
   readonly route: string | undefined;
 }
 
-/** What a request is counted as by its path. */
-export type RequestKinds = ReturnType<typeof requestKinds>;
-
 /** What is at no known path, or never had one. */
 export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown', route: undefined };
 
-/** @param basePath '' or like `/dms`. */
+/** What requests are counted as by their paths. @param basePath '' or like `/dms`. */
 export function requestKinds(basePath: string) {
-  const page = (operation: string, path: string): RoutedKind => ({
-    ...{ api: 'page', operation, route: basePath + path },
-  });
-  const start = page('start', '/');
+  const page = (operation: string, path: string) =>
+    ({ api: 'page', operation, route: basePath + path }) as const;
   const pages: readonly RoutedKind[] = [
-    start,
+    page('start', '/'),
     page('openapi', '/api/v1/openapi.json'),
     page('docs', '/api/v1/docs'),
     page('graphiql', '/graphiql'),
@@ -30,28 +25,28 @@ export function requestKinds(basePath: string) {
     { api: 'page', operation: 'asset', route: ICON_PATH },
     { api: 'graphql', operation: 'query', route: `${basePath}/graphql` },
   ];
-  const fixed = new Map(pages.map((kind) => [kind.route, kind])).set(basePath, start);
+  const fixed = new Map(pages.map((kind) => [kind.route, kind]));
   const below = [
     page('domain', '/domains/{domain}'),
     page('document', '/docs/{document}'),
     page('asset', '/assets/{file}'),
-  ].map((kind) => [kind.route?.replace(/\{.*/, '') ?? '', kind] as const);
+  ].map((kind) => [kind.route.replace(/\{.*/, ''), kind] as const);
   // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
   const api = `${basePath}/api/v1`;
-  const rows = ROUTES.map(({ path, summary: operation }) => ({
-    path,
-    kind: { api: 'rest', operation, route: api + path } as const,
-  }));
-  const matchRest = pathMatcher(rows);
+  const matchRest = pathMatcher(
+    ROUTES.map(
+      ({ path, summary: operation }) => ({ path, api: 'rest', operation, route: api + path }) as const,
+    ),
+  );
   const unknown: RoutedKind = { ...NOWHERE, api: 'rest' };
   return {
     /** GraphQL's page for browsers, which is on the same path as GraphQL itself. */
     graphqlPage: page('sandbox', '/graphql'),
     /** @param path percent-encoded as it came, without the query. */
     of(path: string): RoutedKind {
-      const kind = fixed.get(path);
+      const kind = fixed.get(path === basePath ? `${path}/` : path);
       if (kind !== undefined) return kind;
-      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? unknown;
+      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row ?? unknown;
       return below.find(([prefix]) => path.startsWith(prefix))?.[1] ?? NOWHERE;
     },
   };

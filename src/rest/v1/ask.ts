@@ -1,10 +1,11 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { NEVER_GONE, signalUntil } from '../../limits/caller.js';
+import { memoized } from '../../model/memoized.js';
 import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
 import { readParameters } from './parameters.js';
-import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
+import { prepareRoute } from './prepared-routes.js';
 import type { EventPage } from './presenters/changes.js';
 import { type DnsRecordResult, dnsRecordFragment, presentDnsRecord } from './presenters/dns-records.js';
 import { ROUTES } from './routes.js';
@@ -28,13 +29,14 @@ export type Ask = <Body>(question: Question) => Promise<Body>;
 
 /** Makes what asks as a viewer, whose scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
-  const prepared = new Map<string, PreparedRoute>();
-  const findBody = bodyFinder(executor);
-  return async <Body>({ operation, parameters, asTable = false }: Question): Promise<Body> => {
+  const routeOf = memoized((operation: string) => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
     if (row === undefined) throw new Error(`There is no operation ${operation}.`);
-    const route = prepared.get(operation) ?? prepareRoute(executor, row);
-    prepared.set(operation, route);
+    return prepareRoute(executor, row);
+  });
+  const findBody = bodyFinder(executor);
+  return async <Body>({ operation, parameters, asTable = false }: Question): Promise<Body> => {
+    const route = routeOf(operation);
     const { domain, ...others } = parameters;
     const segment = domain === undefined ? undefined : encodeURIComponent(String(domain));
     const requested = readParameters(route.parameters, segment, queryOf(others));

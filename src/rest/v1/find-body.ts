@@ -7,7 +7,7 @@ import { type MediaType, writeBody } from './media-types.js';
 import type { Requested } from './parameters.js';
 import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js';
 import { nextOf, type PageResult } from './presenters/body.js';
-import { type DnsRecordResult, presentDnsRecords } from './presenters/dns-records.js';
+import { type DnsRecordResult, presentDnsRecord } from './presenters/dns-records.js';
 
 /** What a route is asked, and for whom. */
 interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
@@ -27,13 +27,10 @@ interface FoundBody {
   readonly next: string | null;
 }
 
-/** Runs the operation of a route: that of a large history by pages. @throws as foundBy() does. */
-export type FindBody = (asked: Asked) => Promise<FoundBody>;
-
-/** Makes it for an executor. */
-export function bodyFinder(executor: GraphqlExecutor): FindBody {
+/** Makes what runs the operation of a route: that of a large history by pages. It throws as foundBy() does. */
+export function bodyFinder(executor: GraphqlExecutor) {
   let pages: PageOperations | undefined;
-  return async (asked) => {
+  return async (asked: Asked): Promise<FoundBody> => {
     const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
     const whole = route.body.lists !== undefined;
@@ -119,7 +116,7 @@ class LargeHistory {
 
   async *#records(): AsyncGenerator<string> {
     for await (const nodes of this.#nodes('dnsRecords')) {
-      yield JSON.stringify(presentDnsRecords(nodes as readonly DnsRecordResult[])).slice(1, -1);
+      yield JSON.stringify((nodes as readonly DnsRecordResult[]).map(presentDnsRecord)).slice(1, -1);
     }
   }
 

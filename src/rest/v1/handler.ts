@@ -10,7 +10,7 @@ import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
-import { bodyFinder, type FindBody } from './find-body.js';
+import { bodyFinder } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
@@ -142,7 +142,7 @@ function validationOf(route: PreparedRoute, mediaType: MediaType, { countedFrom 
 class Answers {
   readonly #executor: GraphqlExecutor;
   readonly #bodies: BodyCache;
-  readonly #findBody: FindBody;
+  readonly #findBody: ReturnType<typeof bodyFinder>;
 
   constructor(executor: GraphqlExecutor, cache: BodyCacheOptions) {
     this.#executor = executor;

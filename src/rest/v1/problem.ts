@@ -9,18 +9,6 @@ import {
 } from '../../model/errors.js';
 import { namesType } from './media-types.js';
 
-/** An error as clients see it: the members of RFC 9457 with a stable code, and header fields. */
-export interface Problem {
-  readonly body: {
-    readonly type: 'about:blank';
-    readonly title: string;
-    readonly status: number;
-    readonly detail: string;
-    readonly code: ErrorCode;
-  };
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** The status of each code, and its phrase, which is the title where `type` is about:blank. */
 export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
   INVALID_DOMAIN: [400, 'Bad Request'],
@@ -44,17 +32,17 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
 const REALM = 'Bearer realm="Domain Metadata Service"';
 
 /**
- * What a client is shown of an error: a PublicError as it is, and nothing internal.
+ * What a client is shown of an error: a PublicError as it is, and nothing internal. As the members of RFC 9457 with a
+ * stable code, and header fields.
  *
  * @param onInternalError Takes errors that clients are not shown, for the log.
  */
-export function problemOf(error: unknown, onInternalError: OnInternalError): Problem {
+export function problemOf(error: unknown, onInternalError: OnInternalError) {
   const { code, message, retryAfter } = maskError(error, onInternalError);
   const [status, title] = STATUS_OF_CODE[code];
-  return {
-    body: { type: 'about:blank', title, status, detail: message, code },
-    headers: { ...challengeOf(error), ...(retryAfter !== undefined && { 'retry-after': `${retryAfter}` }) },
-  };
+  const headers = challengeOf(error);
+  if (retryAfter !== undefined) headers['retry-after'] = `${retryAfter}`;
+  return { body: { type: 'about:blank', title, status, detail: message, code }, headers };
 }
 
 /** The authentication that the operation needs (RFC 6750, section 3). */
@@ -69,13 +57,17 @@ function challengeOf(error: unknown): Record<string, string> {
 }
 
 /** Sends a problem, as application/problem+json (RFC 9457) where the client names that, else as JSON. */
-export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
+export function sendProblem(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { body, headers }: ReturnType<typeof problemOf>,
+): void {
   const type = namesType(request.headers.accept, 'application/problem+json')
     ? 'application/problem+json'
     : 'application/json';
   varyByAccept(response);
-  const fields = { ...problem.headers, 'content-type': `${type}; charset=utf-8` };
-  sendBody(response, problem.body.status, fields, JSON.stringify(problem.body));
+  const fields = { ...headers, 'content-type': `${type}; charset=utf-8` };
+  sendBody(response, body.status, fields, JSON.stringify(body));
 }
 
 /** Sends a whole body. Node.js would leave its length out of the response to HEAD. */

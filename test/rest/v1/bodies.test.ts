@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { presentDnsRecords } from '../../../src/rest/v1/presenters/dns-records.js';
+import { presentDnsRecord } from '../../../src/rest/v1/presenters/dns-records.js';
 import { EVERY_BODY, EVERYTHING, insertEverything } from '../../support/every-record-type.js';
 import { insertDnsRecords, insertDomain } from '../../support/rows.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
@@ -52,7 +52,7 @@ test('rdata that is none of its type, stored before the type had fields, is show
   const data = String.raw`\# 1 00`;
   const stay = { firstSeen: '2024-03-01T10:20:30.123456Z', removed: null };
   const owner = { host: 'a.example', class: 'IN', type: 'MX' };
-  expect(presentDnsRecords([{ ...owner, ...stay, data }])).toEqual([{ data: { ...owner, data }, ...stay }]);
+  expect([presentDnsRecord({ ...owner, ...stay, data })]).toEqual([{ data: { ...owner, data }, ...stay }]);
   await insertDomain(service.database.pool, { name: 'text.example' });
   await insertDnsRecords(service.database.pool, 'text.example', [{ type: 'MX', rdata: { data } }]);
   const query =

@@ -14,19 +14,14 @@ export function recordSchemas(): Readonly<Record<string, Schema>> {
   const types = [...RDATA_FIELDS.keys()];
   const dataOf = dataSchemas();
   return {
-    DnsRecordData: {
-      description:
-        'What the record says: the field `type` decides which fields follow the common ones. All types that ' +
+    DnsRecordData: oneOf(
+      'What the record says: the field `type` decides which fields follow the common ones. All types that ' +
         'have no schema of their own, `DS`, `TLSA`, `HTTPS` or `TYPE65534` for example, are OtherRecordData.',
-      oneOf: [...types, 'OTHER'].map((type) => schemaReference(schemaName(type))),
-      // It names the types that have names, so that clients can tell the schemas apart; the numbered ones are too many.
-      discriminator: discriminatorOf(TYPE_NAMES),
-    },
-    TypedRecordData: {
-      description: 'The data of a record whose type has fields of its own.',
-      oneOf: types.map((type) => schemaReference(schemaName(type))),
-      discriminator: discriminatorOf(types),
-    },
+      [...types, 'OTHER'],
+      // Those that have names, so that clients can tell the schemas apart; the numbered ones are too many.
+      TYPE_NAMES,
+    ),
+    TypedRecordData: oneOf('The data of a record whose type has fields of its own.', types, types),
     ...Object.fromEntries(
       Array.from(RDATA_FIELDS, ([type, fields]) => [schemaName(type), dataOf(type, { const: type }, fields)]),
     ),
@@ -38,12 +33,11 @@ export function recordSchemas(): Readonly<Record<string, Schema>> {
   };
 }
 
-function discriminatorOf(types: readonly string[]): object {
-  const refs = types.map((type) => [
-    type,
-    `#/components/schemas/${schemaName(RDATA_FIELDS.has(type) ? type : 'OTHER')}`,
-  ]);
-  return { propertyName: 'type', mapping: Object.fromEntries(refs) };
+/** @param named The types that the discriminator names. */
+function oneOf(description: string, types: readonly string[], named: readonly string[]): Schema {
+  const refOf = (type: string) => schemaReference(schemaName(RDATA_FIELDS.has(type) ? type : 'OTHER'));
+  const mapping = Object.fromEntries(named.map((type) => [type, refOf(type)['$ref']]));
+  return { description, oneOf: types.map(refOf), discriminator: { propertyName: 'type', mapping } };
 }
 
 function schemaName(type: string): string {

@@ -43,12 +43,12 @@ export const DOMAIN_CHANGES: Body = {
 export const CHANGES: Body = {
   name: 'Changes',
   present: ({ nodes, pageInfo }: PageResult<ChangeResult>) => ({
-    changes: nodes.map(presentOfDomain),
+    changes: nodes.map(presentChange),
     next: pageInfo.endCursor,
   }),
   page: {
     pageIn: (page: PageResult<ChangeResult>) => page,
-    itemOf: presentOfDomain,
+    itemOf: presentChange,
     columns: CHANGE_COLUMNS,
     rowOf: (change: ChangeResult) => rowOf(change.domain?.name, change),
   },
@@ -56,7 +56,7 @@ export const CHANGES: Body = {
 
 /** Changes of all domains as they are recorded: each is an event with its cursor. */
 export function presentEvents({ edges, pageInfo }: LiveResult): EventPage {
-  const events = edges.map(({ cursor, node }) => ({ id: cursor, data: presentOfDomain(node) }));
+  const events = edges.map(({ cursor, node }) => ({ id: cursor, data: presentChange(node) }));
   return { events, end: pageInfo.endCursor };
 }
 
@@ -80,17 +80,14 @@ function rowOf(domain: string | undefined, change: ChangeResult): CsvRow {
   return { ...row, name, type, [change.kind === 'DNS_RECORD_ADDED' ? 'new' : 'old']: rdata };
 }
 
+/** A change as a body has it: with its domain, where the operation selects that. */
 function presentChange(change: ChangeResult): object {
-  const { id, kind, date, source, routine, record, lastSeen, earliest, ...header } = change;
-  if (earliest !== undefined) return { id, kind, date, source, routine, earliest };
+  const { domain, id, kind, date, source, routine, record, lastSeen, earliest, ...header } = change;
+  const common = { ...(domain && { domain: domain.name }), id, kind, date, source, routine };
+  if (earliest !== undefined) return { ...common, earliest };
   const what =
     record === undefined
       ? { name: header.name, old: header.old ?? null, new: header.new ?? null }
       : { data: presentDnsRecord(record).data, rdata: record.rdata };
-  return { id, kind, date, source, routine, ...what, ...(lastSeen !== undefined && { lastSeen }) };
-}
-
-/** A change of any domain. */
-function presentOfDomain({ domain, ...change }: ChangeResult): object {
-  return { domain: domain?.name, ...presentChange(change) };
+  return { ...common, ...what, ...(lastSeen !== undefined && { lastSeen }) };
 }

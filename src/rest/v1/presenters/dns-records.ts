@@ -27,11 +27,6 @@ export function dnsRecordFragment(): string {
   return `fragment DnsRecordFields on DnsRecord { ${common} ${members.join(' ')} }`;
 }
 
-/** The DNS record entries of a body, in the order that they come in. */
-export function presentDnsRecords(entries: readonly DnsRecordResult[]) {
-  return entries.map(presentDnsRecord);
-}
-
 /** A DNS record entry of a body (specification, 2.2 and 2.3). */
 export function presentDnsRecord(entry: DnsRecordResult) {
   const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };

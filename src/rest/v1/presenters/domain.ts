@@ -1,5 +1,5 @@
 import type { Body } from './body.js';
-import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
+import { type DnsRecordResult, presentDnsRecord } from './dns-records.js';
 
 /** What the stored operations on a domain find: besides the version what the body has, under its names and in its order. */
 interface DomainResult {
@@ -25,7 +25,7 @@ export const DOMAIN_DETAILS: Body = { name: 'DomainDetails', present: presentDom
 
 function presentDomain({ version, ...selected }: DomainResult): object {
   const { dnsRecords } = selected;
-  return dnsRecords === undefined ? selected : { ...selected, dnsRecords: presentDnsRecords(dnsRecords) };
+  return dnsRecords === undefined ? selected : { ...selected, dnsRecords: dnsRecords.map(presentDnsRecord) };
 }
 
 /** What the stored operation of Domain diff finds, in the order of the body. */
@@ -43,7 +43,7 @@ export const DOMAIN_DIFF: Body = {
   present: ({ domain, diff }: DiffResult) => ({
     domain,
     ...diff,
-    dnsRecordsAdded: presentDnsRecords(diff.dnsRecordsAdded),
-    dnsRecordsRemoved: presentDnsRecords(diff.dnsRecordsRemoved),
+    dnsRecordsAdded: diff.dnsRecordsAdded.map(presentDnsRecord),
+    dnsRecordsRemoved: diff.dnsRecordsRemoved.map(presentDnsRecord),
   }),
 };
