@@ -223,7 +223,8 @@ function instantOf(value: unknown): Instant {
   }
   const shown =
     value === undefined ? 'it is missing' : `${shownValue(value)} is not a number of seconds since 1970`;
-  const advice = /^\d{12,14}$/.test(String(text)) ? ', but of milliseconds: divide it by 1000' : '';
+  const isLong = typeof text === 'string' && /^\d{12,14}$/.test(text);
+  const advice = isLong ? ', but of milliseconds: divide it by 1000' : '';
   throw new InvalidObservationError(`${shown}${advice}.`);
 }
 

@@ -69,7 +69,7 @@ function listIn(value: unknown): readonly unknown[] {
 /** From a line of a master file; what begins with `;` tells of the message. */
 function recordOf(line: unknown): AnswerRecord[] {
   if (typeof line === 'string' && /^\s*;/.test(line)) return [];
-  const [, host, , dnsClass, type = '', data] = RECORD.exec(String(line)) ?? [];
+  const [, host, , dnsClass, type = '', data] = RECORD.exec(typeof line === 'string' ? line : '') ?? [];
   return [
     host === undefined
       ? unread('', `${shownValue(line)} is not a record in the form of a master file.`)

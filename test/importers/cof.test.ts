@@ -202,6 +202,7 @@ describe('a line of passive DNS', () => {
     [{ time_first: undefined }, /^time_first: it is missing/],
     [{ time_last: 'yesterday' }, /^time_last: "yesterday" is not a number of seconds/],
     [{ time_first: -1 }, /^time_first: /],
+    [{ time_first: { toString: 'no function' } }, /^time_first: .* is not a number of seconds/],
     [{ time_first: 1 }, /^time_first: 1970-.* is before 1990/],
     [{ time_first: 0, time_last: '0' }, /^time_first: it is 0, and so is time_last/],
     [{ time_last: 1_300_000_000 }, /^time_first: it is later than time_last/],

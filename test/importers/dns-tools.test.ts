@@ -164,6 +164,7 @@ describe('a line of dnsx', () => {
     [{ all: [record('A\t192.0.2.1'), record('A\t192.0.2'), record('NS\ta.example.')] }, ['NS'], ['A']],
     [{ all: [record('A\t192.0.2.1'), `www.example.com.\t1\tCH\tTXT\t"x"`] }, ['A'], ['TXT']],
     [{ all: [record('A\t192.0.2.1'), 'nonsense', null] }, ['A'], []],
+    [{ all: [record('A\t192.0.2.1'), { toString: 'no function' }] }, ['A'], []],
   ])(
     'is recorded but for the types that cannot be read, which count as not observed: %j',
     (keys, types, lost) => {
