@@ -239,7 +239,7 @@ class Lookout {
   isOver = false;
   readonly #prisma: PrismaClient;
   readonly #changes = new EventEmitter().setMaxListeners(0);
-  #error: Error | undefined;
+  #error: unknown;
 
   constructor(prisma: PrismaClient, every: number) {
     this.#prisma = prisma;
@@ -257,7 +257,7 @@ class Lookout {
   }
 
   /** @param error For all who listen. */
-  end(error?: Error): void {
+  end(error?: unknown): void {
     this.isOver = true;
     this.#error = error;
     this.#changes.emit('change');
@@ -276,12 +276,8 @@ class Lookout {
         this.#changes.emit('change');
       } catch (error) {
         failedSince ??= performance.now();
-        if (performance.now() - failedSince > LONGEST_FAILURE) this.end(asError(error));
+        if (performance.now() - failedSince > LONGEST_FAILURE) this.end(error);
       }
     }
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
