@@ -35,7 +35,7 @@ interface Described {
   };
   /** The forms of a page besides JSON; `{columns}` stands for the names of CSV's columns. */
   readonly 'x-tables': Readonly<
-    Record<'text/csv' | 'application/x-ndjson', Schema & { readonly description: string }>
+    Record<'text/csv' | 'application/x-ndjson', { readonly description: string }>
   >;
   readonly components: {
     /** The conditions of requests, and the header field with which a stream is resumed. */

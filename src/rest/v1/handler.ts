@@ -18,18 +18,8 @@ import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import { isConditional, isUnmodified, type Validators, validatorsOf } from './validators.js';
 
-/**
- * Answers a request for a path under `/api/v1`.
- *
- * @param path After `/api/v1`, percent-encoded as it came, without the query.
- * @throws What problemOf() makes a problem of.
- */
-export type RestHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  path: string,
-  viewer: Viewer,
-) => Promise<void>;
+/** Answers a request for a path under `/api/v1`. */
+export type RestHandler = ReturnType<typeof createRestV1>;
 
 /** What responses of REST v1 have besides the data. */
 export interface RestOptions {
@@ -59,7 +49,8 @@ interface Exchange extends Requested {
 }
 
 /**
- * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here.
+ * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path` is what
+ * follows `/api/v1`, percent-encoded as it came, without the query. It throws what problemOf() makes a problem of.
  *
  * @param table Absent: ROUTES.
  */
@@ -67,10 +58,10 @@ export function createRestV1(
   executor: GraphqlExecutor,
   { basePath, maxAge, cache, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
-): RestHandler {
+) {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
   const answers = new Answers(executor, cache);
-  return async (request, response, path, viewer) => {
+  return async (request: IncomingMessage, response: ServerResponse, path: string, viewer: Viewer) => {
     const matched = match(path);
     if (matched === undefined) throw nothingAtPath(basePath);
     const { row: route, domain } = matched;

@@ -40,18 +40,6 @@ function weightsIn(accept = ''): ReadonlyMap<string, number> {
   );
 }
 
-/** What a route answers with, that of most clients first. */
-export function mediaTypesOf(route: {
-  readonly body: Body;
-  readonly 'x-stream'?: string;
-}): readonly MediaType[] {
-  return [
-    'application/json',
-    ...(route.body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
-    ...(route['x-stream'] === undefined ? [] : (['text/event-stream'] as const)),
-  ];
-}
-
 /**
  * Writes a body: whole as JSON, the entries of a page as lines of JSON or of CSV.
  *

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ExecutionResult } from 'graphql';
 import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
-import { type MediaType, mediaTypesOf } from './media-types.js';
+import type { MediaType } from './media-types.js';
 import type { Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import type { Route } from './routes.js';
@@ -16,6 +16,7 @@ export interface Operation extends Route {
 export interface PreparedRoute extends Operation {
   /** The same with what a table has. */
   readonly table: StoredOperation;
+  /** What it answers with, that of most clients first. */
   readonly mediaTypes: readonly MediaType[];
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
@@ -37,7 +38,11 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
     ...route,
     stored,
     table: route.body.page === undefined ? stored : prepareStored(executor, file, true),
-    mediaTypes: mediaTypesOf(route),
+    mediaTypes: [
+      'application/json',
+      ...(route.body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
+      ...(route['x-stream'] === undefined ? [] : (['text/event-stream'] as const)),
+    ],
     validation:
       state === null
         ? null
