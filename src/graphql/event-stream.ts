@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type FormattedExecutionResult, GraphQLError } from 'graphql';
 import { createHandler } from 'graphql-sse';
+import { LONGEST_UNREAD } from '../limits/gate.js';
 import type { GraphqlContext } from './context.js';
 import { formatError, isOfRequest, maskError } from './format-error.js';
 import { EVENTS, type StreamFormat } from './stream-formats.js';
@@ -108,7 +109,8 @@ export async function sendStream(
     return;
   }
   response.flushHeaders();
-  response.setTimeout(LONGEST_STALL);
+  // Heartbeats come more often.
+  response.setTimeout(LONGEST_UNREAD);
   response.once('close', () => void texts.return());
   const beat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(heartbeat);
@@ -124,9 +126,6 @@ export async function sendStream(
   }
   response.end();
 }
-
-/** In milliseconds: a client that reads nothing for so long is disconnected. Heartbeats come more often. */
-const LONGEST_STALL = 20_000;
 
 /** Resolves when the client has read what was written, or is disconnected. */
 async function untilRead(response: ServerResponse): Promise<void> {

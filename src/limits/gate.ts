@@ -52,8 +52,8 @@ interface Unread extends ClientSignal {
   setTimeout(milliseconds: number): unknown;
 }
 
-/** In milliseconds. */
-const LONGEST_UNREAD = 20_000;
+/** In milliseconds: a client that reads nothing for so long is disconnected. */
+export const LONGEST_UNREAD = 20_000;
 
 /**
  * The one gate between what a request costs and its execution. Each request takes a place until its body is ready; clients that wait take
