@@ -49,8 +49,8 @@ interface Exchange extends Requested {
 }
 
 /**
- * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path` is what
- * follows `/api/v1`, percent-encoded as it came, without the query. It throws what problemOf() makes a problem of.
+ * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path`
+ * follows `/api/v1`, percent-encoded as it came, without the query. It throws what problemOf() takes.
  *
  * @param table Absent: ROUTES.
  */

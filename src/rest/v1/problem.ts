@@ -32,8 +32,8 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
 const REALM = 'Bearer realm="Domain Metadata Service"';
 
 /**
- * What a client is shown of an error: a PublicError as it is, and nothing internal. As the members of RFC 9457 with a
- * stable code, and header fields.
+ * What a client is shown of an error: a PublicError as it is, and nothing internal. It has the members of
+ * RFC 9457 with a stable code, and header fields.
  *
  * @param onInternalError Takes errors that clients are not shown, for the log.
  */
