@@ -132,9 +132,7 @@ function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: St
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */
 function sendMethods(response: ServerResponse): void {
-  response.setHeader('allow', METHODS);
-  response.setHeader('content-length', 0);
-  response.end();
+  response.writeHead(200, { allow: METHODS, 'content-length': 0 }).end();
 }
 
 function sendPage(response: ServerResponse, { body }: HTTPGraphQLResponse): void {
@@ -145,9 +143,7 @@ function sendPage(response: ServerResponse, { body }: HTTPGraphQLResponse): void
 
 function end(response: ServerResponse, mediaType: string, body: string): number {
   const octets = Buffer.byteLength(body);
-  response.setHeader('content-type', mediaType);
-  // Node.js would leave it out of the response to HEAD.
-  response.setHeader('content-length', octets);
-  response.end(body);
+  // Node.js would leave the length out of the response to HEAD.
+  response.writeHead(response.statusCode, { 'content-type': mediaType, 'content-length': octets }).end(body);
   return octets;
 }
