@@ -150,7 +150,8 @@ export class Gate {
         this.#changed();
       };
       const timer = setTimeout(() => giveUp(new BusyError(1, 'Too many requests are in progress.')), wait);
-      caller.signal.once('close', () => giveUp(new ClientGoneError()));
+      // Also when the response to who has entered is closed.
+      caller.signal.once('close', () => client.waiting.includes(waiting) && giveUp(new ClientGoneError()));
       client.waiting.push(waiting);
     });
   }
