@@ -61,6 +61,7 @@ const MOST_CHARACTERS = 1_000_000;
 const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
 
+const TOO_MANY = `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`;
 const TOO_LONG = 'The stream has been open for an hour.';
 const CLOSED = 'The service is being stopped.';
 
@@ -104,9 +105,8 @@ export class Feed {
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
     const leave = this.#enter(key.viewer.rateLimitKey);
     const ended = new AbortController();
-    const { longest = LONGEST } = this.#options;
     const end = () => ended.abort(new PublicError('UNAVAILABLE', TOO_LONG));
-    const timer = setTimeout(end, longest).unref();
+    const timer = setTimeout(end, this.#options.longest ?? LONGEST).unref();
     key.signal.once('close', () => ended.abort());
     try {
       if (this.#lookout === undefined || this.#lookout.isOver) {
@@ -144,10 +144,7 @@ export class Feed {
   #enter(client: string): () => void {
     if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
     const ofClient = this.#clients.get(client) ?? 0;
-    if (ofClient >= MOST_OF_CLIENT) {
-      const message = `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`;
-      throw new RateLimitedError(10, message);
-    }
+    if (ofClient >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
     if (this.#listeners >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
     this.#clients.set(client, ofClient + 1);
     this.#listeners += 1;
