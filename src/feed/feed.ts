@@ -166,6 +166,7 @@ export class Feed {
     if (after === undefined) yield { items: [], end: place };
     // What was recorded before is found by the question itself, however much of it is for others.
     for (let next: FeedPlace | null | undefined = after; next != null; ) {
+      lookout.throwIfEnded();
       ended.throwIfAborted();
       const page = await this.#pageAfter({ domains, kinds, first: PAGE_GIVEN, after: next });
       for (const piece of piecesOf(page.items, page.end)) yield piece;

@@ -28,7 +28,7 @@ const CHAIN = [
 describe('the compiler, which works in one turn of the event loop, is given', () => {
   test.each([
     ['a query of a dashboard', `query ($name: String!) { domain(name: $name) ${OF_DOMAIN} }`],
-    ['a query whose names are those of types', '{ domain(name: "a.example") { __typename name } }'],
+    ['a query that asks for the names of types', '{ domain(name: "a.example") { __typename name } }'],
     ['90 domains, written out', `{ ${aliases(90, `domain(name: "a") { name }`)} }`],
     ['every kind of record', `{ domain(name: "a") { ${RECORDS} } }`],
   ])('%s', (_what, source) => {

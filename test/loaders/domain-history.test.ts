@@ -43,7 +43,7 @@ describe('what is requested at once', () => {
     );
   });
 
-  test('by one client, is loaded eight at a time: another client waits for none of the others', async () => {
+  test('by one client, is loaded a few at a time: another client does not wait for all of them', async () => {
     const order: string[] = [];
     const askFor = async (name: string, client: Pick<ClientSignal, 'destroyed'>) => {
       await loaders.domainHistory.load({ ...ALL, name }, client);
