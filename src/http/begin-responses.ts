@@ -49,5 +49,6 @@ function malformed(rule: string): PublicError {
 
 /** @param rawHeaders A name and a value each. @param name In lower case. */
 function countFields(rawHeaders: readonly string[], name: string): number {
-  return rawHeaders.filter((sent, index) => index % 2 === 0 && sent.toLowerCase() === name).length;
+  const isNamed = (sent: string) => sent.length === name.length && sent.toLowerCase() === name;
+  return rawHeaders.filter((sent, index) => index % 2 === 0 && isNamed(sent)).length;
 }

@@ -47,7 +47,9 @@ interface Client {
 
 /** A response whose octets count until they are read. */
 interface Unread extends ClientSignal {
-  readonly writableFinished: boolean;
+  readonly writableEnded: boolean;
+  /** In octets: what Node.js has not given to the system yet. */
+  readonly writableLength: number;
   /** Closes the connection after so many milliseconds in which the client has read nothing. */
   setTimeout(milliseconds: number): unknown;
 }
@@ -85,9 +87,9 @@ export class Gate {
     return this.#hasPlace(client, kind) ? this.#take(client, kind, 1) : this.#wait(client, kind, caller);
   }
 
-  /** Counts octets that were written for a client until they are read, or it is gone. */
+  /** Counts the octets of a response that was written, until they are read or the client is gone. */
   written({ viewer }: Pick<Caller, 'viewer'>, octets: number, response: Unread): void {
-    if (response.writableFinished || response.destroyed) return;
+    if (response.destroyed || (response.writableEnded && response.writableLength === 0)) return;
     const client = this.#clientOf(viewer.rateLimitKey);
     response.setTimeout(LONGEST_UNREAD);
     response.once('close', this.#take(client, 'unread', octets));

@@ -34,7 +34,7 @@ export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
     return {
       async consume(key, taken) {
         // The library's `insuranceLimiter` would hide the error from the store, which logs its reason and leaves a silent connection.
-        const shared = await store?.attempt(async () => inRedis?.penalty(key, taken));
+        const shared = store && (await store.attempt(async () => inRedis?.penalty(key, taken)));
         const counted = shared ?? (await inMemory.penalty(key, taken));
         const { remainingPoints, msBeforeNext, consumedPoints, isFirstInDuration } = counted;
         // In memory, a window ends by a timer, and is told by the wall clock, which may have stepped back.

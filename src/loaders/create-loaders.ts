@@ -20,15 +20,19 @@ import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } f
 import { loadDiff } from './state-diff.js';
 import { loadStatistics, type Statistics } from './statistics.js';
 
-/** Destroyed once nobody waits for what is loaded. */
-interface Signal {
-  readonly destroyed: boolean;
+/** Who waits for what is loaded: one for each request. */
+interface Reader {
+  /** Destroyed once it is gone. */
+  readonly signal: { readonly destroyed: boolean };
+  /** How many keys of batches it has loaded, and what further ones wait in. */
+  keys?: number;
+  turns?: LimitFunction;
 }
 
 /** Loads what a key says. Nothing is sent to the database for a client that has gone. */
 export interface Loader<Key, Value> {
   /** @throws ClientGoneError */
-  load(key: Key, signal: Signal): Promise<Value>;
+  load(key: Key, reader: Reader): Promise<Value>;
 }
 
 /** What the resolvers read from. */
@@ -79,7 +83,7 @@ export function createLoaders(
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
     connections = prisma,
   ): Loader<Key, Page> => ({
-    async load(key, signal) {
+    async load(key, { signal }) {
       if (signal.destroyed) throw new ClientGoneError();
       return aroundBatch(loader, 1, () => load(connections, key));
     },
@@ -88,7 +92,7 @@ export function createLoaders(
   const rows = batch('domainRow', loadDomainHistories);
   const histories = batch('domainHistory', loadDomainHistories);
   const domainHistory: Loader<DomainHistoryKey, DomainHistory | null> = {
-    load: (key, signal) => (needsParts(key) ? histories : rows).load(key, signal),
+    load: (key, reader) => (needsParts(key) ? histories : rows).load(key, reader),
   };
   const search = acrossShards ? SEARCHES_OF_SHARDS : SEARCHES;
   return {
@@ -128,7 +132,7 @@ const SEARCHES_OF_SHARDS: typeof SEARCHES = {
 /** A key of a batch, and who waits for it. */
 interface Wanted<Key> {
   readonly key: Key;
-  readonly signal: Signal;
+  readonly signal: Reader['signal'];
 }
 
 /** Loads keys in batches. Those of different instants are in different batches: none waits for another's statement. */
@@ -158,19 +162,16 @@ function batched<Key extends DomainRowKey, Value>(
     ofInstant.set(at, loader);
     return loader;
   };
-  return { load: (key, signal) => paced(signal, () => loaderOf(key.at).load({ key, signal })) };
+  return {
+    load: (key, reader) => paced(reader, () => loaderOf(key.at).load({ key, signal: reader.signal })),
+  };
 }
 
-/** Of each request, how many keys it has loaded, and what its further ones wait in. */
-const PACES = new WeakMap<Signal, { keys: number; limit?: LimitFunction }>();
-
 /** A request loads a statement of keys at a time, after its first: other requests need not wait for all of a long list. */
-function paced<Value>(signal: Signal, load: () => Promise<Value>): Promise<Value> {
-  const pace = PACES.get(signal) ?? { keys: 0 };
-  if (pace.keys === 0) PACES.set(signal, pace);
-  pace.keys += 1;
+function paced<Value>(reader: Reader, load: () => Promise<Value>): Promise<Value> {
+  reader.keys = (reader.keys ?? 0) + 1;
   // To make the library's queue takes 10 µs, and most requests have a key or two.
-  if (pace.keys <= BATCH_SIZE) return load();
-  pace.limit ??= pLimit(BATCH_SIZE);
-  return pace.limit(load);
+  if (reader.keys <= BATCH_SIZE) return load();
+  reader.turns ??= pLimit(BATCH_SIZE);
+  return reader.turns(load);
 }

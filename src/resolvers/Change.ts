@@ -40,7 +40,7 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
   const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
-  const page = await loadersOf(history, context).changes.load(key, context.caller.signal);
+  const page = await loadersOf(history, context).changes.load(key, context.caller);
   for (const { record } of page.items) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }

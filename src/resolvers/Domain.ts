@@ -37,7 +37,7 @@ export const Domain: DomainResolvers = {
     const question = ['dnsRecordsConnection', name, at, filter.types, filter.present].join(' ');
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { items, next } = await loadersOf(history, context).recordPage.load(key, context.caller.signal);
+    const { items, next } = await loadersOf(history, context).recordPage.load(key, context.caller);
     const places = new Map(items.map(({ record, place }) => [record, place]));
     return pageOf({ items: [...places.keys()], next }, (record) => places.get(record));
   },
@@ -48,14 +48,14 @@ export const Domain: DomainResolvers = {
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
     const needsHistory = selected(info).anywhere.has('history');
     const key = { of, names, first, after, history: needsHistory };
-    const page = await loadersOf(history, context).headerPage.load(key, context.caller.signal);
+    const page = await loadersOf(history, context).headerPage.load(key, context.caller);
     return pageOf(page, (header) => header);
   },
   changes: changesOf,
   async parts(history, _args, context) {
     const { name, times, at } = history;
     const { attempt: attempts } = loadersOf(history, context);
-    const attempt = at === undefined ? await attempts.load({ name }, context.caller.signal) : null;
+    const attempt = at === undefined ? await attempts.load({ name }, context.caller) : null;
     return observedParts(loadedPart(times), attempt);
   },
   async diff(history, args, context) {
@@ -66,11 +66,11 @@ export const Domain: DomainResolvers = {
     // As of an instant, nothing is different after it.
     const upTo = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
     const loaders = loadersOf(history, context);
-    const { signal } = context.caller;
+    const { caller } = context;
     const seen =
-      times && (await loaders.domainHistory.load({ name: domain, at: upTo(to), times: true }, signal));
+      times && (await loaders.domainHistory.load({ name: domain, at: upTo(to), times: true }, caller));
     const key = { domain, from: upTo(from), to: upTo(to), times: seen?.times ?? null, ...partsOfDiff(args) };
-    const diff = await loaders.diff.load(key, signal);
+    const diff = await loaders.diff.load(key, caller);
     if (!diff.isCut) return { ...diff, from, to };
     throw new TooLargeError(`The difference has more than ${MAX_LIST_ENTRIES} entries.`, BY_TIMES);
   },
@@ -97,7 +97,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
     const key = { of, name, first, after };
-    const page = await loadersOf(header, context).headerHistory.load(key, context.caller.signal);
+    const page = await loadersOf(header, context).headerHistory.load(key, context.caller);
     return pageOf(page, (item) => item);
   },
 };

@@ -35,7 +35,7 @@ export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, a
   if (all !== null) return selectedOf(list, all, selectDnsEntries(all, args));
   const page = { filter: recordFilter(history, args), first: WHOLE, lastSeen: times !== null };
   return readList(list, async ({ recordPage }, after: RecordPlace | undefined) => {
-    const { items, next } = await recordPage.load({ ...page, after }, context.caller.signal);
+    const { items, next } = await recordPage.load({ ...page, after }, context.caller);
     return { items: items.map(({ record }) => record), next };
   });
 };
@@ -48,7 +48,7 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   const needsHistory = selected(info).fields.has('history');
   const page = { of, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
   return readList(list, ({ headerPage }, after: { readonly name: string } | undefined) =>
-    headerPage.load({ ...page, after }, context.caller.signal),
+    headerPage.load({ ...page, after }, context.caller),
   );
 };
 
@@ -95,7 +95,7 @@ async function readList<Entry, Place>(
       after = next;
     }
     size.addList(all.length, octets, selected(info).copies, ADVICE[list]);
-    const found = await loaders.domainHistory.load({ name, at }, context.caller.signal);
+    const found = await loaders.domainHistory.load({ name, at }, context.caller);
     if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
     return all;
   });

@@ -53,7 +53,9 @@ function clientAt(address: string): Caller {
 }
 
 class Connection extends EventEmitter {
-  writableFinished = false;
+  writableEnded = true;
+  /** In octets. */
+  writableLength = 1;
   destroyed = false;
 
   setTimeout(): void {}
@@ -236,7 +238,7 @@ describe('octets that were written and are not read yet', () => {
   test('count no more where they are read already, or their client has gone before they were written', async () => {
     const { gate, sent } = requests();
     const [read, closed] = [new Connection(), new Connection()];
-    read.writableFinished = true;
+    read.writableLength = 0;
     closed.close();
     for (const response of [read, closed]) gate.written(ONE, 9 * MB, response);
     await sent.sendMany(1, 'one', ONE);

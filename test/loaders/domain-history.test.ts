@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ClientSignal, NEVER_GONE } from '../../src/limits/caller.js';
+import { type Caller, NEVER_GONE } from '../../src/limits/caller.js';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
 import type { DomainHistory, DomainHistoryKey, HistoryParts } from '../../src/loaders/domain-history.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -21,7 +21,7 @@ afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
 function load(name: string, parts: Partial<DomainHistoryKey> = {}): Promise<DomainHistory | null> {
-  return loaders.domainHistory.load({ ...NOTHING, ...parts, name }, NEVER_GONE);
+  return loaders.domainHistory.load({ ...NOTHING, ...parts, name }, { signal: NEVER_GONE });
 }
 
 async function loadAll(name: string): Promise<DomainHistory> {
@@ -45,11 +45,11 @@ describe('what is requested at once', () => {
 
   test('by one client, is loaded a few at a time: another client does not wait for all of them', async () => {
     const order: string[] = [];
-    const askFor = async (name: string, client: Pick<ClientSignal, 'destroyed'>) => {
+    const askFor = async (name: string, client: Pick<Caller, 'signal'>) => {
       await loaders.domainHistory.load({ ...ALL, name }, client);
       order.push(name);
     };
-    const [one, other] = [{ destroyed: false }, { destroyed: false }];
+    const [one, other] = [{ signal: NEVER_GONE }, { signal: NEVER_GONE }];
     const many = Array.from({ length: 200 }, (_, at) => askFor(`d${at}.example`, one));
     await Promise.all([...many, askFor('other.example', other)]);
     expect(order.indexOf('other.example')).toBeLessThan(100);

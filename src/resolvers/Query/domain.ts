@@ -57,9 +57,9 @@ export async function load(
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory | null> {
   const key = { name: parseDomainName(text), at, ...neededParts(info) };
-  const found = await loaders.domainHistory.load(key, caller.signal);
+  const found = await loaders.domainHistory.load(key, caller);
   if (found !== null || loaders === primary) return found;
-  const history = await primary.domainHistory.load(key, caller.signal);
+  const history = await primary.domainHistory.load(key, caller);
   if (history !== null) history.of.isOfPrimary = true;
   return history;
 }

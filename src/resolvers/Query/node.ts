@@ -40,14 +40,14 @@ async function findMatch({ domain, at }: NodeName, what: readonly string[], cont
   const filter = { domain, at, firstSeenTo: firstSeen, digest };
   const after: RecordPlace = { domain, firstSeen, type, position: -1 };
   const key = { filter, first: 1, after, lastSeen: true };
-  const { items } = await context.loaders.recordPage.load(key, context.caller.signal);
+  const { items } = await context.loaders.recordPage.load(key, context.caller);
   return items[0] ?? null;
 }
 
 async function findHeader({ domain, at, key }: NodeName, context: RequestContext, info: Selecting) {
   const history = selected(info).fields.has('history');
   const page = { of: { domain, at }, names: key.slice(0, 1), first: 1, history };
-  const { items } = await context.loaders.headerPage.load(page, context.caller.signal);
+  const { items } = await context.loaders.headerPage.load(page, context.caller);
   return items[0] ?? null;
 }
 
@@ -69,7 +69,7 @@ async function findChange(name: NodeName, context: RequestContext): Promise<Chan
   const after = match && { ...match.place, date, kind: rank, position: match.place.position - 1 };
   const names = match === undefined ? what.slice(0, 1) : undefined;
   const page = { ...first, name: domain, at, from: date - 1n, to: date, names, after };
-  const [change] = (await context.loaders.changes.load(page, context.caller.signal)).items;
+  const [change] = (await context.loaders.changes.load(page, context.caller)).items;
   if (change === undefined) return null;
   return match === undefined ? change : { ...change, record: match.record };
 }

@@ -39,7 +39,7 @@ export const acrossDomains: QueryResolvers = {
     const question = questionOf('dnsRecords', filter);
     const { first, after, pageOf } = paging<RecordPlace>(question, args, RECORD_PLACE);
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    return pageOf(await loaders.records.load(key, caller.signal), ({ place }) => place);
+    return pageOf(await loaders.records.load(key, caller), ({ place }) => place);
   },
   async httpHeaders(_query, args, { caller, loaders }, info) {
     requireScope(caller.viewer, 'search:read');
@@ -47,7 +47,7 @@ export const acrossDomains: QueryResolvers = {
     const question = questionOf('httpHeaders', filter);
     const { first, after, pageOf } = paging<HeaderPlace>(question, args, { domain: 'text', from: 'bigint' });
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { items, next } = await loaders.headers.load(key, caller.signal);
+    const { items, next } = await loaders.headers.load(key, caller);
     const nodes = items.map((match): HeaderMatchAt => ({ ...match, at: filter.at }));
     return pageOf({ items: nodes, next }, (match) => match);
   },
@@ -56,7 +56,7 @@ export const acrossDomains: QueryResolvers = {
     const filter = domainFilter(args.where ?? {});
     const question = questionOf('searchDomains', filter);
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
-    return pageOf(await loaders.domains.load({ filter, first, after }, caller.signal), (row) => row);
+    return pageOf(await loaders.domains.load({ filter, first, after }, caller), (row) => row);
   },
   async changes(_query, args, { caller, feed }) {
     requireScope(caller.viewer, 'search:read');
@@ -65,7 +65,7 @@ export const acrossDomains: QueryResolvers = {
     if (page === null) throw goneCursor();
     return pageOf(page);
   },
-  statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller.signal),
+  statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller),
 };
 
 /** Text that is the same for all pages of a question. */

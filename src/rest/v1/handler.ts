@@ -116,7 +116,11 @@ async function readAndPay(
     units = Math.max(1, cost.sum);
     return [requested, cost];
   } finally {
-    await executor.charge(caller, units).finally(() => setRateFields(response, caller.viewer.rates));
+    try {
+      await executor.charge(caller, units);
+    } finally {
+      setRateFields(response, caller.viewer.rates);
+    }
   }
 }
 
@@ -192,7 +196,6 @@ class Answers {
     const { caller, response, mediaType, caching } = exchange;
     const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
     const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-    this.#executor.gate.written(caller, octets, response);
     response.writeHead(200, {
       'content-type': `${mediaType}; charset=utf-8`,
       'content-length': octets,
@@ -206,6 +209,7 @@ class Answers {
     for (const part of parts.slice(0, -1)) response.write(part);
     // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
     response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
+    this.#executor.gate.written(caller, octets, response);
   }
 }
 
