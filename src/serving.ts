@@ -147,7 +147,7 @@ function graphqlOf(
     },
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
-    maxEstimate: settings.graphql.maxCost,
+    maxFields: settings.graphql.maxFields,
     listed: knownOperations,
   });
 }

@@ -160,7 +160,7 @@ export function settingsFrom(read: Read) {
     },
     graphql: {
       /** The largest estimated cost of one request. */
-      maxCost: read('GRAPHQL_MAX_COST', '250000', integer(1, 1_000_000_000)),
+      maxFields: read('GRAPHQL_MAX_COST', '250000', integer(1, 1_000_000_000)),
       introspection: read('GRAPHQL_INTROSPECTION', 'on', onOff),
       /** A file with the only operations that are executed; absent: any operation is. */
       persistedOnly: read('PERSISTED_ONLY', '', optional(path)),

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Caller } from '../limits/caller.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
-import { BusyError, PublicError, RateLimitedError } from '../model/errors.js';
+import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
 import {
   type FeedChange,
   type FeedKey,
@@ -107,7 +107,7 @@ export class Feed {
     const ended = new AbortController();
     const end = () => ended.abort(new PublicError('UNAVAILABLE', TOO_LONG));
     const timer = setTimeout(end, this.#options.longest ?? LONGEST).unref();
-    key.signal.once('close', () => ended.abort());
+    key.signal.once('close', () => ended.abort(new ClientGoneError()));
     try {
       if (this.#lookout === undefined || this.#lookout.isOver) {
         this.#lookout = new Lookout(this.#prisma, this.#options.lookEvery ?? LOOK_EVERY);

@@ -106,7 +106,7 @@ export class GraphqlExecutor {
   }
 
   /** The context of a request for the schema's resolvers. */
-  contextFor(caller: Caller, loaders = this.primary, wholeHistories = false): RequestContext {
+  contextFor(caller: Caller, loaders = this.primary, rejectsLarge = false): RequestContext {
     const spent = { units: 0 };
     return {
       caller,
@@ -116,7 +116,7 @@ export class GraphqlExecutor {
       size: new ResponseSize(),
       cost: NO_COST,
       spent,
-      wholeHistories,
+      rejectsLarge,
       charge: async (units) => {
         await this.charge(caller, units);
         spent.units += units;
@@ -145,16 +145,16 @@ export class GraphqlExecutor {
    * Executes an operation of this program's own. It is paid for, and has its place, before.
    *
    * @param loaders What all of it is read from.
-   * @param wholeHistories Whether a large history is the error LargeHistoryError, instead of a limited list.
+   * @param rejectsLarge Whether a large history is the error LargeHistoryError, so that it is read by pages; otherwise it is a limited list.
    */
   async executeStored(
     { compiled }: StoredOperation,
     variables: Variables,
     caller: Caller,
     loaders: Loaders,
-    wholeHistories: boolean,
+    rejectsLarge: boolean,
   ): Promise<ExecutionResult> {
-    return compiled.query(undefined, this.contextFor(caller, loaders, wholeHistories), variables);
+    return compiled.query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
   }
 
   /** Subscribes to an operation of this program's own. */
@@ -181,7 +181,7 @@ export class GraphqlExecutor {
       });
       if (errors !== undefined) return { errors };
       const result = withinErrors(await compiled.query(undefined, contextValue, variableValues));
-      return { ...result, ...(result.errors && { errors: result.errors.map(withoutLocations) }) };
+      return result.errors ? { ...result, errors: result.errors.map(withoutLocations) } : result;
     }
     return withinErrors(await execute({ schema: this.schema, ...execution }));
   }

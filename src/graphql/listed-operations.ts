@@ -16,9 +16,9 @@ import { rejection } from './request.js';
 export function onlyListed(
   executor: GraphqlExecutor,
   listed: ReadonlyMap<string, string>,
-  maxEstimate: number,
+  maxFields: number,
 ): (body: unknown) => object {
-  for (const [id, text] of listed) requireAllowed(executor, id, text, maxEstimate);
+  for (const [id, text] of listed) requireAllowed(executor, id, text, maxFields);
   const texts = new Set(listed.values());
   return (body) => {
     const { query, extensions, ...others } = isJsonObject(body) ? body : {};
@@ -39,7 +39,7 @@ function requireAllowed(
   { schema, costs }: GraphqlExecutor,
   id: string,
   text: string,
-  maxEstimate: number,
+  maxFields: number,
 ): void {
   try {
     const document = parse(text);
@@ -49,7 +49,7 @@ function requireAllowed(
     if (operations.length === 0) throw new GraphQLError('It has no operation.');
     for (const operation of operations) {
       // With variables it depends on each request.
-      const most = operation.variableDefinitions?.length ? Infinity : maxEstimate;
+      const most = operation.variableDefinitions?.length ? Infinity : maxFields;
       requireWithinLimits(costs.of(document, operation, {}), most);
     }
   } catch (error) {

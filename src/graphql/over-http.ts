@@ -41,7 +41,7 @@ export async function createGraphqlOverHttp(
   options: GraphqlOverHttpOptions,
 ): Promise<GraphqlOverHttp> {
   const { sandbox, viewerOf } = options;
-  const listed = options.listed && onlyListed(executor, options.listed, options.maxEstimate);
+  const listed = options.listed && onlyListed(executor, options.listed, options.maxFields);
   const apollo = await startGraphqlServer(executor, options);
 
   /** The request as Apollo Server takes it, or what is wrong with it, which Apollo Server formats. */
@@ -83,7 +83,8 @@ export async function createGraphqlOverHttp(
     const accept = mediaType ?? JSON_RESPONSE;
     const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
-    const context = async () => ({ ...executor.contextFor(caller), onInternalError, outcome, stream });
+    const context = async () =>
+      Object.assign(executor.contextFor(caller), { onInternalError, outcome, stream });
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     if (sandbox && isReading && page) {
       return sendPage(response, await execute(request, 'text/html', context));
@@ -114,10 +115,11 @@ export async function createGraphqlOverHttp(
   return { handle, stop: () => apollo.stop() };
 }
 
-/** The header fields that Apollo Server reads. */
-const fieldsFor = memoized(
-  (accept: string) => new HeaderMap(Object.entries({ 'content-type': 'application/json', accept })),
-);
+/** The header fields that Apollo Server reads. JSON is what it sends without Accept, which it would negotiate twice for each request. */
+const fieldsFor = memoized((accept: string) => {
+  const fields = { 'content-type': 'application/json', ...(accept !== JSON_RESPONSE && { accept }) };
+  return new HeaderMap(Object.entries(fields));
+});
 
 /** @returns how many octets. */
 function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: StreamFormat): number {

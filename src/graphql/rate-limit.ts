@@ -56,6 +56,7 @@ export function limitRates(
       note(context.caller.viewer, counted);
       context.spent.units += context.cost.units.get(path.key) ?? 0;
     },
+    // The library has called setState for it, too.
     onLimit: (counted, _directive, _source, _args, context, { path }) => {
       context.spent.units -= context.cost.units.get(path.key) ?? 0;
       throw rejected(context.caller.viewer, counted);

@@ -6,7 +6,7 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { DocumentNode } from 'graphql';
+import type { DocumentNode, ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { GraphqlContext } from './context.js';
 import type { GraphqlExecutor } from './execute.js';
@@ -24,7 +24,7 @@ export interface GraphqlServerOptions {
   /** Whether a browser gets Apollo Sandbox. */
   readonly sandbox: boolean;
   /** How many fields a response may have, about. */
-  readonly maxEstimate: number;
+  readonly maxFields: number;
 }
 
 /** Every value of a document is a token: 100 domains with every field, by a fragment, have 1,400. */
@@ -42,12 +42,12 @@ const MAX_VALIDATION_ERRORS = 20;
  */
 export async function startGraphqlServer(
   executor: GraphqlExecutor,
-  { introspection, sandbox, maxEstimate }: GraphqlServerOptions,
+  { introspection, sandbox, maxFields }: GraphqlServerOptions,
 ): Promise<ApolloServer<GraphqlContext>> {
   const { schema } = executor;
   const ofRequests = [
     errorsPlugin,
-    costPlugin(executor, maxEstimate),
+    costPlugin(executor, maxFields),
     subscriptionPlugin(executor),
     responsePlugin,
   ];
@@ -79,7 +79,11 @@ export async function startGraphqlServer(
           outcome.leave = await executor.enter(caller, cost).catch((error: unknown) => {
             throw shownError(error);
           });
-          return executor.execute({ document, operationName, variableValues: variables, contextValue });
+          const execution = { document, operationName, variableValues: variables, contextValue };
+          const { data, errors } = await executor.execute(execution);
+          const extensions = data === undefined ? undefined : { cost: contextValue.spent.units };
+          // With all of its keys: Apollo Server sets them in a copy, for which V8 makes a hidden class otherwise.
+          return { data, errors, extensions } as ExecutionResult;
         },
       }),
       onSchemaLoadOrUpdate(callback) {

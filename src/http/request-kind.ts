@@ -20,6 +20,8 @@ export function requestKinds(basePath: string) {
     page('openapi', '/api/v1/openapi.json'),
     page('docs', '/api/v1/docs'),
     page('graphiql', '/graphiql'),
+    page('schema', '/schema.graphql'),
+    page('schema', '/possibleTypes.json'),
     page('api-catalog', API_CATALOG_PATH),
     { api: 'page', operation: 'api-catalog', route: API_CATALOG_PATH },
     { api: 'page', operation: 'asset', route: ICON_PATH },

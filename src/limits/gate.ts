@@ -7,7 +7,7 @@ import type { Caller, ClientSignal } from './caller.js';
  */
 export type PlaceKind = 'ordinary' | 'search' | 'large';
 
-/** Contract of the service: docs/limits.md has these numbers and why they are so. */
+/** docs/limits.md has these numbers, and docs/decisions/0014-cost-by-arguments.md why they are so. */
 export const GATE = {
   /** Places of the process, and how many of them may have searches. */
   places: 64,

@@ -91,7 +91,7 @@ const FIELDS_OF_ARGUMENTS = 50;
 /** How many entries a list is taken to have that no argument limits. */
 const LIST_LENGTH = 10;
 /** How many a page has where `first` is not given: the default of schema.graphql. */
-const DEFAULT_FIRST = 100;
+export const DEFAULT_FIRST = 100;
 /** How many entries of a page its cost includes. */
 const ENTRIES_OF_PAGE = 100;
 /** In characters, of a field in the response, which may have it as often as a list has entries. */
@@ -110,7 +110,7 @@ const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
   ['__Field.args', 1],
 ]);
 
-/** Fields of a domain that read more than its row. */
+/** Fields of a domain for which it costs where it is reached from a page or a match. */
 const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts']);
 
 /** The schema, and what its fields cost. */

@@ -4,12 +4,7 @@ import type { PrismaClient } from '../database/generated/client.js';
 import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { loadChanges } from './domain-changes.js';
-import {
-  type DomainHistory,
-  type DomainHistoryKey,
-  loadDomainHistories,
-  needsParts,
-} from './domain-history.js';
+import { type DomainHistory, type DomainHistoryKey, loadDomainHistories } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey } from './domain-row.js';
 import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
 import { loadAttempts } from './observed-parts.js';
@@ -20,11 +15,11 @@ import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } f
 import { loadDiff } from './state-diff.js';
 import { loadStatistics, type Statistics } from './statistics.js';
 
-/** Who waits for what is loaded: one for each request. */
+/** Who waits for what is loaded: the Caller of a request. */
 interface Reader {
   /** Destroyed once it is gone. */
   readonly signal: { readonly destroyed: boolean };
-  /** How many keys of batches it has loaded, and what further ones wait in. */
+  /** Set here: how many keys it has loaded, and what further ones wait in. */
   keys?: number;
   turns?: LimitFunction;
 }
@@ -83,21 +78,16 @@ export function createLoaders(
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
     connections = prisma,
   ): Loader<Key, Page> => ({
-    async load(key, { signal }) {
-      if (signal.destroyed) throw new ClientGoneError();
-      return aroundBatch(loader, 1, () => load(connections, key));
-    },
+    load: (key, reader) =>
+      paced(reader, async () => {
+        if (reader.signal.destroyed) throw new ClientGoneError();
+        return aroundBatch(loader, 1, () => load(connections, key));
+      }),
   });
-  // Apart: a row is read faster than the parts that it would wait for.
-  const rows = batch('domainRow', loadDomainHistories);
-  const histories = batch('domainHistory', loadDomainHistories);
-  const domainHistory: Loader<DomainHistoryKey, DomainHistory | null> = {
-    load: (key, reader) => (needsParts(key) ? histories : rows).load(key, reader),
-  };
   const search = acrossShards ? SEARCHES_OF_SHARDS : SEARCHES;
   return {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
-    domainHistory,
+    domainHistory: batch<DomainHistoryKey, DomainHistory | null>('domainHistory', loadDomainHistories),
     /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
     attempt: batch('attempt', loadAttempts),
     /** A page of a domain's changes; of a domain that is not recorded it is empty. */
@@ -167,7 +157,7 @@ function batched<Key extends DomainRowKey, Value>(
   };
 }
 
-/** A request loads a statement of keys at a time, after its first: other requests need not wait for all of a long list. */
+/** A request loads eight keys at a time, after its first: other requests need not wait for all of a long list, or of many pages. */
 function paced<Value>(reader: Reader, load: () => Promise<Value>): Promise<Value> {
   reader.keys = (reader.keys ?? 0) + 1;
   // To make the library's queue takes 10 µs, and most requests have a key or two.

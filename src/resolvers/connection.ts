@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { DEFAULT_FIRST } from '../limits/measure.js';
 import type { Page } from '../loaders/search.js';
 import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
@@ -6,9 +7,6 @@ import type { RequestContext } from './context.js';
 import type { EdgeOf, PageOf } from './pages.js';
 import { selected } from './selections.js';
 import type { QueryChangesArgs } from './types.generated.js';
-
-/** What a page has where its client does not say: the default of schema.graphql, also for null. */
-const DEFAULT_FIRST = 100;
 
 /**
  * Reads the arguments of a page.
@@ -23,6 +21,7 @@ export function paging<Place extends object>(
   { first, after }: Partial<Pick<QueryChangesArgs, 'first' | 'after'>>,
   fields: PlaceFields<Place>,
 ) {
+  // Also for null.
   const count = first ?? DEFAULT_FIRST;
   if (count < 1 || count > MOST_OF_PAGE) {
     throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);

@@ -77,7 +77,7 @@ async function readList<Entry, Place>(
   load: (loaders: Loaders, after: Place | undefined) => Promise<Page<Entry, Place>>,
 ): Promise<readonly Entry[]> {
   const { name, at, version } = history;
-  if (context.wholeHistories) throw new LargeHistoryError(name, history.octets[list]);
+  if (context.rejectsLarge) throw new LargeHistoryError(name, history.octets[list]);
   const loaders = loadersOf(history, context);
   const { size } = context;
   return size.inTurn(async () => {

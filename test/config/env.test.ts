@@ -51,7 +51,7 @@ test('without any setting, the defaults hold', () => {
     },
     limits: { recordsPerType: 1000, records: 10_000, headers: 500, headerValue: 32_768, line: 4_194_304 },
     http: { maxAge: 0, corsOrigins: [], cache: { megabytes: 24, seconds: 0 } },
-    graphql: { maxCost: 250_000, introspection: true, persistedOnly: undefined },
+    graphql: { maxFields: 250_000, introspection: true, persistedOnly: undefined },
   });
 });
 
@@ -172,7 +172,7 @@ test('each setting is read', () => {
     },
     limits: { recordsPerType: 1, records: 1_000_000, headers: 2, headerValue: 1024, line: 65_536 },
     http: { maxAge: 300, corsOrigins: ['https://app.example'], cache: { megabytes: 0, seconds: 5 } },
-    graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
+    graphql: { maxFields: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
   for (const none of ['off', '0s'])

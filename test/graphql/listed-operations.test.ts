@@ -47,7 +47,7 @@ function start(content: unknown) {
   return startTestService({
     role: 'api',
     database,
-    graphql: { maxCost: 1000, introspection: true, persistedOnly },
+    graphql: { maxFields: 1000, introspection: true, persistedOnly },
   });
 }
 
@@ -201,7 +201,7 @@ describe('a list that is not in order stops the start, with one line that names 
   });
 
   test('no file', async () => {
-    const graphql = { maxCost: 1000, introspection: true, persistedOnly: join(folder, 'none.json') };
+    const graphql = { maxFields: 1000, introspection: true, persistedOnly: join(folder, 'none.json') };
     await expect(startTestService({ database, graphql })).rejects.toThrow(
       /^PERSISTED_ONLY is ".*none\.json": it cannot be read \(ENOENT.*\); write the path of a file\.$/,
     );

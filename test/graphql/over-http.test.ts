@@ -40,7 +40,7 @@ async function serve({ limit = 100_000, introspection = true, sandbox = true }: 
     onInternalError,
     introspection,
     sandbox,
-    maxEstimate: 250_000,
+    maxFields: 250_000,
   });
   // One that listens already: supertest starts one for each request otherwise.
   const app = createServer(express().use('/graphql', server.handle)).listen(0, '127.0.0.1');

@@ -8,7 +8,7 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
     role: 'api',
-    graphql: { maxCost: 1000, introspection: true, persistedOnly: undefined },
+    graphql: { maxFields: 1000, introspection: true, persistedOnly: undefined },
   });
   await insertDomain(service.database.pool, { name: 'a.example' });
 });

@@ -35,7 +35,7 @@ async function serve(sandbox: boolean) {
     onInternalError: () => {},
     introspection: true,
     sandbox,
-    maxEstimate: 100_000,
+    maxFields: 100_000,
   });
   return express().use('/graphql', server.handle);
 }

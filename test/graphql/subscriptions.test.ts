@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import express from 'express';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { Feed, type LiveOptions } from '../../src/feed/feed.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
+import { ClientGoneError } from '../../src/model/errors.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { headerChanger, openEvents, type ReceivedEvent } from '../support/events.js';
@@ -269,7 +270,7 @@ async function serve(live: LiveOptions): Promise<string> {
   const feed = new Feed(service.database.prisma, live);
   const executor = openExecutor(service.database, rateLimits, { feed });
   const viewerOf = () => ({ ...anonymous(), scopes: new Set(['search:read'] as const) });
-  const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxEstimate: 1e9 };
+  const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxFields: 1e9 };
   const graphql = await createGraphqlOverHttp(executor, { viewerOf, ...options });
   const server = createServer(express().use('/graphql', graphql.handle)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -371,6 +372,22 @@ describe('what is kept for those who read slowly', () => {
     expect(found).toEqual(values);
     await listening.return();
     await other.return();
+  });
+
+  test('is read no further for a client that has gone, which is no failure of the service', async () => {
+    const feed = new Feed(service.database.prisma, { lookEvery: 5 });
+    onTestFinished(() => feed.close());
+    const kinds = new Set(CHANGE_KINDS);
+    const earlier = feed.listen({ ...callerOf(), kinds });
+    const { value: begin } = await earlier.next();
+    await earlier.return();
+    const headers = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`h${at}`, 'value']));
+    await createRecorder(service.database.pool).record([observation({ domain: newDomain(), at: 1, headers })]);
+    const signal = Object.assign(new EventEmitter(), { destroyed: false });
+    const listening = feed.listen({ ...callerOf(), signal, kinds, after: begin?.end });
+    await listening.next();
+    signal.emit('close');
+    await expect(listening.next()).rejects.toBeInstanceOf(ClientGoneError);
   });
 
   test('does not have what was erased since for longer than that', async () => {

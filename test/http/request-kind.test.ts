@@ -14,5 +14,8 @@ test.each(['', '/dms'])('what pages are made of is counted as pages, below the b
   for (const path of ['/.well-known/api-catalog', `${basePath}/.well-known/api-catalog`]) {
     expect(counted(path)).toEqual(['page', 'api-catalog', path]);
   }
+  for (const path of [`${basePath}/schema.graphql`, `${basePath}/possibleTypes.json`]) {
+    expect(counted(path)).toEqual(['page', 'schema', path]);
+  }
   expect(counted(`${basePath}/assets`)).toEqual(['none', 'unknown', undefined]);
 });

@@ -121,6 +121,23 @@ test('hundreds of lists of a large history keep another client waiting for none 
   expect(order.at(-1)).toBe('large');
 });
 
+test('hundreds of pages of one request are all answered, and keep another client waiting for none of them', async () => {
+  // More than may wait for a connection to the database.
+  const pages = Array.from({ length: 690 }, (_, at) => `a${at}: changes(first: 1) { __typename }`);
+  const order: string[] = [];
+  const large = ask(`{ domain(name: "many.example") { ${pages.join(' ')} } }`).then(({ errors }) => {
+    expect(errors).toBeUndefined();
+    order.push('large');
+  });
+  for (let time = 0; time < 10; time += 1) {
+    const response = await fetch(`${service.url}/api/v1/domain/small.example`);
+    expect(response.status).toBe(200);
+    order.push('small');
+  }
+  await large;
+  expect(order.at(-1)).toBe('large');
+});
+
 test('REST gives a whole large history, which is that of the pages', async () => {
   const response = await fetch(`${service.url}/api/v1/domain/many.example`);
   const whole: { dnsRecords: unknown[] } = JSON.parse(await response.text());

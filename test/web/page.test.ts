@@ -709,7 +709,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       writeFileSync(persistedOnly, JSON.stringify(operations));
       return startOther({
         database: service.database,
-        graphql: { maxCost: 250_000, introspection: true, persistedOnly },
+        graphql: { maxFields: 250_000, introspection: true, persistedOnly },
       });
     };
     const own = new URL('../../dist/web/operations.json', import.meta.url);

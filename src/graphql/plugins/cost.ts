@@ -14,20 +14,20 @@ const LEFT_OUT = 'The field of a subscription cannot be left out: remove @skip a
  * What a request costs is known from its document and variables, before anything is executed. The document is paid for here, each field
  * of the root by the directive `@rateLimit`.
  */
-export function costPlugin(executor: GraphqlExecutor, maxEstimate: number): GraphqlPlugin {
-  const charge = async (context: GraphqlContext, cost: RequestCost) => {
+export function costPlugin(executor: GraphqlExecutor, maxFields: number): GraphqlPlugin {
+  const admit = async (context: GraphqlContext, cost: RequestCost) => {
     context.cost = cost;
     context.loaders = executor.readFrom(cost.ofPrimary);
     const besides = Math.max(cost.unitsOfDocument, cost.sum === 0 ? 1 : 0);
     if (besides > 0) await context.charge(besides);
-    requireWithinLimits(cost, maxEstimate);
+    requireWithinLimits(cost, maxFields);
   };
   return {
     async didResolveOperation({ document, operation, request: { variables = {} }, contextValue: context }) {
       if (operation === undefined) return;
       if (operation.operation === OperationTypeNode.MUTATION) throw invalid(READ_ONLY);
       try {
-        await charge(context, executor.costs.of(document, operation, variables));
+        await admit(context, executor.costs.of(document, operation, variables));
       } catch (error) {
         // To measure it needs the stack, too.
         const isTooDeep = error instanceof RangeError;

@@ -1,7 +1,7 @@
 import type { GraphqlPlugin } from '../context.js';
 import { formatError, retryAfterOf, shownError } from '../format-error.js';
 
-/** What a response tells besides its data: the cost, and when to try again. */
+/** What a response tells besides its data: its status, and when to try again. What was not executed is charged. */
 export const responsePlugin: GraphqlPlugin = {
   async willSendResponse({ request, response: { body, http }, contextValue }) {
     if (body.kind !== 'single') return;
@@ -21,6 +21,5 @@ export const responsePlugin: GraphqlPlugin = {
     }
     const retryAfter = retryAfterOf(singleResult.errors);
     if (retryAfter !== undefined) http.headers.set('retry-after', String(retryAfter));
-    if (isExecuted) singleResult.extensions = { cost: contextValue.spent.units };
   },
 };
