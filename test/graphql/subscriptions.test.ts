@@ -382,7 +382,9 @@ describe('what is kept for those who read slowly', () => {
     const { value: begin } = await earlier.next();
     await earlier.return();
     const headers = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`h${at}`, 'value']));
-    await createRecorder(service.database.pool).record([observation({ domain: newDomain(), at: 1, headers })]);
+    await createRecorder(service.database.pool).record([
+      observation({ domain: newDomain(), at: 1, headers }),
+    ]);
     const signal = Object.assign(new EventEmitter(), { destroyed: false });
     const listening = feed.listen({ ...callerOf(), signal, kinds, after: begin?.end });
     await listening.next();

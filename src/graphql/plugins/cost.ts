@@ -1,7 +1,7 @@
 import { OperationTypeNode } from 'graphql';
-import { type RequestCost, requireWithinLimits } from '../../limits/costs.js';
+import { requireWithinLimits } from '../../limits/costs.js';
 import { PublicError } from '../../model/errors.js';
-import type { GraphqlContext, GraphqlPlugin } from '../context.js';
+import type { GraphqlPlugin } from '../context.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError, TOO_DEEP } from '../format-error.js';
 import { rejection } from '../request.js';
@@ -15,19 +15,17 @@ const LEFT_OUT = 'The field of a subscription cannot be left out: remove @skip a
  * of the root by the directive `@rateLimit`.
  */
 export function costPlugin(executor: GraphqlExecutor, maxFields: number): GraphqlPlugin {
-  const admit = async (context: GraphqlContext, cost: RequestCost) => {
-    context.cost = cost;
-    context.loaders = executor.readFrom(cost.ofPrimary);
-    const besides = Math.max(cost.unitsOfDocument, cost.sum === 0 ? 1 : 0);
-    if (besides > 0) await context.charge(besides);
-    requireWithinLimits(cost, maxFields);
-  };
   return {
     async didResolveOperation({ document, operation, request: { variables = {} }, contextValue: context }) {
       if (operation === undefined) return;
       if (operation.operation === OperationTypeNode.MUTATION) throw invalid(READ_ONLY);
       try {
-        await admit(context, executor.costs.of(document, operation, variables));
+        const cost = executor.costs.of(document, operation, variables);
+        context.cost = cost;
+        context.loaders = executor.readFrom(cost.ofPrimary);
+        const besides = Math.max(cost.unitsOfDocument, cost.sum === 0 ? 1 : 0);
+        if (besides > 0) await context.charge(besides);
+        requireWithinLimits(cost, maxFields);
       } catch (error) {
         // To measure it needs the stack, too.
         const isTooDeep = error instanceof RangeError;

@@ -22,10 +22,7 @@ const OCTETS_OF_ENTRY = 500;
 /** In octets: a larger body would displace many others. */
 const LARGEST = 128 * 1024;
 
-/**
- * Of so many requests, those are remembered whose body was not kept; then from the start: to forget one after the other keeps more
- * that is soon displaced, for a third more processor time where popularity is Zipf's.
- */
+/** Of so many requests, those are remembered whose body was not kept. */
 const MOST_REQUESTED = 10_000;
 
 /**
@@ -34,7 +31,7 @@ const MOST_REQUESTED = 10_000;
  */
 export class BodyCache {
   readonly #bodies: LRUCache<string, KeptBody> | undefined;
-  readonly #requested = new Set<string>();
+  readonly #requested = new LRUCache<string, true>({ max: MOST_REQUESTED });
   readonly #milliseconds: number;
 
   constructor({ megabytes, seconds }: BodyCacheOptions) {
@@ -61,10 +58,7 @@ export class BodyCache {
     if (this.#bodies === undefined || body.length > LARGEST) return;
     if (this.#bodies.has(key) || this.#requested.delete(key)) {
       this.#bodies.set(key, { ...rest, octets: Buffer.from(body) });
-      return;
-    }
-    if (this.#requested.size === MOST_REQUESTED) this.#requested.clear();
-    this.#requested.add(key);
+    } else this.#requested.set(key, true);
   }
 
   /** Whether a body may be used without a look at the stored state. */

@@ -116,11 +116,7 @@ async function readAndPay(
     units = Math.max(1, cost.sum);
     return [requested, cost];
   } finally {
-    try {
-      await executor.charge(caller, units);
-    } finally {
-      setRateFields(response, caller.viewer.rates);
-    }
+    await executor.charge(caller, units).finally(() => setRateFields(response, caller.viewer.rates));
   }
 }
 
