@@ -23,7 +23,7 @@ export function costPlugin(executor: GraphqlExecutor, maxFields: number): Graphq
         const cost = executor.costs.of(document, operation, variables);
         context.cost = cost;
         context.loaders = executor.readFrom(cost.ofPrimary);
-        const besides = Math.max(cost.unitsOfDocument, cost.sum === 0 ? 1 : 0);
+        const besides = Math.max(cost.unitsOfDocument, Number(cost.sum === 0));
         if (besides > 0) await context.charge(besides);
         requireWithinLimits(cost, maxFields);
       } catch (error) {
