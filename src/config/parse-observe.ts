@@ -29,14 +29,27 @@ export const gracePeriod = parsed((value) => {
 const FIELD_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /**
- * The header fields that are not recorded: those between commas; `none`: all are recorded; empty: those that
- * differ at every request.
+ * The header fields that are not recorded: those between commas; with `+` or `-` before each, the usual ones with and without them;
+ * `none`: all are recorded; empty: the usual ones, which differ at every request.
  */
 export function ignoredHeaders(name: string, value: string): ReadonlySet<string> {
   if (value === '') return new Set(IGNORED_HEADERS.keys());
   if (value === 'none') return new Set();
-  const names = splitList(value).map((part) => part.toLowerCase());
+  const parts = splitList(value).map((part) => part.toLowerCase());
+  const isSigned = parts.every((part) => /^[+-]/.test(part));
+  const names = isSigned ? parts.map((part) => part.slice(1)) : parts;
   const invalid = names.find((part) => !FIELD_NAME.test(part));
-  if (invalid === undefined) return new Set(names);
-  throw invalidSetting(name, value, `${invalid} is not a header name; write names between commas, or none`);
+  if (invalid !== undefined) {
+    throw invalidSetting(name, value, `${invalid} is not a header name; write names between commas, or none`);
+  }
+  if (!isSigned && parts.some((part) => /^[+-]/.test(part))) {
+    throw invalidSetting(name, value, 'write + or - before each name, to change the list, or before none');
+  }
+  if (!isSigned) return new Set(names);
+  const ignored = new Set(IGNORED_HEADERS.keys());
+  for (const [at, field] of names.entries()) {
+    if (parts[at]?.startsWith('+')) ignored.add(field);
+    else ignored.delete(field);
+  }
+  return ignored;
 }

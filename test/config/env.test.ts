@@ -175,6 +175,9 @@ test('each setting is read', () => {
     graphql: { maxFields: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
+  const { ignoredHeaders } = readSettings({ OBSERVE_IGNORED_HEADERS: '+ETag, -x-served-by' }).observe;
+  const changed = [...IGNORED_HEADERS.keys()].filter((name) => name !== 'x-served-by');
+  expect(ignoredHeaders).toEqual(new Set([...changed, 'etag']));
   for (const none of ['off', '0s'])
     expect(readSettings({ OBSERVE_HTTPS_GRACE: none }).observe.httpsGrace).toBe(0n);
 });
@@ -294,6 +297,11 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['OBSERVE_HTTPS_GRACE', '366d', 'write a time up to 365d'],
     ['OBSERVE_USER_AGENT', 'agent\u00e9', 'write up to 256 printable characters of ASCII'],
     ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
+    [
+      'OBSERVE_IGNORED_HEADERS',
+      '+etag, via',
+      'write + or - before each name, to change the list, or before none',
+    ],
     ['OBSERVE_IGNORED_HEADERS', 'date, a:b', 'a:b is not a header name; write names between commas, or none'],
     ['OBSERVE_PRIVATE', 'yes', 'write deny or allow'],
     ['OBSERVE_CONCURRENCY', '0', 'write a whole number from 1 to'],
