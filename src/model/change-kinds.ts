@@ -8,6 +8,9 @@ export const CHANGE_KINDS = [...DOMAIN_CHANGE_KINDS, 'HISTORY_EXTENDED'] as cons
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /** Why a change is not notable. */
-export const ROUTINE_REASONS = ['INITIAL', 'BACKFILL'] as const;
+export const ROUTINE_REASONS = [
+  ...(['INITIAL', 'BACKFILL', 'SERIAL_ONLY', 'ADDRESS_HINT', 'VALIDATOR'] as const),
+  ...(['NONCE_ONLY', 'ROTATING', 'ERROR_PAGE'] as const),
+] as const;
 
 export type RoutineReason = (typeof ROUTINE_REASONS)[number];
