@@ -20,6 +20,7 @@ import {
   SchemaMetaFieldDef,
   type SelectionSetNode,
   TypeMetaFieldDef,
+  type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
 import { PublicError } from '../model/errors.js';
@@ -86,8 +87,10 @@ const NOTHING: Measure = {
   ofPrimary: false,
 };
 
-/** As how many fields one with arguments counts: it is read by itself, and its arguments may be refused, each with an error. */
+/** As how many fields one with arguments counts, besides their size: it is read by itself, and they may be refused, each with an error. */
 const FIELDS_OF_ARGUMENTS = 50;
+/** Of an argument, in characters and values: a smaller one does not count, so that most documents cost the same each time. */
+export const COUNTED_SIZE = 100;
 /** How many entries a list is taken to have that no argument limits. */
 const LIST_LENGTH = 10;
 /** How many a page has where `first` is not given: the default of schema.graphql. */
@@ -127,12 +130,20 @@ export class Measurement {
   readsVariables = false;
   readonly #costs: FieldCosts;
   readonly #variables: Variables;
+  readonly #sizes: ReadonlyMap<string, number>;
   readonly #definitions = new Map<string, FragmentDefinitionNode>();
   readonly #measured = new Map<SelectionSetNode, Measure>();
 
-  constructor(costs: FieldCosts, { definitions }: DocumentNode, variables: Variables) {
+  /** @param sizes Of the variables, by sizeOf(): those that are not there count as nothing. */
+  constructor(
+    costs: FieldCosts,
+    { definitions }: DocumentNode,
+    variables: Variables,
+    sizes: ReadonlyMap<string, number>,
+  ) {
     this.#costs = costs;
     this.#variables = variables;
+    this.#sizes = sizes;
     for (const node of definitions) {
       if (node.kind === Kind.FRAGMENT_DEFINITION) this.#definitions.set(node.name.value, node);
     }
@@ -210,7 +221,7 @@ export class Measurement {
     return {
       own,
       units: atMost(own + length * inside.units),
-      fields: atMost((isCalled ? FIELDS_OF_ARGUMENTS : 1) + length * inside.fields),
+      fields: atMost((isCalled ? this.#fieldsOf(given) : 1) + length * inside.fields),
       depth: inside.depth + 1,
       hasLists: LISTS_OF_DOMAIN.has(name.value),
       isSearch: inside.isSearch || cost.search === true,
@@ -249,6 +260,21 @@ export class Measurement {
     const value = given.find((each) => each.name.value === name)?.value;
     if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
     return value && valueFromASTUntyped(value, this.#variables);
+  }
+
+  /** As how many fields one with arguments counts. */
+  #fieldsOf(given: readonly ArgumentNode[]): number {
+    const size = (node: ValueNode) => Math.floor(this.#sizeOf(node) / COUNTED_SIZE) * COUNTED_SIZE;
+    return given.reduce((sum, { value }) => sum + size(value), FIELDS_OF_ARGUMENTS);
+  }
+
+  /** The size of a value of an argument, as sizeOf() counts it. */
+  #sizeOf(node: ValueNode): number {
+    if (node.kind === Kind.VARIABLE) return this.#sizes.get(node.name.value) ?? 0;
+    if (node.kind === Kind.LIST) return node.values.reduce((sum, each) => sum + this.#sizeOf(each), 1);
+    if (node.kind === Kind.OBJECT)
+      return node.fields.reduce((sum, each) => sum + this.#sizeOf(each.value), 1);
+    return 1 + ('value' in node ? String(node.value).length : 0);
   }
 
   #typeOf({ typeCondition }: InlineFragmentNode | FragmentDefinitionNode, parent: Parent): Parent {

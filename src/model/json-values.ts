@@ -72,3 +72,17 @@ export function readAt<Result>(place: string, read: () => Result): Result {
     throw errorAt(place, error);
   }
 }
+
+/** A name that an object may not have is told with the whole object, and with names that are like it. */
+const SIZE_OF_NAME = 50;
+
+/** How much there is in a JSON value: its characters, one for each value in it, and more for each name in an object. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return 1 + value.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOf(each), 1);
+  return Object.entries(value).reduce(
+    (sum, [name, each]) => sum + SIZE_OF_NAME + name.length + sizeOf(each),
+    1,
+  );
+}

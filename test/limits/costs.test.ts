@@ -260,6 +260,44 @@ describe('whatever is selected', () => {
   });
 });
 
+describe('what an argument is long counts as often as it is used', () => {
+  const search = (count: number, value: string) =>
+    Array.from({ length: count }, (_, at) => `a${at}: searchDomains(where: ${value}) { totalCount }`).join(
+      ' ',
+    );
+  const fieldsOf = (count: number, where: object) =>
+    measure(`query ($w: DomainFilter) { ${search(count, '$w')} }`, { w: where }).fields;
+
+  test('a text by its characters, in a variable and in the document', () => {
+    const long = 'a'.repeat(100_000);
+    expect(fieldsOf(3, { match: long }) - fieldsOf(3, { match: 'a' })).toBeGreaterThanOrEqual(300_000);
+    const written = measure(`{ ${search(3, `{ match: "${long}" }`)} }`).fields;
+    expect(written - measure(`{ ${search(3, '{ match: "a" }')} }`).fields).toBeGreaterThanOrEqual(300_000);
+  });
+
+  test('a list and an object by their values, and by the names that may not be there', () => {
+    const names = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [at, at]));
+    expect(fieldsOf(1, names)).toBeGreaterThan(250_000);
+    expect(fieldsOf(10, { match: Array.from({ length: 25_000 }, () => '') })).toBeGreaterThan(250_000);
+  });
+
+  test('and not at all if it is short, so that a document costs the same with other variables', () => {
+    expect(fieldsOf(480, { match: 'a'.repeat(40) })).toBe(fieldsOf(480, { match: 'a' }));
+  });
+
+  test('after a request with short variables, too', () => {
+    const document = parse(`query ($n: ID!) { node(id: $n) { id } }`, { noLocation: true });
+    const operation = getOperationAST(document);
+    if (operation == null) throw new Error('There is no operation.');
+    const costs = new Costs(SCHEMA);
+    const [short = 0, long = 0, again] = ['a', 'a'.repeat(1_000), 'b'].map(
+      (n) => costs.of(document, operation, { n }).fields,
+    );
+    expect(long - short).toBe(1_000);
+    expect(again).toBe(short);
+  });
+});
+
 describe('a request within the limits', () => {
   const check = (source: string, most: number, variables: Variables = {}) => {
     const cost = measure(source, variables);
