@@ -25,7 +25,7 @@ export function readForwarding(trustProxy: number | readonly string[], log: Logg
   return {
     /** `http` or `https`. */
     schemeOf: (request: IncomingMessage) => headOf(request).protocol,
-    /** Scheme and host as the client has used them, such as `https://dms.example`; '' where HTTP/1.0 names no host. */
+    /** As the client has used them, such as `https://dms.example`; '' where HTTP/1.0 names no host. */
     originOf(request: IncomingMessage): string {
       const { protocol, host } = headOf(request);
       return host ? `${protocol}://${host}` : '';

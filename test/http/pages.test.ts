@@ -46,7 +46,7 @@ function withoutFeed(page: string): string {
   return page.replace(FEED, '');
 }
 
-test('readers of feeds find in a page the feed of what it shows, whatever the name is written like', async () => {
+test('readers of feeds find in a page the feed of what it shows, however the name is written', async () => {
   for (const [page, feed] of [
     [`${service.url}/`, '/api/v1/changes.atom'],
     [`${service.url}/domains/%ff`, '/api/v1/changes.atom'],

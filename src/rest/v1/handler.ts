@@ -59,8 +59,8 @@ interface Exchange extends Requested {
 
 /**
  * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path`
- * follows `/api/v1`, percent-encoded as it came, without the query; `originOf` gives the scheme and host that the client has
- * used. It throws what problemOf() takes.
+ * follows `/api/v1`, percent-encoded as it came, without the query; `originOf` gives the scheme and host that
+ * the client has used. It throws what problemOf() takes.
  *
  * @param table Absent: ROUTES.
  */
@@ -199,7 +199,7 @@ class Answers {
     const { state, body, next } = await this.#findBody(exchange);
     const validators = validation
       ? validatorsOf(state, validation.tag)
-      : route.body.feed && typeof body === 'string'
+      : route.state === null && route.body.feed && typeof body === 'string'
         ? validatorsOfText(body)
         : null;
     this.#send(exchange, validators, body, next);

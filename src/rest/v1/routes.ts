@@ -27,10 +27,11 @@ interface Row {
   readonly missing: ((variables: Variables) => PublicError) | null;
   /**
    * The stored operation that selects nothing but `version`, where that of the route selects it besides the body:
-   * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them, but for feeds, whose ETag is of the body.
+   * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them; those of feeds
+   * have an ETag of the body.
    */
   readonly state: string | null;
-  /** The route whose stored operation it runs, by `operationId`, with variables that no parameter has; absent: its own. */
+  /** Whose stored operation it runs, with variables that no parameter has; absent: its own. */
   readonly runs?: { readonly operationId: string; readonly variables: Variables };
 }
 

@@ -46,7 +46,7 @@ export function validatorsOf(found: { readonly version?: string }, operationTag:
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
 }
 
-/** The validators of a body whose state has no version. Its changes have dates, but may be recorded long after these. */
+/** The validators of a body without a version: its changes may be recorded long after their dates. */
 export function validatorsOfText(body: string): Validators {
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return { etag: `W/"${digest}"`, lastModified: Number.POSITIVE_INFINITY };

@@ -55,7 +55,7 @@ describe.each([
   ['/changes', '/'],
   ['/domain/example.com/changes', '/domains/example.com'],
 ])('the feeds of %s', (path, page) => {
-  test('are Atom that an XML parser and a feed reader understand, with all that RFC 4287 requires', async () => {
+  test('are Atom that an XML parser and a reader understand, with all that RFC 4287 requires', async () => {
     const { changes } = JSON.parse(await (await get(`${path}?order=NEWEST_FIRST`)).text());
     const response = await get(`${path}.atom`);
     expect(response.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8');
@@ -121,7 +121,7 @@ describe.each([
     expect(items.map(({ title }) => title)).toEqual(['example.com: A 192.0.2.1 removed']);
   });
 
-  test('need a token where the operation does: Bearer, or Basic with any user and the token as password', async () => {
+  test('need a token where the operation does, also as the password of any user', async () => {
     const token = await closed.createToken();
     for (const form of ['atom', 'json']) {
       const none = await get(`${path}.${form}`, {}, closed);
@@ -177,7 +177,7 @@ test('an entry says in plain words what changed', async () => {
   expect(mail?.content_html).toContain('<dt>New</dt><dd>example.com IN MX 10 mail.example.</dd>');
 });
 
-test('the feed of a domain has its changes alone, and the same ids as that of all, also after a new change', async () => {
+test('the feed of a domain has its changes alone, with the ids of the feed of all, which stay', async () => {
   const [all, own] = [await jsonFeed('/changes.json'), await jsonFeed('/domain/example.com/changes.json')];
   expect(own.items.length).toBeLessThan(all.items.length);
   expect(own.items.map(({ title }) => title.replace(/:.*/, ''))).not.toContain('other.example');
@@ -211,14 +211,22 @@ test('URLs have the scheme and the host that the client has used by the proxy, a
   });
 });
 
-test('a domain of which nothing is recorded is 404, and a service without changes has an empty feed', async () => {
+test('a feed with a duration has no validators, as all that has one', async () => {
+  const { headers } = await get('/domain/example.com/changes.atom?from=30d');
+  expect([headers.get('etag'), headers.get('cache-control')]).toEqual([
+    null,
+    expect.stringContaining('no-store'),
+  ]);
+});
+
+test('a domain of which nothing is recorded is 404, and without changes the feed is empty', async () => {
   expect((await get('/domain/unknown.example/changes.atom')).status).toBe(404);
   const empty = await (await get('/changes.atom?domains=unknown.example')).text();
   expect(xmlFault(empty)).toBeNull();
   expect(parseAtomFeed(empty)).toMatchObject({ updated: '1970-01-01T00:00:00Z' });
 });
 
-test('any text is read by an XML parser as it was, in elements and attributes, but for what XML does not allow', () => {
+test('an XML parser reads any text as it was, in elements and attributes, but for what XML forbids', () => {
   const anyText = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Body, Place } from './body.js';
 import type { ChangeResult, ChangesResult, DomainChangesResult } from './changes.js';
 
-/** A feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/), and Atom is written from it. */
+/** A feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it. */
 interface Feed {
   readonly version: 'https://jsonfeed.org/version/1.1';
   readonly title: string;
@@ -63,11 +63,12 @@ function feedOf(
   };
 }
 
-/** The name space of changes: a random UUID, that of no other program. With another one, readers would show every change again. */
+/** The name space of changes, a random UUID. With another one, readers would show every change again. */
 const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
 
 /**
- * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same (RFC 9562, section 5.5).
+ * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same
+ * (RFC 9562, section 5.5).
  */
 function nameUuid(id: string): string {
   const octets = createHash('sha1').update(NAME_SPACE).update(id).digest().subarray(0, 16);
@@ -156,7 +157,10 @@ ${entries.join('')}</feed>
 /** All but the characters of XML 1.0 (section 2.2): of a value, U+FFFD shows that there was something. */
 const NO_CHARACTER = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are (XML 1.0, sections 2.11, 3.3.3). */
+/**
+ * A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are
+ * (XML 1.0, sections 2.11 and 3.3.3).
+ */
 export function escaped(text: string): string {
   return text
     .replace(NO_CHARACTER, '\u{fffd}')
