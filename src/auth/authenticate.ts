@@ -12,6 +12,9 @@ const SENT_TOKEN = /^bearer +[^ ]/i;
 const NO_BEARER =
   'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
 
+/** RFC 7617, section 2: readers of feeds know no other scheme. The token is the password, whatever the user. */
+const BASIC = /^basic +([A-Za-z0-9+/]+=*) *$/i;
+
 /** Rejects JSON Web Tokens where no identity provider is set. */
 const NO_PROVIDER: VerifyToken = async () => {
   throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
@@ -49,7 +52,7 @@ export function createAuthentication({
       const scopes = anonymousScopes;
       return { kind: 'anonymous', rateLimitKey: client, scopes, needsToken, rates: undefined };
     }
-    const token = BEARER.exec(authorization)?.[1];
+    const token = BEARER.exec(authorization)?.[1] ?? passwordIn(authorization);
     if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
     const verify = isJwt(token) ? jwts : tokens;
     const recheck = () => verify(token);
@@ -57,4 +60,11 @@ export function createAuthentication({
     const scopes = new Set([...own, ...commonScopes]);
     return { kind, rateLimitKey, scopes, recheck, rates: undefined };
   };
+}
+
+/** The password of HTTP Basic; undefined: there is none. */
+function passwordIn(authorization: string): string | undefined {
+  const credentials = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString();
+  const colon = credentials.indexOf(':');
+  return colon === -1 ? undefined : credentials.slice(colon + 1);
 }

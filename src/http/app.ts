@@ -33,7 +33,7 @@ interface AppOptions extends DocumentedService, RequestParts, RequestAuthenticat
  */
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
-  const { clientOf, schemeOf } = readForwarding(options.trustProxy, log);
+  const { clientOf, schemeOf, originOf } = readForwarding(options.trustProxy, log);
   const observe = observeRequests(requestKinds(basePath), schemeOf, options);
   const begin = beginResponses(corsOrigins !== '*' && corsOrigins.length > 0);
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): RequestListener {
     if (api !== 'rest' && api !== 'graphql') return pages(request, response);
     compressResponse(request, response);
     if (api === 'graphql') return graphql(request, response);
-    return rest(request, response, pathOf(request).slice(restPrefix), request.viewer);
+    return rest(request, response, pathOf(request).slice(restPrefix), request.viewer, originOf);
   };
   return (request, response) =>
     observe(request, response, () => {

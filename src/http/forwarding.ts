@@ -19,12 +19,17 @@ const UNTRUSTED_PROXY =
 export function readForwarding(trustProxy: number | readonly string[], log: Logger) {
   const app = express();
   app.set('trust proxy', trustProxy);
-  const headOf = ({ headers, socket }: IncomingMessage): Pick<Request, 'ip' | 'protocol'> =>
+  const headOf = ({ headers, socket }: IncomingMessage): Pick<Request, 'ip' | 'protocol' | 'host'> =>
     Object.assign(Object.create(app.request), { headers, socket });
   let warned = false;
   return {
     /** `http` or `https`. */
     schemeOf: (request: IncomingMessage) => headOf(request).protocol,
+    /** As the client has used them, such as `https://dms.example`; '' where HTTP/1.0 names no host. */
+    originOf(request: IncomingMessage): string {
+      const { protocol, host } = headOf(request);
+      return host ? `${protocol}://${host}` : '';
+    },
     clientOf(request: IncomingMessage): string {
       const { headers, socket } = request;
       if (trustProxy !== 0) {

@@ -19,7 +19,7 @@ export function handleErrors(log: Logger, onInternalError: OnRequestFailure): On
       response.destroy();
       return;
     }
-    const problem = problemOf(error, (internal) => onInternalError(internal, request));
+    const problem = problemOf(error, (internal) => onInternalError(internal, request), request.kind.isFeed);
     if (request.kind.api !== 'graphql') return sendProblem(request, response, problem);
     const { status, detail: message, code } = problem.body;
     const fields = { ...problem.headers, 'content-type': acceptedBy(request).mediaType ?? JSON_RESPONSE };

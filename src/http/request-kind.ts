@@ -6,6 +6,8 @@ import { API_CATALOG_PATH, ICON_PATH } from './pages/pages.js';
 export interface RoutedKind extends RequestKind {
   /** With the base path; a part that stands for any is in braces. */
   readonly route: string | undefined;
+  /** Whether its clients may be readers of feeds, which know HTTP Basic alone. */
+  readonly isFeed?: boolean;
 }
 
 /** What is at no known path, or never had one. */
@@ -37,7 +39,8 @@ export function requestKinds(basePath: string) {
   const api = `${basePath}/api/v1`;
   const matchRest = pathMatcher(
     ROUTES.map(
-      ({ path, summary: operation }) => ({ path, api: 'rest', operation, route: api + path }) as const,
+      ({ path, summary: operation, body }) =>
+        ({ path, api: 'rest', operation, route: api + path, isFeed: body.feed !== undefined }) as const,
     ),
   );
   const unknown: RoutedKind = { ...NOWHERE, api: 'rest' };

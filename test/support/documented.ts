@@ -3,6 +3,7 @@ import formats from 'ajv-formats';
 import { openApiDocument } from '../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { parseCsv } from './csv.js';
+import { xmlFault } from './xml.js';
 
 /** A response of REST v1, with what was asked. */
 export interface Exchange {
@@ -69,6 +70,7 @@ function bodyViolations(
   if (mediaType === undefined) return [`the media type ${contentType} is not documented`];
   if (method === 'HEAD') return body === '' ? [] : ['HEAD has a body'];
   if (mediaType === 'text/event-stream') return [];
+  if (mediaType === 'application/atom+xml') return [xmlFault(body) ?? []].flat();
   // Both parsers reject what is not well-formed.
   if (mediaType === 'text/csv') parseCsv(body);
   if (mediaType === 'application/x-ndjson')

@@ -115,6 +115,16 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     },
   );
 
+  test('names the feed of what it shows, also after a click', async () => {
+    const page = await open('/');
+    const feed = () => page.locator('link[type="application/atom+xml"]').getAttribute('href');
+    expect(await feed()).toBe('/api/v1/changes.atom');
+    await search(page, 'exampl');
+    await matches(page, 'Domains').getByRole('link', { name: 'example.com', exact: true }).click();
+    await page.getByRole('img', { name: /record sets and headers/ }).waitFor();
+    expect(await feed()).toBe('/api/v1/domain/example.com/changes.atom');
+  });
+
   test('shows a timeline, as a picture and as a table with gaps, and when things were seen last', async () => {
     const page = await open('/domains/example.com');
     await page.getByRole('img', { name: /^11 record sets and headers/ }).waitFor();

@@ -64,6 +64,11 @@ function Guarded() {
 function CurrentPage() {
   const { path } = useView();
   const name = domainIn(path);
+  useEffect(() => {
+    const of = name === null ? '' : `/domain/${encodeURIComponent(name)}`;
+    const link = document.querySelector('link[type="application/atom+xml"]');
+    link?.setAttribute('href', addressOf(`/api/v1${of}/changes.atom`));
+  }, [name]);
   return name === null ? <HomePage /> : <DomainPage key={name} name={name} />;
 }
 

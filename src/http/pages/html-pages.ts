@@ -37,15 +37,26 @@ function html(body: string, policy = PAGE_POLICY): StaticResponse {
   return { mediaType: 'text/html; charset=utf-8', body, headers: { 'content-security-policy': policy } };
 }
 
-/** The page that shows the history: it reads it with GraphQL, as any other client. */
-export function webPage(service: DocumentedService): StaticResponse {
+/**
+ * The page that shows the history: it reads it with GraphQL, as any other client.
+ *
+ * @param domain In canonical form: what it is the page of; absent: of all.
+ */
+export function webPage(service: DocumentedService, domain?: string): StaticResponse {
   const { basePath, anyQuery } = service;
   const body = readFileSync(new URL('index.html', WEB), 'utf8')
     .replaceAll('="./', `="${basePath}/assets/web/`)
     .replace('data-base-path=""', `data-base-path="${basePath}"`)
+    .replace('</head>', () => `  ${feedLink(basePath, domain)}\n  </head>`)
     .replace('data-any-query="true"', `data-any-query="${anyQuery}"`)
     .replace('<noscript></noscript>', () => `<noscript>\n${withoutScript(service)}\n</noscript>`);
   return html(body, WEB_POLICY);
+}
+
+/** Where readers find the feed of a page's changes, as web/src/app.tsx does where it goes to another one. */
+function feedLink(basePath: string, domain?: string): string {
+  const path = domain === undefined ? '' : `/domain/${domain}`;
+  return `<link rel="alternate" type="application/atom+xml" href="${basePath}/api/v1${path}/changes.atom">`;
 }
 
 /** The OpenAPI document as a page (Swagger UI), or GraphiQL: for places that Sandbox cannot be loaded in. */
@@ -87,6 +98,7 @@ export function startPage(service: DocumentedService): StaticResponse {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Domain Metadata Service</title>
+${feedLink(service.basePath)}
 ${withoutScript(service)}
 </html>
 `);

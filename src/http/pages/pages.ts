@@ -1,7 +1,10 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
+import { attempt } from '../../model/attempt.js';
+import { parseDomainName } from '../../model/domain-name.js';
 import { nothingAtPath } from '../../model/errors.js';
+import { memoized } from '../../model/memoized.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
@@ -19,6 +22,9 @@ import {
 } from './html-pages.js';
 import { filesIn, type PageAt, type StaticResponse, staticHandler } from './static-files.js';
 
+/** Pages of domains that are kept, of some 10 kB each. */
+const MOST_PAGES = 100;
+
 /**
  * Serves the pages and documents that describe the APIs, for people and for programs.
  *
@@ -30,9 +36,13 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
   app.enable('case sensitive routing').enable('strict routing');
   const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
   app.all([basePath, `${basePath}/`].filter(Boolean), root);
-  // One page for all of them, which reads the name from its address: it is not decoded here, where it may be invalid.
-  const page: RequestHandler = (request, response, next) =>
-    request.path === '/' ? next() : root(request, response, next);
+  const pageOf = memoized((name: string) => staticHandler(() => webPage(service, name)), MOST_PAGES);
+  // The page reads the name from its address itself, where it may be invalid: that is told there.
+  const page: RequestHandler = (request, response, next) => {
+    if (request.path === '/') return next();
+    const name = attempt(() => parseDomainName(decodeURIComponent(request.path.slice(1))));
+    return (name === undefined ? root : pageOf(name))(request, response, next);
+  };
   if (hasWebPage) app.use(`${basePath}/domains`, page);
   for (const [path, read] of pagesOf(service)) app.all(path, staticHandler(read));
   app.use((_request, _response, next) => next(nothingAtPath(basePath)));

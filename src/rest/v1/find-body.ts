@@ -6,7 +6,7 @@ import { BusyError, ClientGoneError } from '../../model/errors.js';
 import { type MediaType, writeBody } from './media-types.js';
 import type { Requested } from './parameters.js';
 import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js';
-import { nextOf, type PageResult } from './presenters/body.js';
+import { nextOf, type PageResult, type Place } from './presenters/body.js';
 import { type DnsRecordResult, presentDnsRecord } from './presenters/dns-records.js';
 
 /** What a route is asked, and for whom. */
@@ -16,6 +16,8 @@ interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly caller: Caller;
   /** What all of it is read from. */
   readonly loaders: Loaders;
+  /** As `present` of a body takes it. */
+  readonly place?: Place | undefined;
 }
 
 /** What an operation has found, and the body that it makes: that of a large history in parts. */
@@ -31,14 +33,14 @@ interface FoundBody {
 export function bodyFinder(executor: GraphqlExecutor) {
   let pages: PageOperations | undefined;
   return async (asked: Asked): Promise<FoundBody> => {
-    const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
+    const { route, variables, countedFrom, mediaType, caller, loaders, place } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
     const whole = route.body.lists !== undefined;
     const result = await executor.executeStored(stored, variables, caller, loaders, whole);
     const octets = largeOctetsIn(result);
     if (octets === 0) {
       const state = foundBy(result, route, variables);
-      const body = writeBody(route.body, state, countedFrom, mediaType);
+      const body = writeBody(route.body, state, countedFrom, mediaType, place);
       return { state, body, next: nextOf(route.body.page?.pageIn(state), countedFrom) };
     }
     if (octets > MAX_OCTETS) {

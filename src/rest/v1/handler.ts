@@ -14,9 +14,16 @@ import { bodyFinder } from './find-body.js';
 import { type MediaType, preferredType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
+import type { Place } from './presenters/body.js';
 import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
-import { isConditional, isUnmodified, type Validators, validatorsOf } from './validators.js';
+import {
+  isConditional,
+  isUnmodified,
+  type Validators,
+  validatorsOf,
+  validatorsOfText,
+} from './validators.js';
 
 /** Answers a request for a path under `/api/v1`. */
 export type RestHandler = ReturnType<typeof createRestV1>;
@@ -46,11 +53,14 @@ interface Exchange extends Requested {
   readonly validation: PreparedRoute['validation'];
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
+  /** Undefined: the body has no addresses. */
+  readonly place: Place | undefined;
 }
 
 /**
  * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path`
- * follows `/api/v1`, percent-encoded as it came, without the query. It throws what problemOf() takes.
+ * follows `/api/v1`, percent-encoded as it came, without the query; `originOf` gives the scheme and host that
+ * the client has used. It throws what problemOf() takes.
  *
  * @param table Absent: ROUTES.
  */
@@ -61,7 +71,13 @@ export function createRestV1(
 ) {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
   const answers = new Answers(executor, cache);
-  return async (request: IncomingMessage, response: ServerResponse, path: string, viewer: Viewer) => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    viewer: Viewer,
+    originOf: (request: IncomingMessage) => string,
+  ) => {
     const matched = match(path);
     if (matched === undefined) throw nothingAtPath(basePath);
     const { row: route, domain } = matched;
@@ -94,14 +110,20 @@ export function createRestV1(
       mediaType,
       validation,
       caching,
+      place: route.body.feed && placeOf(originOf(request), basePath, request),
     });
   };
+}
+
+/** Where a request was sent, as its client knows it. */
+function placeOf(origin: string, basePath: string, { url = '' }: IncomingMessage): Place {
+  return { base: origin + basePath, self: origin + url };
 }
 
 /** What a request asks for, once that is paid for. One that is rejected costs 1. */
 async function readAndPay(
   executor: GraphqlExecutor,
-  { parameters, scope, stored }: Operation,
+  { parameters, scope, stored, runs }: Operation,
   domain: string | undefined,
   caller: Caller,
   response: ServerResponse,
@@ -110,7 +132,8 @@ async function readAndPay(
   try {
     if (scope !== null) requireScope(caller.viewer, scope);
     const query = new URLSearchParams(searchOf(response.req).slice(1));
-    const requested = readParameters(parameters, domain, query);
+    const asked = readParameters(parameters, domain, query);
+    const requested = runs ? { ...asked, variables: { ...asked.variables, ...runs.variables } } : asked;
     const cost = stored.cost(requested.variables);
     // What has no cost of its own costs 1.
     units = Math.max(1, cost.sum);
@@ -174,7 +197,11 @@ class Answers {
       if (sendIfUnmodified(exchange, validators)) return;
     }
     const { state, body, next } = await this.#findBody(exchange);
-    const validators = validation && validatorsOf(state, validation.tag);
+    const validators = validation
+      ? validatorsOf(state, validation.tag)
+      : route.state === null && route.body.feed && typeof body === 'string'
+        ? validatorsOfText(body)
+        : null;
     this.#send(exchange, validators, body, next);
     if (key !== undefined && validators !== null && typeof body === 'string')
       this.#bodies.keep(key, { validators, body, checkedAt: askedAt });
@@ -197,8 +224,10 @@ class Answers {
       'content-length': octets,
       ...(validators && {
         etag: validators.etag,
-        // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
-        'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
+        ...(validators.lastModified !== Number.POSITIVE_INFINITY && {
+          // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
+          'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
+        }),
         'cache-control': caching,
       }),
     });

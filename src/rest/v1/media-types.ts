@@ -1,9 +1,15 @@
 import { csvHead, csvLine } from '../../model/csv.js';
 import type { Instant } from '../../model/instant.js';
-import type { Body } from './presenters/body.js';
+import type { Body, Place } from './presenters/body.js';
 
 /** What an operation may answer with. */
-export type MediaType = 'application/json' | 'text/csv' | 'application/x-ndjson' | 'text/event-stream';
+export type MediaType =
+  | 'application/json'
+  | 'text/csv'
+  | 'application/x-ndjson'
+  | 'text/event-stream'
+  | 'application/atom+xml'
+  | 'application/feed+json';
 
 /** Whether an Accept field names the media type itself, and not with the weight 0 (RFC 9110, section 12.4.2). */
 export function namesType(accept: string | undefined, wanted: string): boolean {
@@ -15,7 +21,7 @@ export function namesType(accept: string | undefined, wanted: string): boolean {
  * that it only allows, then by their order. One that accepts none of them gets the first.
  */
 export function preferredType(accept: string | undefined, offered: readonly MediaType[]): MediaType {
-  let preferred: MediaType = 'application/json';
+  let [preferred = 'application/json'] = offered;
   if (accept === undefined || offered.length < 2) return preferred;
   const weights = weightsIn(accept);
   let most = 0;
@@ -45,13 +51,16 @@ function weightsIn(accept = ''): ReadonlyMap<string, number> {
  *
  * @param found As `present` of the body takes it.
  * @param countedFrom Likewise.
+ * @param place Likewise.
  */
 export function writeBody(
-  { present, page }: Body,
+  { present, page, feed }: Body,
   found: object,
   countedFrom: Instant | null,
   mediaType: MediaType,
+  place?: Place,
 ): string {
+  if (feed !== undefined) return feed.textOf(present(found, countedFrom, place));
   if (page === undefined || mediaType === 'application/json') {
     return JSON.stringify(present(found, countedFrom));
   }

@@ -31,16 +31,16 @@ export interface PreparedRoute extends Operation {
 
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const { parameters, operationId, state } = route;
-  const file = `${operationId}.graphql`;
+  const { parameters, state, body } = route;
+  const file = `${(route.runs ?? route).operationId}.graphql`;
   const stored = prepareStored(executor, file);
   return {
     ...route,
     stored,
-    table: route.body.page === undefined ? stored : prepareStored(executor, file, true),
+    table: body.page === undefined ? stored : prepareStored(executor, file, true),
     mediaTypes: [
-      'application/json',
-      ...(route.body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
+      body.feed?.mediaType ?? 'application/json',
+      ...(body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
       ...(route['x-stream'] === undefined ? [] : (['text/event-stream'] as const)),
     ],
     validation:

@@ -29,26 +29,31 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
   UNAVAILABLE: [503, 'Service Unavailable'],
 };
 
-const REALM = 'Bearer realm="Domain Metadata Service"';
+const NAME = 'realm="Domain Metadata Service"';
+const REALM = `Bearer ${NAME}`;
+/** For readers of feeds, and for no others: browsers would ask for a password (RFC 7617, section 2). */
+const BASIC = `, Basic ${NAME}, charset="UTF-8"`;
 
 /**
  * What a client is shown of an error: a PublicError as it is, and nothing internal. It has the members of
  * RFC 9457 with a stable code, and header fields.
  *
  * @param onInternalError Takes errors that clients are not shown, for the log.
+ * @param isFeed Whether a missing or invalid token may also be sent as a password.
  */
-export function problemOf(error: unknown, onInternalError: OnInternalError) {
+export function problemOf(error: unknown, onInternalError: OnInternalError, isFeed = false) {
   const { code, message, retryAfter } = maskError(error, onInternalError);
   const [status, title] = STATUS_OF_CODE[code];
-  const headers = challengeOf(error);
+  const headers = challengeOf(error, isFeed);
   if (retryAfter !== undefined) headers['retry-after'] = `${retryAfter}`;
   return { body: { type: 'about:blank', title, status, detail: message, code }, headers };
 }
 
 /** The authentication that the operation needs (RFC 6750, section 3). */
-function challengeOf(error: unknown): Record<string, string> {
+function challengeOf(error: unknown, isFeed: boolean): Record<string, string> {
   if (error instanceof UnauthenticatedError) {
-    return { 'www-authenticate': error.credentialSent ? `${REALM}, error="invalid_token"` : REALM };
+    const bearer = error.credentialSent ? `${REALM}, error="invalid_token"` : REALM;
+    return { 'www-authenticate': isFeed ? bearer + BASIC : bearer };
   }
   if (error instanceof ForbiddenError) {
     return { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${error.scope}"` };

@@ -13,6 +13,7 @@ import {
   DOMAIN_HISTORY,
   DOMAIN_HTTP_HEADERS,
 } from './presenters/domain.js';
+import { CHANGES_ATOM, CHANGES_FEED, DOMAIN_CHANGES_ATOM, DOMAIN_CHANGES_FEED } from './presenters/feeds.js';
 import { DNS_RECORD_MATCHES, DOMAIN_MATCHES, HTTP_HEADER_MATCHES } from './presenters/search.js';
 
 /** How an operation of REST v1 is answered. What it is for and which parameters it has, openapi.yaml says. */
@@ -26,9 +27,12 @@ interface Row {
   readonly missing: ((variables: Variables) => PublicError) | null;
   /**
    * The stored operation that selects nothing but `version`, where that of the route selects it besides the body:
-   * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them.
+   * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them; those of feeds
+   * have an ETag of the body.
    */
   readonly state: string | null;
+  /** Whose stored operation it runs, with variables that no parameter has; absent: its own. */
+  readonly runs?: { readonly operationId: string; readonly variables: Variables };
 }
 
 /**
@@ -51,6 +55,11 @@ const OF_DOMAIN = {
 /** What the operations on all domains have in common. */
 const ACROSS_DOMAINS = { missing: null, state: null, scope: 'search:read' } as const;
 
+/** What feeds have in common with each other: readers take the latest. */
+const LATEST = { order: 'NEWEST_FIRST', first: 100 };
+const FEED_OF_DOMAIN = { ...OF_DOMAIN, runs: { operationId: 'getDomainChanges', variables: LATEST } };
+const FEED = { ...ACROSS_DOMAINS, runs: { operationId: 'getChanges', variables: LATEST } };
+
 const ROWS: readonly Row[] = [
   { path: '/domain/{domain}', ...OF_DOMAIN, body: DOMAIN_HISTORY },
   { path: '/domain/{domain}/dns', ...OF_DOMAIN, body: DOMAIN_DNS_INFO, scope: 'dns:read' },
@@ -58,10 +67,14 @@ const ROWS: readonly Row[] = [
   { path: '/domain/{domain}/headers', ...OF_DOMAIN, body: DOMAIN_HTTP_HEADERS, scope: 'headers:read' },
   { path: '/domain/{domain}/diff', ...OF_DOMAIN, body: DOMAIN_DIFF },
   { path: '/domain/{domain}/changes', ...OF_DOMAIN, body: DOMAIN_CHANGES },
+  { path: '/domain/{domain}/changes.atom', ...FEED_OF_DOMAIN, body: DOMAIN_CHANGES_ATOM },
+  { path: '/domain/{domain}/changes.json', ...FEED_OF_DOMAIN, body: DOMAIN_CHANGES_FEED },
   { path: '/search/dns-records', ...ACROSS_DOMAINS, body: DNS_RECORD_MATCHES },
   { path: '/search/http-headers', ...ACROSS_DOMAINS, body: HTTP_HEADER_MATCHES },
   { path: '/search/domains', ...ACROSS_DOMAINS, body: DOMAIN_MATCHES },
   { path: '/changes', ...ACROSS_DOMAINS, body: CHANGES },
+  { path: '/changes.atom', ...FEED, body: CHANGES_ATOM },
+  { path: '/changes.json', ...FEED, body: CHANGES_FEED },
 ];
 
 /** All that REST v1 answers. */

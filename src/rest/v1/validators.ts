@@ -11,7 +11,7 @@ const MICROSECONDS = 1_000_000n;
 /** What an answer is revalidated by (RFC 9110, section 8.8). */
 export interface Validators {
   readonly etag: string;
-  /** Seconds since the Unix epoch. */
+  /** Seconds since the Unix epoch; infinite: not known. */
   readonly lastModified: number;
 }
 
@@ -44,6 +44,12 @@ export function validatorsOf(found: { readonly version?: string }, operationTag:
   if (version === undefined) throw new Error('The stored operation must select version.');
   const lastModified = Number((BigInt(version) + MICROSECONDS - 1n) / MICROSECONDS);
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
+}
+
+/** The validators of a body without a version: its changes may be recorded long after their dates. */
+export function validatorsOfText(body: string): Validators {
+  const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+  return { etag: `W/"${digest}"`, lastModified: Number.POSITIVE_INFINITY };
 }
 
 type Headers = Pick<IncomingHttpHeaders, 'if-none-match' | 'if-modified-since'>;

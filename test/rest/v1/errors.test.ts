@@ -228,7 +228,9 @@ describe('a credential that is not valid is 401, everywhere', () => {
     ['the words of an example', 'Bearer <token>', NO_BEARER, INVALID_TOKEN],
     // Where no bearer token was sent, the challenge has no error (RFC 6750, section 3.1).
     ['no token at all', 'Bearer', NO_BEARER, REALM],
-    ['another scheme', 'Basic dTpw', NO_BEARER, REALM],
+    ['a password that is no token', 'Basic dTpw', NOT_VALID, INVALID_TOKEN],
+    ['no password', 'Basic dQ==', NO_BEARER, REALM],
+    ['another scheme', 'Digest username="u"', NO_BEARER, REALM],
     ['no scheme', UNKNOWN_TOKEN, NO_BEARER, REALM],
     ['nothing', '', NO_BEARER, REALM],
   ])('%s', async (_what, authorization, detail, challenge) => {

@@ -120,16 +120,20 @@ describe('the OpenAPI document', () => {
       ['/domain/{domain}/details', [{ accessToken: ['details:read'] }], true],
       ['/domain/{domain}/headers', [{ accessToken: ['headers:read'] }], true],
       ['/domain/{domain}/diff', [{}, { accessToken: [] }], false],
-      ['/domain/{domain}/changes', [{}, { accessToken: [] }], false],
+      ...['', '.atom', '.json'].map((form) => [
+        `/domain/{domain}/changes${form}`,
+        [{}, { accessToken: [] }],
+        false,
+      ]),
       ['/search/dns-records', [{ accessToken: ['search:read'] }], true],
       ['/search/http-headers', [{ accessToken: ['search:read'] }], true],
       ['/search/domains', [{ accessToken: ['search:read'] }], true],
-      ['/changes', [{ accessToken: ['search:read'] }], true],
+      ...['', '.atom', '.json'].map((form) => [`/changes${form}`, [{ accessToken: ['search:read'] }], true]),
     ]);
     expect(text).toContain(
       "Needs no access token: the server's `ANONYMOUS_SCOPES` opens operations with the scope `dns:read`.",
     );
-    expect(page.match(/no token needed/g)).toHaveLength(4);
+    expect(page.match(/no token needed/g)).toHaveLength(6);
   });
 
   test('passes the recommended rules of Redocly, without a warning, with operations opened and closed, too', async () => {
@@ -152,8 +156,9 @@ describe('what tools read of the OpenAPI document', () => {
     for (const [path, { get }] of Object.entries(document.paths)) {
       const { content = {} } = get.responses['200'] ?? {};
       expect(Object.values(content).map(({ example }) => example)).not.toContain(undefined);
-      const body = JSON.stringify(content['application/json']?.example);
-      expect(violations(body, path.replace('{domain}', 'a.example')), path).toEqual([]);
+      const [type = '', example] = Object.entries(content)[0] ?? [];
+      const body = type.endsWith('json') ? JSON.stringify(example?.example) : String(example?.example);
+      expect(violations(body, path.replace('{domain}', 'a.example'), type), path).toEqual([]);
     }
   });
 
@@ -216,9 +221,13 @@ async function lintedClean(documents: readonly object[]): Promise<void> {
   expect(reports.map((report) => JSON.parse(report))).toMatchObject(documents.map(() => clean));
 }
 
-function violations(body: string, path = '/domain/a.example'): readonly string[] {
+function violations(
+  body: string,
+  path = '/domain/a.example',
+  mediaType = 'application/json',
+): readonly string[] {
   const headers = new Headers({
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': `${mediaType}; charset=utf-8`,
     'x-request-id': 'a',
     etag: 'W/"1"',
     'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT',

@@ -38,7 +38,8 @@ async function get(path: string, fields: Record<string, string> = {}) {
   return {
     status: response.status,
     text,
-    body: text === '' ? {} : JSON.parse(text),
+    // A feed may be XML.
+    body: /^[{[]/.test(text) ? JSON.parse(text) : {},
     fields: response.headers,
   };
 }

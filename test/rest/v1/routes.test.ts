@@ -43,7 +43,7 @@ beforeAll(async () => {
   );
   server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?', 1);
-    rest(request, response, path, anonymous()).catch((error) =>
+    rest(request, response, path, anonymous(), () => '').catch((error) =>
       sendProblem(
         request,
         response,
@@ -128,16 +128,17 @@ describe('a route whose row has query parameters', () => {
   });
 });
 
-test.each(ROUTES.flatMap(({ operationId, state }) => [`${operationId}.graphql`, state ?? []].flat()))(
-  '%s selects one field, whose cost the rate limit counts',
-  (file) => {
-    const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);
-    const operation = getOperationAST(parse(readFileSync(new URL(file, operations), 'utf8')));
-    const fields = operation?.selectionSet.selections.map((selection) =>
-      'name' in selection ? selection.name.value : undefined,
-    );
-    expect(fields).toHaveLength(1);
-    const limited = openExecutor(database).schema.getQueryType()?.getFields()[fields?.[0] ?? ''];
-    expect(limited?.astNode?.directives?.map(({ name }) => name.value)).toEqual(['cost', 'rateLimit']);
-  },
-);
+test.each(
+  ROUTES.flatMap(({ operationId, runs, state }) =>
+    [`${runs?.operationId ?? operationId}.graphql`, state ?? []].flat(),
+  ),
+)('%s selects one field, whose cost the rate limit counts', (file) => {
+  const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);
+  const operation = getOperationAST(parse(readFileSync(new URL(file, operations), 'utf8')));
+  const fields = operation?.selectionSet.selections.map((selection) =>
+    'name' in selection ? selection.name.value : undefined,
+  );
+  expect(fields).toHaveLength(1);
+  const limited = openExecutor(database).schema.getQueryType()?.getFields()[fields?.[0] ?? ''];
+  expect(limited?.astNode?.directives?.map(({ name }) => name.value)).toEqual(['cost', 'rateLimit']);
+});

@@ -46,8 +46,13 @@ function operationOf(
   access: AnonymousAccess,
   schemas: Readonly<Record<string, Schema>>,
 ): object {
-  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state } = route;
-  const conditions = Object.keys(CONDITIONS).map((each) => ({ $ref: `#/components/parameters/${each}` }));
+  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body } = route;
+  // A feed of all domains has an ETag alone.
+  const hasCondition = (name: string) =>
+    state !== null || (body.feed !== undefined && name === 'IfNoneMatch');
+  const conditions = Object.keys(CONDITIONS)
+    .filter(hasCondition)
+    .map((each) => ({ $ref: `#/components/parameters/${each}` }));
   return {
     operationId,
     summary,
@@ -57,7 +62,7 @@ function operationOf(
     parameters: [
       ...route.parameters.map(parameterOf),
       ...(stream === undefined ? [] : [LAST_EVENT_ID]),
-      ...(state === null ? [] : conditions),
+      ...conditions,
     ],
     security: securityOf(route, access),
     responses: responsesOf(route, access, exampleOf(schemas[route.body.name] ?? {}, schemas)),

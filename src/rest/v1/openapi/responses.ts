@@ -11,7 +11,7 @@ export function responsesOf(
   example: unknown,
 ): Readonly<Record<string, object>> {
   const never = [
-    ...(route.state === null ? ['304', 'ETag', 'Last-Modified'] : []),
+    ...(route.state === null ? ['Last-Modified', ...(route.body.feed ? [] : ['304', 'ETag'])] : []),
     ...(route.scope === null || isOpen(route, access) ? ['403'] : []),
     ...(route.missing === null ? ['404'] : []),
     ...(route.body.page === undefined ? ['Link'] : []),
@@ -32,6 +32,8 @@ export function responsesOf(
 /** The forms of a body. */
 function contentOf(route: Route, example: unknown): object {
   const { body, 'x-csv-row': row, 'x-stream': stream } = route;
+  if (body.feed)
+    return { content: { [body.feed.mediaType]: { schema: schemaReference(body.name), example } } };
   const [items = []] = Object.values(Object(example)).filter(Array.isArray);
   const { 'x-tables': tables, components } = DESCRIBED;
   const columns = body.page?.columns ?? [];

@@ -2,6 +2,14 @@ import type { CsvRow } from '../../../model/csv.js';
 import type { Instant } from '../../../model/instant.js';
 import { cursorOf } from '../parameters.js';
 
+/** Where a body is requested, in absolute URLs. */
+export interface Place {
+  /** Of the service, without a slash at the end. */
+  readonly base: string;
+  /** Of the request, with its query. */
+  readonly self: string;
+}
+
 /** The body of an answer. */
 export interface Body {
   /** The name of its schema in openapi.yaml. */
@@ -11,10 +19,16 @@ export interface Body {
    *
    * @param found What the route's stored operation has found: of the type that the body is made from.
    * @param countedFrom What the durations of the question are counted back from; null: it has none.
+   * @param place For a body with addresses; absent: they are relative.
    */
-  present(found: object, countedFrom: Instant | null): object;
+  present(found: object, countedFrom: Instant | null, place?: Place): object;
   /** Absent: it is no page of a list. */
   readonly page?: PageBody;
+  /** Its one media type, and how it is written; absent: it is JSON. */
+  readonly feed?: {
+    readonly mediaType: 'application/atom+xml' | 'application/feed+json';
+    readonly textOf: (presented: object) => string;
+  };
   /** The lists that it has whole, however long they are; absent: none. */
   readonly lists?: readonly ('dnsRecords' | 'httpHeaders')[];
 }

@@ -2,7 +2,8 @@ import { CHANGE_COLUMNS, type CsvRow } from '../../../model/csv.js';
 import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 
-interface ChangeResult {
+/** What a stored operation finds of a change. */
+export interface ChangeResult {
   readonly id: string;
   readonly domain?: { readonly name: string };
   readonly kind: string;
@@ -18,7 +19,7 @@ interface ChangeResult {
 }
 
 /** What the stored operation of Domain changes finds. */
-interface ChangesResult {
+export interface DomainChangesResult {
   readonly domain: string;
   readonly changes: PageResult<ChangeResult>;
 }
@@ -26,28 +27,31 @@ interface ChangesResult {
 /** Domain changes. */
 export const DOMAIN_CHANGES: Body = {
   name: 'DomainChanges',
-  present: ({ domain, changes }: ChangesResult, countedFrom) => ({
+  present: ({ domain, changes }: DomainChangesResult, countedFrom) => ({
     domain,
     changes: changes.nodes.map(presentChange),
     next: nextOf(changes, countedFrom),
   }),
   page: {
-    pageIn: ({ changes }: ChangesResult) => changes,
+    pageIn: ({ changes }: DomainChangesResult) => changes,
     itemOf: presentChange,
     columns: CHANGE_COLUMNS,
-    rowOf: (change: ChangeResult, { domain }: ChangesResult) => rowOf(domain, change),
+    rowOf: (change: ChangeResult, { domain }: DomainChangesResult) => rowOf(domain, change),
   },
 };
+
+/** What the stored operation of Changes finds. */
+export type ChangesResult = PageResult<ChangeResult>;
 
 /** Changes of all domains. */
 export const CHANGES: Body = {
   name: 'Changes',
-  present: ({ nodes, pageInfo }: PageResult<ChangeResult>) => ({
+  present: ({ nodes, pageInfo }: ChangesResult) => ({
     changes: nodes.map(presentChange),
     next: pageInfo.endCursor,
   }),
   page: {
-    pageIn: (page: PageResult<ChangeResult>) => page,
+    pageIn: (page: ChangesResult) => page,
     itemOf: presentChange,
     columns: CHANGE_COLUMNS,
     rowOf: (change: ChangeResult) => rowOf(change.domain?.name, change),

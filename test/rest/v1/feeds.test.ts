@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { parseAtomFeed, parseJsonFeed } from 'feedsmith';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createRecorder } from '../../../src/recorder/recorder.js';
+import { escaped } from '../../../src/rest/v1/presenters/feeds.js';
+import { type ObservationParts, observation } from '../../support/observations.js';
+import { bearer, startTestService, type TestService } from '../../support/service.js';
+import { readElement, xmlFault } from '../../support/xml.js';
+
+let service: TestService;
+let closed: TestService;
+
+const MAIL = { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: 'mail.example' };
+
+beforeAll(async () => {
+  service = await startTestService({ trustProxy: 1 });
+  const { database } = service;
+  closed = await startTestService({
+    database,
+    basePath: '/a/dms',
+    auth: { provider: undefined, required: 'all' },
+  });
+  await record({ at: 0, records: ['192.0.2.1'], headers: { server: 'a' }, source: 'probe-1' });
+  await record({ at: 1, records: ['192.0.2.1', MAIL], types: ['A', 'MX'], headers: { server: 'b' } });
+  await record({ domain: 'other.example', at: 2, headers: { server: '<b>&"\' ]]>', 'x-tab': 'a\tb' } });
+  await record({ at: 3, records: [], types: ['A'], headers: { 'x-new': 'n'.repeat(500) } });
+});
+afterAll(async () => {
+  await closed.stop();
+  await service.stop();
+});
+
+async function record(parts: ObservationParts): Promise<void> {
+  await createRecorder(service.database.pool).record([observation(parts)]);
+}
+
+function get(path: string, headers: Record<string, string> = {}, { url } = service): Promise<Response> {
+  return fetch(`${url}/api/v1${path}`, { headers });
+}
+
+interface JsonFeed {
+  readonly items: readonly { readonly id: string; readonly title: string; readonly content_html: string }[];
+  readonly [key: string]: unknown;
+}
+
+async function jsonFeed(path: string): Promise<JsonFeed> {
+  return JSON.parse(await (await get(path)).text());
+}
+
+function basic(password: string, user = 'reader'): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+describe.each([
+  ['/changes', '/'],
+  ['/domain/example.com/changes', '/domains/example.com'],
+])('the feeds of %s', (path, page) => {
+  test('are Atom that an XML parser and a reader understand, with all that RFC 4287 requires', async () => {
+    const { changes } = JSON.parse(await (await get(`${path}?order=NEWEST_FIRST`)).text());
+    const response = await get(`${path}.atom`);
+    expect(response.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8');
+    const text = await response.text();
+    expect(xmlFault(text)).toBeNull();
+    const { url } = service;
+    const feed = parseAtomFeed(text);
+    expect(feed).toMatchObject({
+      id: `${url}/api/v1${path}.atom`,
+      updated: changes
+        .map(({ date }: { date: string }) => date)
+        .sort()
+        .at(-1),
+      authors: [{ name: 'Domain Metadata Service' }],
+      links: [
+        { rel: 'self', href: `${url}/api/v1${path}.atom` },
+        { rel: 'alternate', href: url + page },
+      ],
+    });
+    expect(feed.entries?.map((entry) => entry.updated)).toEqual(
+      changes.map(({ date }: { date: string }) => date),
+    );
+    for (const { id, title, links, content } of feed.entries ?? []) {
+      expect(id).toMatch(/^urn:uuid:[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+      expect(links?.[0]?.href).toBe(`${url}/domains/${title?.value.replace(/:.*/, '')}`);
+      expect(content).toMatchObject({ type: 'html', value: expect.stringMatching(/^<dl>.*<\/dl>$/) });
+    }
+  });
+
+  test('are JSON Feed 1.1 with the same entries, each id once, and with absolute URLs', async () => {
+    const response = await get(`${path}.json`);
+    expect(response.headers.get('content-type')).toBe('application/feed+json; charset=utf-8');
+    const feed: JsonFeed = JSON.parse(await response.text());
+    expect(feed).toMatchObject({
+      version: 'https://jsonfeed.org/version/1.1',
+      title: expect.stringMatching(/^Changes of /),
+      home_page_url: service.url + page,
+      feed_url: `${service.url}/api/v1${path}.json`,
+    });
+    const atom = parseAtomFeed(await (await get(`${path}.atom`)).text());
+    expect(parseJsonFeed(feed).items?.map(({ id, title }) => ({ id, title }))).toEqual(
+      atom.entries?.map(({ id, title }) => ({ id, title: title?.value })),
+    );
+    expect(new Set(feed.items.map(({ id }) => id)).size).toBe(feed.items.length);
+  });
+
+  test('are 304 to a reader that has the present one, and not after a change', async () => {
+    for (const form of ['atom', 'json']) {
+      const before = await get(`${path}.${form}`);
+      const etag = before.headers.get('etag') ?? '';
+      expect((await get(`${path}.${form}`, { 'if-none-match': etag })).status).toBe(304);
+      await record({ at: path.length + (form === 'atom' ? 1 : 2), headers: { server: form + path } });
+      const after = await get(`${path}.${form}`, { 'if-none-match': etag });
+      expect(after.status).toBe(200);
+      expect(after.headers.get('etag')).not.toBe(etag);
+    }
+  });
+
+  test('take no order and no page, and the filters of the operation', async () => {
+    expect((await get(`${path}.atom?first=1`)).status).toBe(400);
+    expect((await get(`${path}.json?order=OLDEST_FIRST`)).status).toBe(400);
+    const { items } = await jsonFeed(`${path}.json?kinds=DNS_RECORD_REMOVED`);
+    expect(items.map(({ title }) => title)).toEqual(['example.com: A 192.0.2.1 removed']);
+  });
+
+  test('need a token where the operation does, also as the password of any user', async () => {
+    const token = await closed.createToken();
+    for (const form of ['atom', 'json']) {
+      const none = await get(`${path}.${form}`, {}, closed);
+      const realm = 'realm="Domain Metadata Service"';
+      expect(none.status).toBe(401);
+      expect(none.headers.get('www-authenticate')).toBe(`Bearer ${realm}, Basic ${realm}, charset="UTF-8"`);
+      for (const headers of [bearer(token), basic(token), basic(token, ''), basic(token, 'ü')]) {
+        expect((await get(`${path}.${form}`, headers, closed)).status).toBe(200);
+      }
+      for (const headers of [basic('wrong'), basic(`dms_${'a'.repeat(43)}`), basic(''), basic(`${token}x`)]) {
+        const rejected = await get(`${path}.${form}`, headers, closed);
+        expect(rejected.status).toBe(401);
+        expect(rejected.headers.get('www-authenticate')).toContain(`, Basic ${realm}`);
+      }
+    }
+    expect((await get(path, {}, closed)).headers.get('www-authenticate')).not.toContain('Basic');
+    expect((await get(path, basic(token), closed)).status).toBe(200);
+    expect(JSON.stringify(closed.logged)).not.toContain(token);
+    expect(JSON.stringify(closed.logged)).not.toContain(basic(token)['authorization']?.slice(6));
+  });
+
+  test('cost what a page of the operation costs', async () => {
+    const limited = await startTestService({
+      database: service.database,
+      rateLimits: { anonymous: 100, token: 100 },
+    });
+    const left = async (target: string) =>
+      Number(/;r=(\d+)/.exec((await get(target, {}, limited)).headers.get('ratelimit') ?? '')?.[1]);
+    const remaining = [];
+    for (const target of [path, `${path}.atom`, `${path}.json`]) remaining.push(await left(target));
+    await limited.stop();
+    const [first = 0] = remaining;
+    expect(remaining).toEqual([first, first - (100 - first), first - 2 * (100 - first)]);
+  });
+});
+
+test('an entry says in plain words what changed', async () => {
+  const { items } = await jsonFeed('/changes.json');
+  const titles = items.map(({ title }) => title);
+  expect(titles).toEqual(
+    expect.arrayContaining([
+      'example.com: A 192.0.2.1 there when first observed',
+      'example.com: A 192.0.2.1 removed',
+      'example.com: header server changed: a → b',
+      'example.com: header server gone: b',
+      'other.example: header server there when first observed: <b>&"\' ]]>',
+    ]),
+  );
+  expect(titles.find((title) => title.includes('nnn'))).toMatch(/^.{199}…$/);
+  expect(items.find(({ title }) => title.includes('nnn'))?.content_html).toContain('n'.repeat(500));
+  const mail = items.find(({ title }) => title.includes('MX'));
+  expect(mail?.title).toBe('example.com: MX 10 mail.example. added');
+  expect(mail?.content_html).toContain('<dt>New</dt><dd>example.com IN MX 10 mail.example.</dd>');
+});
+
+test('the feed of a domain has its changes alone, with the ids of the feed of all, which stay', async () => {
+  const [all, own] = [await jsonFeed('/changes.json'), await jsonFeed('/domain/example.com/changes.json')];
+  expect(own.items.length).toBeLessThan(all.items.length);
+  expect(own.items.map(({ title }) => title.replace(/:.*/, ''))).not.toContain('other.example');
+  expect(all.items.map(({ id }) => id)).toEqual(expect.arrayContaining(own.items.map(({ id }) => id)));
+  await record({ at: 99, headers: { server: 'c' } });
+  const later = await jsonFeed('/domain/example.com/changes.json');
+  expect(later.items).toEqual(expect.arrayContaining([...own.items]));
+  expect(later.items.length).toBeGreaterThan(own.items.length);
+});
+
+test('the URN of a change is that of every release: readers would show all again', async () => {
+  const { items } = await jsonFeed('/changes.json?domains=other.example');
+  expect(items.map(({ id }) => id)).toMatchInlineSnapshot(`
+    [
+      "urn:uuid:50f91eb4-dc4b-5100-a8b7-20eb90d594b6",
+      "urn:uuid:a5474cdd-c86e-571f-b73b-ade02846e802",
+    ]
+  `);
+});
+
+test('URLs have the scheme and the host that the client has used by the proxy, and the base path', async () => {
+  const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'dms.example' };
+  const feed = JSON.parse(await (await get('/changes.json?kinds=HEADER_GONE', headers)).text());
+  expect(feed.feed_url).toBe('https://dms.example/api/v1/changes.json?kinds=HEADER_GONE');
+  const token = await closed.createToken();
+  // No proxy is trusted there.
+  const based = await get('/changes.json', { ...headers, ...bearer(token) }, closed);
+  expect(JSON.parse(await based.text())).toMatchObject({
+    feed_url: `${closed.url}/api/v1/changes.json`,
+    items: expect.arrayContaining([expect.objectContaining({ url: `${closed.url}/domains/example.com` })]),
+  });
+});
+
+test('a feed with a duration has no validators, as all that has one', async () => {
+  const { headers } = await get('/domain/example.com/changes.atom?from=30d');
+  expect([headers.get('etag'), headers.get('cache-control')]).toEqual([
+    null,
+    expect.stringContaining('no-store'),
+  ]);
+});
+
+test('a domain of which nothing is recorded is 404, and without changes the feed is empty', async () => {
+  expect((await get('/domain/unknown.example/changes.atom')).status).toBe(404);
+  const empty = await (await get('/changes.atom?domains=unknown.example')).text();
+  expect(xmlFault(empty)).toBeNull();
+  expect(parseAtomFeed(empty)).toMatchObject({ updated: '1970-01-01T00:00:00Z' });
+});
+
+test('an XML parser reads any text as it was, in elements and attributes, but for what XML forbids', () => {
+  const anyText = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
+    fc.string({
+      unit: fc.constantFrom('&', '<', '>', '"', "'", ']', '\t', '\n', '\r', '\0', '\u{b}', '\ufffe'),
+    }),
+  );
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const expected = [...text].map((character) => (isXml(character) ? character : '\ufffd')).join('');
+      const document = `<e a="${escaped(text)}">${escaped(text)}</e>`;
+      expect(readElement(document)).toEqual({ text: expected, attribute: expected });
+    }),
+  );
+});
+
+/** XML 1.0, section 2.2. */
+function isXml(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return [9, 10, 13].includes(code);
+  return (code < 0xd800 || code > 0xdfff) && code !== 0xfffe && code !== 0xffff;
+}
