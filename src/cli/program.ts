@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
+import type { CheckOptions } from './commands/check.js';
 import type { ExportOptions } from './commands/export.js';
 import type { ImportOptions } from './commands/import.js';
 import {
@@ -40,6 +41,7 @@ export function createProgram(context: CommandContext): Command {
   addWatch(program, context);
   addImport(program, context);
   addQuestions(program, context);
+  addCheck(program, context);
   addHistory(program, context);
   addToken(program, context);
   addUpkeep(program, context);
@@ -283,6 +285,37 @@ function addQuestions(program: Command, context: CommandContext): void {
     .addOption(color())
     .action(run(context, async () => (await import('./commands/follow.js')).runFollow));
 }
+
+/** Complete by its type, like FORMATS. */
+const CHECK_FORMATS: Readonly<Record<CheckOptions['format'], true>> = {
+  ...{ auto: true, zone: true, yaml: true, json: true, dms: true, httpx: true, dnsx: true, zdns: true },
+  massdns: true,
+};
+
+function addCheck(program: Command, context: CommandContext): void {
+  program
+    .command('check')
+    .summary('compare what should be with what is recorded')
+    .description(
+      'Compares what a file says should be, a zone file, an export in the format dms, or YAML or JSON, with what ' +
+        `is recorded, and prints the differences: - should be and is not, + is and should not be. ${TIMES}`,
+    )
+    .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
+    .addOption(
+      new Option('--format <format>', 'format of the file; auto: told by how it begins')
+        .choices(Object.keys(CHECK_FORMATS))
+        .default('auto'),
+    )
+    .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
+    .option(...time(context, '--at', 'with what was there at that time'))
+    .option(...JSON_LINES)
+    .addHelpText('after', CHECK_CODES)
+    .action(run(context, async () => (await import('./commands/check.js')).runCheck));
+}
+
+const CHECK_CODES = `
+Exit code: 0 if all is as it should be; 1 if it differs; 2 if it could not be compared, as
+for a file that cannot be read or is not valid, or a usage error.`;
 
 /** Complete by its type, like FORMATS. */
 const EXPORT_FORMATS: Readonly<Record<ExportOptions['format'], true>> = {

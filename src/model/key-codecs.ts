@@ -107,7 +107,7 @@ export const hostIdentity: RdataCodec = {
     const keyAlgorithm = uint8.write(text);
     const tag = encodedOctets(text.next('a host identity tag'), 'hex');
     const key = encodedOctets(text.next('a public key'), 'base64');
-    const servers = text.rest().map((server) => hostNameOctets(canonicalHostName(server)));
+    const servers = text.restNames().map((server) => hostNameOctets(canonicalHostName(server)));
     const lengths = [integerOctets(tag.length, 1), keyAlgorithm, integerOctets(key.length, 2)];
     return Buffer.concat([...lengths, tag, key, ...servers]);
   },

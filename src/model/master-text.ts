@@ -14,10 +14,15 @@ export class MasterText {
   readonly isGeneric: boolean;
   /** Their escapes and inner quotes are still in them. */
   readonly #fields: readonly string[];
+  readonly #absolute: (name: string) => string;
   #next = 0;
 
-  /** @throws InvalidObservationError for quotes and parentheses that do not match, and a backslash at the end. */
-  constructor(text: string) {
+  /**
+   * @param absolute Makes a name absolute that may be relative to the origin of a file; absent: all are absolute.
+   * @throws InvalidObservationError for quotes and parentheses that do not match, and a backslash at the end.
+   */
+  constructor(text: string, absolute: (name: string) => string = (name) => name) {
+    this.#absolute = absolute;
     const fields: string[] = [];
     let depth = 0;
     let firstWord: string | undefined;
@@ -43,6 +48,16 @@ export class MasterText {
     if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
     this.#next += 1;
     return field;
+  }
+
+  /** The next field, a name, as an absolute one. @throws InvalidObservationError where there is none. */
+  nextName(): string {
+    return this.#absolute(this.next('a name'));
+  }
+
+  /** All fields that are left, names: absolute ones. */
+  restNames(): string[] {
+    return this.rest().map(this.#absolute);
   }
 
   /** All fields that are left. */

@@ -77,7 +77,7 @@ export const uint32 = integer(4);
 
 /** A domain name: absolute, with or without its final dot. */
 export const name: OwnCodec = {
-  write: (text) => hostNameOctets(canonicalHostName(text.next('a name'))),
+  write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
   read: (rdata) => absoluteName(rdata.name()),
   value: (rdata) => rdata.name(),
 };

@@ -34,12 +34,17 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
  * own `data` in its one canonical text, which is that of dig with names in lower case. That is the form of
  * RFC 3597 for types without presentation, and for octets in that form that are not valid for their type.
  *
+ * @param absolute Makes the names in it absolute, as MasterText has it; absent: they are.
  * @throws InvalidObservationError for a text that is not rdata of the type.
  */
-export function parseRdataText(type: string, text: string): Readonly<Record<string, unknown>> {
+export function parseRdataText(
+  type: string,
+  text: string,
+  absolute?: (name: string) => string,
+): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
-    return parse(type, text);
+    return parse(type, text, absolute);
   } catch (error) {
     if (!(error instanceof MalformedMessageError || error instanceof InvalidObservationError)) throw error;
     const reason = error.message.replace(/\.$/, '');
@@ -54,14 +59,18 @@ const CANONICAL_DELEGATION =
 /** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
 const LONGEST_TEXT = 8 * LARGEST_RDATA;
 
-function parse(type: string, text: string): Readonly<Record<string, unknown>> {
+function parse(
+  type: string,
+  text: string,
+  absolute: ((name: string) => string) | undefined,
+): Readonly<Record<string, unknown>> {
   if (text.length > LONGEST_TEXT) {
     throw new InvalidObservationError(
       `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
     );
   }
   requireStorable(text);
-  const fields = new MasterText(text);
+  const fields = new MasterText(text, absolute);
   const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
   const layout = fields.isGeneric ? undefined : LAYOUTS.get(type);
   return layout === undefined ? readRdata(type, rdata) : { data: layoutText(type, layout, rdata) };

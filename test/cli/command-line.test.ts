@@ -31,6 +31,7 @@ const COMMANDS = [
   'show',
   'search',
   'follow',
+  'check',
   'export',
   'forget',
   'token',

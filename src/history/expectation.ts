@@ -1,0 +1,135 @@
+import type { DnsRecord } from '../model/dns-record.js';
+import { parseRdata } from '../model/rdata-values.js';
+import { compareUtf8 } from '../model/utf8-order.js';
+import { identityOf } from './diff.js';
+
+/** What should be, as a file has it. */
+export interface Expectation {
+  /** At least one domain: the first of them that is recorded has the records of an owner name. */
+  domainsOf(owner: string): readonly string[];
+  /** The domain that it is of; null: each owner name says it. */
+  readonly domain: string | null;
+  readonly records: readonly DnsRecord[];
+  /** For which the records are complete, besides their own types. */
+  readonly types: ReadonlySet<string>;
+  /** Whether they are complete for all owner names of the domain, or for those alone that they have. */
+  readonly allOwners: boolean;
+  /** Field names to values; null: it must be absent. */
+  readonly headers: ReadonlyMap<string, string | null>;
+  /** Whether any other header is unexpected. */
+  readonly allHeaders: boolean;
+}
+
+/** What there is of a domain. */
+export interface Found {
+  readonly records: readonly DnsRecord[];
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** What is not as it should be: a record, or a header, whose name is then that of the field. */
+export interface Difference {
+  readonly domain: string;
+  readonly name: string;
+  readonly expected: DnsRecord | string | null;
+  readonly found: DnsRecord | string | null;
+}
+
+/** What should be of one domain. */
+class DomainExpectation {
+  readonly records: DnsRecord[] = [];
+  readonly types = new Set<string>();
+  readonly owners = new Set<string>();
+  readonly headers = new Map<string, string | null>();
+  allOwners = false;
+  allHeaders = false;
+}
+
+/**
+ * Compares what should be with what there is. SOA records are compared without their serial number, which
+ * changes with the zone.
+ *
+ * @param found By domain; of those that are not recorded there is nothing.
+ * @returns the differences, by domain, the records first, by type and owner name, then the headers by
+ *   their names; of each name, what should be comes first.
+ */
+export function differencesOf(
+  expectations: readonly Expectation[],
+  found: ReadonlyMap<string, Found>,
+): Difference[] {
+  const byDomain = [...expectedByDomain(expectations, found)].sort(([one], [other]) =>
+    compareUtf8(one, other),
+  );
+  return byDomain.flatMap(([domain, expected]) => {
+    const { records = [], headers = new Map<string, string>() } = found.get(domain) ?? {};
+    return [...recordDifferences(domain, expected, records), ...headerDifferences(domain, expected, headers)];
+  });
+}
+
+function expectedByDomain(
+  expectations: readonly Expectation[],
+  found: ReadonlyMap<string, Found>,
+): ReadonlyMap<string, DomainExpectation> {
+  const byDomain = new Map<string, DomainExpectation>();
+  const of = (domain: string) => {
+    const known = byDomain.get(domain) ?? new DomainExpectation();
+    byDomain.set(domain, known);
+    return known;
+  };
+  for (const { domain, domainsOf, records, types, allOwners, headers, allHeaders } of expectations) {
+    if (domain !== null) {
+      const expected = of(domain);
+      for (const type of [...types, ...records.map((record) => record.type)]) expected.types.add(type);
+      for (const [name, value] of headers) expected.headers.set(name, value);
+      expected.allOwners ||= allOwners;
+      expected.allHeaders ||= allHeaders;
+    }
+    for (const record of records) {
+      const domains = domainsOf(record.host);
+      const expected = of(domains.find((name) => found.has(name)) ?? domain ?? domains[0] ?? record.host);
+      expected.records.push(record);
+      expected.types.add(record.type);
+      expected.owners.add(record.host);
+    }
+  }
+  return byDomain;
+}
+
+function recordDifferences(
+  domain: string,
+  { records, types, owners, allOwners }: DomainExpectation,
+  present: readonly DnsRecord[],
+): Difference[] {
+  const covered = present.filter(({ type, host }) => types.has(type) && (allOwners || owners.has(host)));
+  const [expected, found] = [records, covered].map(
+    (all) => new Map(all.map((record) => [keyOf(record), record] as const)),
+  );
+  const without = (all = new Map<string, DnsRecord>(), others = all) =>
+    [...all].filter(([key]) => !others.has(key)).map(([, record]) => record);
+  return [
+    ...without(expected, found).map((record) => ({ record, expected: record, found: null })),
+    ...without(found, expected).map((record) => ({ record, expected: null, found: record })),
+  ]
+    .sort(
+      ({ record: one }, { record: other }) =>
+        compareUtf8(one.type, other.type) || compareUtf8(one.host, other.host),
+    )
+    .map(({ record: { host: name }, ...sides }) => ({ domain, name, ...sides }));
+}
+
+function keyOf(record: DnsRecord): string {
+  const { type, rdata } = record;
+  const compared = type === 'SOA' ? JSON.stringify({ ...parseRdata(rdata), serial: 0 }) : rdata;
+  return `${type}\n${identityOf({ ...record, rdata: compared })}`;
+}
+
+function headerDifferences(
+  domain: string,
+  { headers, allHeaders }: DomainExpectation,
+  present: ReadonlyMap<string, string>,
+): Difference[] {
+  const names = new Set([...headers.keys(), ...(allHeaders ? present.keys() : [])]);
+  return [...names].sort(compareUtf8).flatMap((name) => {
+    const [expected, found] = [headers.get(name) ?? null, present.get(name) ?? null];
+    return expected === found ? [] : [{ domain, name, expected, found }];
+  });
+}

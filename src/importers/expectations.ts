@@ -1,0 +1,162 @@
+import { isMap, isNode, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import type { Expectation } from '../history/expectation.js';
+import { type DnsRecord, parseDnsRecord } from '../model/dns-record.js';
+import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
+import { InvalidObservationError } from '../model/errors.js';
+import { addTo } from '../model/groups.js';
+import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
+import { ancestorsOf } from '../model/host-name.js';
+import {
+  errorAt,
+  isJsonObject,
+  readAt,
+  requireText,
+  requireTexts,
+  unknownKey,
+} from '../model/json-values.js';
+import type { Observation } from '../model/observation.js';
+import { registrableDomain } from '../model/registrable-domain.js';
+import { previewFirst } from '../recorder/recorder.js';
+import { parseZone } from './zone.js';
+
+const KEYS = new Set(['domain', 'records', 'headers']);
+
+/** What a zone file says. @param origin As parseZone() has it. @throws InvalidObservationError as it does. */
+export function expectationOfZone(text: string, origin?: string): Expectation {
+  const records = parseZone(text, origin);
+  const domainsOf = (owner: string) => {
+    const domain = domainOfOwner(owner) ?? owner;
+    return [domain, ...between(domain, registrableDomain(domain) ?? domain)];
+  };
+  const none = { types: new Set<string>(), headers: new Map(), allOwners: false, allHeaders: false };
+  return { domain: null, domainsOf, records, ...none };
+}
+
+/** The names above a name, the nearest first, up to one of them; none where that is not above it. */
+function between(name: string, last: string): readonly string[] {
+  const above = ancestorsOf(name);
+  return above.slice(0, above.indexOf(last) + 1);
+}
+
+/** What observations say: what is there after the latest of each domain. Sightings are complete for nothing. */
+export function expectationsOfObservations(observations: readonly Observation[]): Expectation[] {
+  const byDomain = new Map<string, Observation[]>();
+  for (const observation of observations) {
+    if (observation.dns?.sighted !== true) addTo(byDomain, observation.domain, observation);
+  }
+  return Array.from(byDomain, ([domain, all]) => {
+    all.sort((one, other) => Number(one.observedAt - other.observedAt));
+    const changes = previewFirst(all).changes.get(domain);
+    const headers = new Map((changes?.headers ?? []).map(({ name, value }) => [name, value] as const));
+    const named = all.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
+    return {
+      ...{ domain, domainsOf: () => [domain], types: new Set(named), headers },
+      records: (changes?.added ?? []).filter(({ removal }) => removal === null).map(({ record }) => record),
+      ...{ allOwners: false, allHeaders: all.some(({ httpHeaders }) => httpHeaders !== undefined) },
+    };
+  });
+}
+
+/**
+ * What YAML documents say, or JSON, which is YAML: an object for each domain, with `records`, complete for the
+ * types that it names, and `headers`.
+ *
+ * @throws InvalidObservationError that begins with the line of what is not valid.
+ */
+export function expectationsOfYaml(text: string): Expectation[] {
+  const lines = new LineCounter();
+  const lineOf = (offset: number) => `line ${lines.linePos(offset).line}`;
+  const documents = parseAllDocuments(text, { lineCounter: lines });
+  return [...documents].flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined)
+      throw new InvalidObservationError(`${lineOf(error.pos[0])}: ${error.message.split(/ at line|\n/)[0]}.`);
+    const { contents } = document;
+    if (contents === null) return [];
+    const items = isSeq(contents) ? contents.items : [contents];
+    return items.filter(isNode).map((item) => {
+      const at = <Result>(path: readonly (string | number)[], read: () => Result) => {
+        try {
+          return read();
+        } catch (failure) {
+          throw errorAt(
+            `${lineOf(startOf(item, path))}${path.length === 0 ? '' : `: ${path.join('.')}`}`,
+            failure,
+          );
+        }
+      };
+      return expectationOf(item.toJS(document), at);
+    });
+  });
+}
+
+/** Where a value is in its text; of a missing one, the nearest that has it. */
+function startOf(item: Node, path: readonly (string | number)[]): number {
+  const node = isMap(item) && path.length > 0 ? item.getIn(path, true) : item;
+  if (isNode(node)) return node.range?.[0] ?? 0;
+  return path.length === 0 ? (item.range?.[0] ?? 0) : startOf(item, path.slice(0, -1));
+}
+
+/** The result of `read`, whose errors get the line and the path. */
+type At = <Result>(path: readonly (string | number)[], read: () => Result) => Result;
+
+function expectationOf(value: unknown, at: At): Expectation {
+  const object = at([], () => {
+    if (!isJsonObject(value))
+      throw new InvalidObservationError('it is not an object with domain, records, headers.');
+    for (const key in value) if (!KEYS.has(key)) throw unknownKey(key, KEYS);
+    return value;
+  });
+  const domain = at(['domain'], () => parseDomainName(requireText(object['domain'])));
+  const { records = [], headers = {} } = object;
+  const listed = at(['records'], () => {
+    if (Array.isArray(records)) return records;
+    throw new InvalidObservationError('it is not a list.');
+  });
+  const fields = at(['headers'], () => {
+    if (isJsonObject(headers)) return headers;
+    throw new InvalidObservationError('it is not an object of names and values.');
+  });
+  return {
+    domain,
+    // Names below the domain may be recorded as domains of their own.
+    domainsOf: (owner) => {
+      const nearest = domainOfOwner(owner) ?? owner;
+      return nearest === domain ? [domain] : [...aboveAnd(nearest, domain), domain];
+    },
+    records: listed.flatMap((each, place) => at(['records', place], () => recordsOf(each, domain))),
+    types: new Set(),
+    allOwners: true,
+    headers: new Map(
+      Object.entries(fields).flatMap(([name, each]) => [
+        ...at(['headers', name], () => headerOf(name, each)),
+      ]),
+    ),
+    allHeaders: false,
+  };
+}
+
+/** A name and those above it, below another. Empty where it is not below that. */
+function aboveAnd(name: string, domain: string): readonly string[] {
+  const above = between(name, domain);
+  return above.length === 0 ? [] : [name, ...above.slice(0, -1)];
+}
+
+/** A data object, or a line of a zone file. */
+function recordsOf(value: unknown, domain: string): DnsRecord[] {
+  if (typeof value === 'string') return parseZone(value, `${domain}.`);
+  return [parseDnsRecord(isJsonObject(value) ? { class: 'IN', ...value } : value)];
+}
+
+function headerOf(name: string, value: unknown): ReadonlyMap<string, string | null> {
+  const fields = new Map<string, string[]>();
+  const texts = Array.isArray(value) ? requireTexts(value) : [value === null ? '' : requireValue(value)];
+  for (const text of texts) addHeaderField(fields, name, text);
+  const joined: ReadonlyMap<string, string> = joinHeaderFields(fields);
+  return value === null ? new Map([...joined.keys()].map((key) => [key, null] as const)) : joined;
+}
+
+/** YAML takes `0` and `true` for a number and a truth value. */
+function requireValue(value: unknown): string {
+  return readAt('write it in quotes', () => requireText(value));
+}

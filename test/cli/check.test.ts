@@ -1,0 +1,193 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSamples } from '../../src/importers/samples.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { runDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { NOW, observation } from '../support/observations.js';
+
+let database: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  const recorder = createRecorder(database.pool);
+  await recordSamples(recorder, NOW);
+  const zone = { host: 'zone.example', class: 'IN' };
+  await recorder.record([
+    observation({
+      at: 0,
+      domain: 'zone.example',
+      records: [
+        { ...zone, type: 'A', ip: '192.0.2.1' },
+        { ...zone, type: 'MX', pri: 10, target: 'mail.zone.example' },
+        { ...zone, type: 'TXT', txt: 'not compared' },
+        {
+          ...zone,
+          ...{ type: 'SOA', mname: 'ns1.zone.example', rname: 'admin.zone.example', serial: 7 },
+          ...{ refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 },
+        },
+        { ...zone, host: '*.zone.example', type: 'A', ip: '192.0.2.3' },
+        { ...zone, host: 'other.zone.example', type: 'A', ip: '192.0.2.4' },
+      ],
+    }),
+    observation({
+      at: 0,
+      domain: 'www.zone.example',
+      records: [{ ...zone, host: 'www.zone.example', type: 'A', ip: '192.0.2.2' }],
+    }),
+  ]);
+  folder = await mkdtemp(join(tmpdir(), 'dms-check-'));
+});
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+const check = (input: string, ...options: readonly string[]) =>
+  runDms(['check', '-', ...options], database.environment, Readable.from([input]));
+
+/** What `dms check` says of a file. */
+async function said(input: string, ...options: readonly string[]): Promise<[number | null, string]> {
+  const { code, stdout, stderr } = await check(input, '--quiet', ...options);
+  expect(stderr).toBe('');
+  return [code, stdout];
+}
+
+const ZONE = `$ORIGIN zone.example.
+$TTL 1h
+@  IN  SOA  ns1 admin (
+      2026010101 ; the serial is not compared
+      1 2 3 4 )
+@  300 IN  A   192.0.2.1
+   IN 300  MX  10 mail
+www        A   192.0.2.2
+*          A   192.0.2.3
+`;
+
+describe('dms check of a zone file', () => {
+  test('is silent, and ends with 0, where all is as it should be: names belong to the domain that is recorded', async () => {
+    expect(await check(ZONE)).toMatchObject({ code: 0, stdout: '', stderr: 'All is as it should be.\n' });
+  });
+
+  test('ends with 1 and a line for each record that is not as it should be, in their order', async () => {
+    const changed = ZONE.replace('192.0.2.2', '192.0.2.9').replace('10 mail', '20 mail.example.net.');
+    expect(await said(changed)).toEqual([
+      1,
+      '- www.zone.example A 192.0.2.9\n+ www.zone.example A 192.0.2.2\n' +
+        '- zone.example MX 20 mail.example.net.\n+ zone.example MX 10 mail.zone.example.\n',
+    ]);
+  });
+
+  test('needs no $ORIGIN with --origin', async () => {
+    expect(await said(ZONE.replace(/.*\n/, ''), '--origin', 'Zone.Example')).toEqual([0, '']);
+  });
+
+  test('takes what dms export --format zone has written, from a file too', async () => {
+    const { stdout } = await runDms(['export', '--format', 'zone'], database.environment);
+    const file = join(folder, 'all.zone');
+    await writeFile(file, stdout);
+    const { code, stdout: differences } = await runDms(['check', file], database.environment);
+    expect([differences, code]).toEqual(['', 0]);
+  });
+
+  test.each([
+    ['@ A 192.0.2.1\n', 'line 1: "@" is relative, and there is no origin: '],
+    ['$ORIGIN example.com.\n\nwww A 192.0.2\n', 'line 3: it is not the data of a record of type A: '],
+    ['a. TXT "b\n', 'line 1: "\\"" has no counterpart.'],
+    ['a. SOA ( b.\n', 'line 1: a parenthesis is not closed.'],
+    ['$INCLUDE other\n', 'line 1: "$INCLUDE" is not read: '],
+    ['; nothing\n', 'it says nothing of what should be.'],
+  ])('ends with 2 for %j, and says what is wrong in which line', async (input, reason) => {
+    const { code, stdout, stderr } = await check(input);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`dms: standard input, ${reason}`);
+  });
+});
+
+describe('dms check of an export', () => {
+  test('finds all as it should be that was exported, as of any time', async () => {
+    for (const at of [[], ['--at', '2023-05-20T14:30:12.345678Z']]) {
+      const { stdout } = await runDms(['export', ...at], database.environment);
+      expect(await said(stdout, ...at)).toEqual([0, '']);
+    }
+  });
+
+  test('tells what changed since', async () => {
+    const before = ['--at', '2023-01-10T08:00:00Z'];
+    const { stdout } = await runDms(['export', 'example.com', ...before], database.environment);
+    const [code, differences] = await said(stdout);
+    expect(code).toBe(1);
+    expect(differences).toContain('- example.com AAAA 2001:db8::7\n+ example.com AAAA 2001:db8:1::23\n');
+    expect(differences).toContain(
+      '+ example.com strict-transport-security: max-age=63072000; includeSubDomains\n',
+    );
+    expect(differences).toContain('- example.com x-powered-by: PHP/8.1.2\n');
+  });
+});
+
+const YAML = `domain: zone.example
+records:
+  - { host: zone.example, type: A, ip: 192.0.2.1 }
+  - "www 300 IN A 192.0.2.2"
+headers:
+  server: nginx
+  x-powered-by: null
+`;
+
+describe('dms check of YAML', () => {
+  test('takes the types that it names for complete, and compares the headers that it names', async () => {
+    expect(await said(YAML)).toEqual([
+      1,
+      '+ *.zone.example A 192.0.2.3\n' + '+ other.zone.example A 192.0.2.4\n- zone.example server: nginx\n',
+    ]);
+  });
+
+  test('takes several domains, in JSON too, and --json gives an object for each difference', async () => {
+    const domains = [
+      { domain: 'example.com', headers: { 'X-Powered-By': null, 'Strict-Transport-Security': 'max-age=1' } },
+      { domain: 'never.example', records: [{ host: 'never.example', type: 'A', ip: '192.0.2.1' }] },
+    ];
+    const [code, text] = await said(JSON.stringify(domains), '--json');
+    expect(code).toBe(1);
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      {
+        ...{ domain: 'example.com', kind: 'different', type: 'header', name: 'strict-transport-security' },
+        ...{ expected: 'max-age=1', found: 'max-age=63072000; includeSubDomains' },
+      },
+      {
+        ...{ domain: 'never.example', kind: 'missing', type: 'A', name: 'never.example' },
+        ...{ expected: '192.0.2.1', found: null },
+      },
+    ]);
+    const { stderr } = await check(JSON.stringify(domains));
+    expect(stderr).toBe('Nothing is recorded of never.example.\n2 differences in 2 domains.\n');
+  });
+
+  test.each([
+    ['domain: example.com\nrecord: []\n', 'line 1: unknown key "record": '],
+    ['domain: example.com\nheaders:\n  a: 1\n', 'line 3: headers.a: write it in quotes: it is not a string.'],
+    ['domain: example.com\nrecords:\n  - { type: A }\n', 'line 3: records.0: host: it is missing.'],
+    ['domain: example.com\nrecords: [\n', 'line 3: '],
+  ])('ends with 2 for %j, and says what is wrong in which line', async (input, reason) => {
+    const { code, stdout, stderr } = await check(input);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`dms: standard input, ${reason}`);
+  });
+});
+
+test('dms check ends with 2 for a file or a database that is not there', async () => {
+  const missing = await runDms(['check', join(folder, 'none')], database.environment);
+  expect([missing.code, missing.stdout]).toEqual([2, '']);
+  expect(missing.stderr).toContain('does not exist');
+  const nowhere = { DATA_DIR: join(folder, 'no-database') };
+  expect(await runDms(['check', '-'], nowhere, Readable.from([ZONE]))).toMatchObject({ code: 2, stdout: '' });
+});
