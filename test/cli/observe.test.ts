@@ -1,10 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { observation } from '../support/observations.js';
 import { REJECTING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
@@ -16,6 +18,7 @@ $ORIGIN example.test.
 @ TXT "a \"b\"" "c"
 www CNAME @
 logged A 127.0.0.1
+ahead A 127.0.0.1
 secure A 127.0.0.1
 `;
 
@@ -239,4 +242,16 @@ test('a silent domain holds up no other, and Ctrl-C ends it with the others reco
     'dms: Stopped by a signal: 49 of 50 domains were checked; what was seen of them is recorded.\n',
   );
   expect(code).toBe(130);
+});
+
+test('what is older than all that is recorded of a domain is not told as if nothing had changed', async () => {
+  const parts = { domain: 'ahead.example.test', at: 1, records: ['127.0.0.1'], headers: { server: 'one' } };
+  const observedAt = BigInt(Date.now() + 3_600_000) * 1_000n;
+  await createRecorder(database.pool).record([{ ...observation(parts), observedAt }]);
+  const { code, stdout } = await dms('observe', 'ahead.example.test');
+  expect(code).toBe(0);
+  expect(stdout).toContain('Nothing is recorded: later observations of all of it are.');
+  expect(stdout).not.toContain('No change');
+  const [line] = (await dms('observe', '--json', 'ahead.example.test')).stdout.split('\n');
+  expect(JSON.parse(line ?? '')).toMatchObject({ recorded: false });
 });

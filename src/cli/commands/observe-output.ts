@@ -25,7 +25,7 @@ export function checkAsText(
     ...(saysNoSuchName(check.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
     ...httpLines(check.http, outcome, changes),
-    summary(changes, recorded, recording === 'nothing'),
+    summary(changes, recorded, recording),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
 }
@@ -73,8 +73,16 @@ function headerLine(name: string, value: string, change: HeaderChange | undefine
   return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
 }
 
-function summary({ added, removed, headers }: Changes, recorded: boolean, nothing: boolean): string {
-  if (nothing) return 'Nothing was observed, and nothing is recorded.';
+const STALE =
+  'Nothing is recorded: later observations of all of it are. If there should be none, the clock is or was wrong.';
+
+function summary(
+  { added, removed, headers }: Changes,
+  recorded: boolean,
+  recording: RecordedCheck['recording'],
+): string {
+  if (recording === 'nothing') return 'Nothing was observed, and nothing is recorded.';
+  if (recording === 'stale') return STALE;
   const text =
     added.length + removed.length + headers.length > 0
       ? `${count(added.length, 'record')} added, ${count(removed.length, 'record')} removed, ${count(headers.length, 'header')} changed`
@@ -95,7 +103,7 @@ export function checkAsJson(
   return jsonLine({
     domain: check.domain,
     observedAt: formatInstant(check.observedAt),
-    recorded: recorded && recording !== 'nothing',
+    recorded: recorded && recording !== 'nothing' && recording !== 'stale',
     dns: Object.fromEntries([...check.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
     http: check.http.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(check.http.headers) },
     changes: {
