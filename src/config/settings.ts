@@ -159,7 +159,7 @@ export function settingsFrom(read: Read) {
       },
     },
     graphql: {
-      /** The largest estimated cost of one request. */
+      /** How many fields a request may ask for, by its estimate. */
       maxFields: read('GRAPHQL_MAX_COST', '250000', integer(1, 1_000_000_000)),
       introspection: read('GRAPHQL_INTROSPECTION', 'on', onOff),
       /** A file with the only operations that are executed; absent: any operation is. */

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Caller } from '../limits/caller.js';
+import { paced } from '../loaders/paced.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
 import {
@@ -124,12 +125,16 @@ export class Feed {
   }
 
   /** A page of the feed; null where it begins at a place that is not in it. */
-  page(key: FeedKey): Promise<FeedPage | null> {
+  page(key: FeedKey, caller: Caller): Promise<FeedPage | null> {
+    return paced(caller, () => this.#load(key));
+  }
+
+  #load(key: FeedKey): Promise<FeedPage | null> {
     return loadFeed(this.#prisma, key, this.#options.acrossShards);
   }
 
   async #pageAfter(key: Omit<FeedKey, 'newestFirst'>): Promise<FeedPage> {
-    const page = await this.page({ ...key, newestFirst: false });
+    const page = await this.#load({ ...key, newestFirst: false });
     if (page === null) throw goneCursor();
     return page;
   }

@@ -59,12 +59,13 @@ export class Costs {
    * @throws PublicError QUERY_TOO_COMPLEX for a name that is too long.
    */
   of(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): RequestCost {
-    const sizes = Object.entries(variables).map(([name, value]) => [name, sizeOf(value)] as const);
+    const values = withDefaults(variables, operation);
+    const sizes = Object.entries(values).map(([name, value]) => [name, sizeOf(value)] as const);
     const isLong = sizes.some(([, size]) => size >= COUNTED_SIZE);
     const known = this.#known.get(operation);
     if (known !== undefined && !isLong) return known;
     const counted = new Map(isLong ? sizes : []);
-    const measurement = new Measurement(this, document, withDefaults(variables, operation), counted);
+    const measurement = new Measurement(this, document, values, counted);
     const unitsOfDocument = Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT);
     const cost = { ...measurement.operation(operation), unitsOfDocument };
     if (!measurement.readsVariables && !isLong) this.#known.set(operation, cost);

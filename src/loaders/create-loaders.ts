@@ -1,5 +1,4 @@
 import DataLoader from 'dataloader';
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { PrismaClient } from '../database/generated/client.js';
 import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -8,21 +7,13 @@ import { type DomainHistory, type DomainHistoryKey, loadDomainHistories } from '
 import { BATCH_SIZE, type DomainRowKey } from './domain-row.js';
 import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
 import { loadAttempts } from './observed-parts.js';
+import { paced, type Reader } from './paced.js';
 import { searchDomains } from './search-domains.js';
 import { searchHeaders } from './search-headers.js';
 import { searchRecords } from './search-records.js';
 import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { loadDiff } from './state-diff.js';
 import { loadStatistics, type Statistics } from './statistics.js';
-
-/** Who waits for what is loaded: the Caller of a request. */
-interface Reader {
-  /** Destroyed once it is gone. */
-  readonly signal: { readonly destroyed: boolean };
-  /** Set here: how many keys it has loaded, and what further ones wait in. */
-  keys?: number;
-  turns?: LimitFunction;
-}
 
 /** Loads what a key says. Nothing is sent to the database for a client that has gone. */
 export interface Loader<Key, Value> {
@@ -155,13 +146,4 @@ function batched<Key extends DomainRowKey, Value>(
   return {
     load: (key, reader) => paced(reader, () => loaderOf(key.at).load({ key, signal: reader.signal })),
   };
-}
-
-/** A request loads eight keys at a time, after its first: other requests need not wait for all of a long list, or of many pages. */
-function paced<Value>(reader: Reader, load: () => Promise<Value>): Promise<Value> {
-  reader.keys = (reader.keys ?? 0) + 1;
-  // To make the library's queue takes 10 µs, and most requests have a key or two.
-  if (reader.keys <= BATCH_SIZE) return load();
-  reader.turns ??= pLimit(BATCH_SIZE);
-  return reader.turns(load);
 }

@@ -268,11 +268,13 @@ describe('what an argument is long counts as often as it is used', () => {
   const fieldsOf = (count: number, where: object) =>
     measure(`query ($w: DomainFilter) { ${search(count, '$w')} }`, { w: where }).fields;
 
-  test('a text by its characters, in a variable and in the document', () => {
+  test('a text by its characters, in a variable, in its default and in the document', () => {
     const long = 'a'.repeat(100_000);
     expect(fieldsOf(3, { match: long }) - fieldsOf(3, { match: 'a' })).toBeGreaterThanOrEqual(300_000);
     const written = measure(`{ ${search(3, `{ match: "${long}" }`)} }`).fields;
     expect(written - measure(`{ ${search(3, '{ match: "a" }')} }`).fields).toBeGreaterThanOrEqual(300_000);
+    const byDefault = measure(`query ($w: DomainFilter = { match: "${long}" }) { ${search(3, '$w')} }`);
+    expect(byDefault.fields).toBeGreaterThanOrEqual(300_000);
   });
 
   test('a list and an object by their values, and by the names that may not be there', () => {

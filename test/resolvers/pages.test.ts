@@ -8,7 +8,7 @@ import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { formatInstant } from '../../src/model/instant.js';
 import { forget } from '../../src/recorder/forget.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { anonymous, executeFreely, openExecutor } from '../support/graphql-executor.js';
+import { anonymous, callerOf, executeFreely, openExecutor } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 let database: TestDatabase;
@@ -225,7 +225,7 @@ test('a page of the feed whose changes are erased while it is read loses nothing
   let after: FeedPlace | null = { number: BigInt(rows[0]?.number ?? 0), recordedAt: 7n, given: 0 };
   for (let pages = 0; pages < 10 && after !== null && found.length === 0; pages += 1) {
     // Its row says that there are three changes; they are not there any more.
-    const page: FeedPage | null = await feed.page({ ...key, after });
+    const page: FeedPage | null = await feed.page({ ...key, after }, callerOf());
     found.push(...(page?.items ?? []).map(({ domain }) => domain));
     after = page?.next ?? null;
   }

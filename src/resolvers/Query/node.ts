@@ -61,7 +61,8 @@ async function findChange(name: NodeName, context: RequestContext): Promise<Chan
   const first = { kinds: new Set(CHANGE_KINDS.slice(rank, rank + 1)), newestFirst: false, first: 1 };
   if (first.kinds.has('HISTORY_EXTENDED')) {
     const after = { number: instantOfKey(what[0]), recordedAt: date, given: 0 };
-    return (await context.feed.page({ ...first, domains: [domain], after }))?.items[0] ?? null;
+    const page = await context.feed.page({ ...first, domains: [domain], after }, context.caller);
+    return page?.items[0] ?? null;
   }
   const match = what.length > 1 ? await findMatch(name, what, context) : undefined;
   if (match === null) return null;

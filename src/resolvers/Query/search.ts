@@ -61,7 +61,7 @@ export const acrossDomains: QueryResolvers = {
   async changes(_query, args, { caller, feed }) {
     requireScope(caller.viewer, 'search:read');
     const { key, pageOf } = feedQuestion(args);
-    const page = await feed.page(key);
+    const page = await feed.page(key, caller);
     if (page === null) throw goneCursor();
     return pageOf(page);
   },
