@@ -104,9 +104,13 @@ function expectationOf(value: unknown, at: At): Expectation {
   const object = at([], () => {
     if (!isJsonObject(value))
       throw new InvalidObservationError('it is not an object with domain, records, headers.');
-    for (const key in value) if (!KEYS.has(key)) throw unknownKey(key, KEYS);
     return value;
   });
+  for (const key in object) {
+    at([key], () => {
+      if (!KEYS.has(key)) throw unknownKey(key, KEYS);
+    });
+  }
   const domain = at(['domain'], () => parseDomainName(requireText(object['domain'])));
   const { records = [], headers = {} } = object;
   const listed = at(['records'], () => {

@@ -173,7 +173,7 @@ describe('dms check of YAML', () => {
   });
 
   test.each([
-    ['domain: example.com\nrecord: []\n', 'line 1: unknown key "record": '],
+    ['domain: example.com\nrecord: []\n', 'line 2: record: unknown key "record": '],
     ['domain: example.com\nheaders:\n  a: 1\n', 'line 3: headers.a: write it in quotes: it is not a string.'],
     ['domain: example.com\nrecords:\n  - { type: A }\n', 'line 3: records.0: host: it is missing.'],
     ['domain: example.com\nrecords: [\n', 'line 3: '],

@@ -108,7 +108,7 @@ async function readExpectations(
     throw new InvalidObservationError('it says nothing of what should be.');
   } catch (error) {
     if (!(error instanceof InvalidObservationError || error instanceof InvalidDomainError)) throw error;
-    const read = `It is read as ${form === 'auto' ? 'observations' : form}: --format says otherwise.`;
+    const read = `It was read as ${form === 'auto' ? 'observations' : form}: use --format if it is something else.`;
     throw new OperationError(`${input.name}, ${error.message}${format === 'auto' ? ` ${read}` : ''}`);
   }
 }
