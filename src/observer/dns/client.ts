@@ -17,14 +17,20 @@ import {
   type Question,
   type Response,
 } from './message.js';
-import { chooseServer, createNameServer, type DnsServer, type NameServer } from './name-server.js';
+import {
+  chooseServer,
+  createNameServer,
+  type DnsServer,
+  type NameServer,
+  TRIES_IN_A_ROW,
+} from './name-server.js';
 
 export interface DnsClientOptions {
   /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
   readonly servers: readonly DnsServer[];
   /** For one try, in milliseconds. */
   readonly timeout: number;
-  /** How many tries a query has in all, at the servers in turn. */
+  /** How many tries a query has in all: two at one server, then two at the next. */
   readonly tries: number;
   /** How many queries a server has in flight at once; others wait. */
   readonly queriesPerServer: number;
@@ -34,8 +40,9 @@ export interface DnsClientOptions {
 export interface DnsClient {
   /**
    * Queries the types of one name: one or a few first, and all others at once when there is an answer. If each
-   * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. It never
-   * rejects.
+   * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. All begin at
+   * one server, and another one is queried only after two tries there: the resolvers of a GeoDNS have different
+   * views, which must not mix. It never rejects.
    *
    * @param name Any name that DNS allows, as canonicalHostName takes it.
    * @param types Types that have a number (typeNumber); another is answered as malformed.
@@ -54,7 +61,9 @@ export interface DnsClient {
 
 /** A client that keeps nothing open between lookups. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
-  const servers = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
+  const named = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
+  // One that is named twice is one witness.
+  const servers = [...new Map(named.map((server) => [server.text, server])).values()];
   return {
     query(name, types, signal = new AbortController().signal, priority = 'normal') {
       // Each query that waits has a listener, and Node.js takes more than ten for a leak.
@@ -76,14 +85,14 @@ interface LookupOptions extends DnsClientOptions {
  * none) where the servers fail for addresses only.
  */
 const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
-/** The fewest first queries, however few tries each has: one may be lost. */
+/** The fewest first queries, however few tries each has: one may be lost. Of several servers, two have one. */
 const LEAST_FIRST = 2;
 
 interface Query {
   readonly type: string;
   triesLeft: number;
   /** How often each server has had it. */
-  queried: Map<NameServer, number>;
+  readonly queried: Map<NameServer, number>;
   /** The failure to report if the tries left give no answer either. */
   reported?: FailedAnswer;
 }
@@ -91,6 +100,10 @@ interface Query {
 /** The queries for one name. */
 class Lookup {
   readonly #options: LookupOptions;
+  /** Where all queries begin. */
+  #home: NameServer | undefined;
+  /** Whether there was an answer: it came from home, which stays so. */
+  #isBound = false;
 
   constructor(options: LookupOptions) {
     this.#options = options;
@@ -113,13 +126,19 @@ class Lookup {
    * at a server for all its tries, and other names would wait for it.
    */
   async #queryFirst(queries: readonly Query[]): Promise<ReadonlyMap<Query, DnsAnswer>> {
+    const { tries, servers } = this.#options;
+    const least = servers.length > 1 ? TRIES_IN_A_ROW + 1 : LEAST_FIRST;
     const queried = new Map<NameServer, number>();
     let reported: FailedAnswer | undefined;
-    for (const query of firstQueries(queries, Math.max(this.#options.tries, LEAST_FIRST))) {
+    for (const query of firstQueries(queries, Math.max(tries, least))) {
+      const before = new Map(queried);
       const answer = await this.#query({ type: query.type, triesLeft: 1, queried });
       if (answer.kind === 'answered' || isFinal(answer)) return new Map([[query, answer]]);
       query.triesLeft -= 1;
-      query.queried = new Map(queried);
+      for (const [server, count] of queried) {
+        const more = count - (before.get(server) ?? 0);
+        if (more > 0) query.queried.set(server, (query.queried.get(server) ?? 0) + more);
+      }
       query.reported = answer;
       if (!isUnresolved(answer)) return new Map();
       reported = moreTelling(reported, answer);
@@ -138,11 +157,11 @@ class Lookup {
     }
   }
 
-  /** A negative answer without proof counts if the next one, of another server, is equal: a server asked twice is one witness. */
+  /** A negative answer without proof counts if the next one, of another server, is equal: a server queried twice is one witness. */
   async #answer(question: Question, { triesLeft, queried, reported }: Query): Promise<DnsAnswer> {
     let bare: BareAnswer | undefined;
     for (let left = triesLeft; left > 0; left -= 1) {
-      const answer = await this.#try(question, queried);
+      const answer = await this.#try(question, queried, bare?.server);
       if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
       reported = moreTelling(reported, answer);
       if (answer.kind === 'failed') continue;
@@ -158,21 +177,44 @@ class Lookup {
     return reported ?? STOPPED;
   }
 
-  async #try(question: Question, queried: Map<NameServer, number>): Promise<DnsAnswer | BareAnswer> {
-    const server = await this.#enterServer(queried);
+  /** @param witness The server whose denial another one is to confirm, if there is another one. */
+  async #try(
+    question: Question,
+    queried: Map<NameServer, number>,
+    witness: string | undefined,
+  ): Promise<DnsAnswer | BareAnswer> {
+    const server = await this.#enterServer(queried, witness);
     if (server === undefined) return STOPPED;
     queried.set(server, (queried.get(server) ?? 0) + 1);
     try {
-      return await this.#exchange(server, question);
+      const answer = await this.#exchange(server, question);
+      if (answer.kind === 'answered' && !this.#isBound) [this.#home, this.#isBound] = [server, true];
+      return answer;
     } finally {
       server.limiter.leave(this.#options.priority);
     }
   }
 
+  #choose(queried: ReadonlyMap<NameServer, number>, witness: string | undefined): NameServer | undefined {
+    const { servers } = this.#options;
+    const now = performance.now();
+    const others = witness === undefined ? [] : servers.filter(({ text }) => text !== witness);
+    if (others.length > 0) return chooseServer(others, queried, now);
+    // Before the first answer there is no view that another server's could mix with.
+    if (this.#home === undefined || (!this.#isBound && this.#home.breaker.isOpen)) {
+      this.#home = chooseServer(servers, queried, now);
+    }
+    const isNew = this.#home !== undefined && !queried.has(this.#home);
+    return isNew ? this.#home : chooseServer(servers, queried, now);
+  }
+
   /** The server for the next try, its limiter entered; undefined if stopped. */
-  async #enterServer(queried: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
-    const { servers, signal, priority } = this.#options;
-    const choose = () => chooseServer(servers, queried, performance.now());
+  async #enterServer(
+    queried: ReadonlyMap<NameServer, number>,
+    witness: string | undefined,
+  ): Promise<NameServer | undefined> {
+    const { signal, priority } = this.#options;
+    const choose = () => this.#choose(queried, witness);
     let server = choose();
     while (server !== undefined && !signal.aborted) {
       if (server.limiter.tryEnter(priority)) return server;

@@ -24,9 +24,12 @@ export function createNameServer(server: DnsServer, queriesAtOnce: number): Name
   return { ...server, text: endpointText(server), limiter, breaker };
 }
 
+/** How often a query is sent to a server before another one has it: a lost packet is no reason for another view. */
+export const TRIES_IN_A_ROW = 2;
+
 /**
- * The server for the next try of a query: of those that have had it the fewest times the first that responds
- * or, if none does, the first.
+ * The server for the next try of a query: the one that has its second try to come; otherwise, of those that have had it the
+ * fewest times, the first that responds or, if none does, the first.
  *
  * @param servers In the order of preference.
  * @param tries How often each has had the query; missing is never.
@@ -37,7 +40,10 @@ export function chooseServer(
   tries: ReadonlyMap<NameServer, number>,
   now: number,
 ): NameServer | undefined {
-  const fewest = Math.min(...servers.map((server) => tries.get(server) ?? 0));
-  const next = servers.filter((server) => (tries.get(server) ?? 0) === fewest);
+  const triesOf = (server: NameServer) => tries.get(server) ?? 0;
+  const begun = servers.find((server) => triesOf(server) % TRIES_IN_A_ROW !== 0);
+  if (begun !== undefined) return begun;
+  const fewest = Math.min(...servers.map(triesOf));
+  const next = servers.filter((server) => triesOf(server) === fewest);
   return next.find(({ breaker }) => breaker.allows(now)) ?? next[0];
 }

@@ -1,6 +1,13 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type Behaviour, changed, rcode, silence, truncated } from '../../support/dns-behaviours.js';
+import {
+  type Behaviour,
+  changed,
+  rcode,
+  silence,
+  type TestReply,
+  truncated,
+} from '../../support/dns-behaviours.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for an answer on a busy machine. */
@@ -18,6 +25,16 @@ $ORIGIN example.test.
 @ A ${ip}
 `;
 const found = (ip: string) => [{ host: NAME, ip }];
+
+/** SERVFAIL at first unless another reply is given, and then what the zone says. */
+function failsOnce(first?: TestReply): Behaviour {
+  let isFirst = true;
+  return (question) => {
+    const reply = isFirst ? (first ?? rcode(2)(question)) : { messages: [question.answer()] };
+    isFirst = false;
+    return reply;
+  };
+}
 
 /** Two servers that tell different addresses, so that one sees who has answered. */
 async function twoServers(firstBehaviour?: Behaviour, secondBehaviour?: Behaviour) {
@@ -45,28 +62,55 @@ describe('several servers', () => {
     ['a malformed answer', ({ answer }) => ({ messages: [answer().subarray(0, -12)] })],
     ['a referral', ({ query }) => ({ messages: [referral(query.question, query.id)] })],
     ['truncation with stalled TCP', truncated(silence)],
-  ])('after %s the second is queried', async (_name, behaviour) => {
+  ])('after %s, and another try at the first, the second is queried', async (_name, behaviour) => {
     const [first, second] = await twoServers(behaviour);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
+    expect(first.questions).toBeGreaterThanOrEqual(2);
+  });
+
+  test('a query that fails once is sent to the same server again: its view is that of the other types', async () => {
+    const [first, second] = await twoServers();
+    for (const type of TYPES) if (type !== 'CNAME') first.behave('*', failsOnce(), type);
+    const client = clientForTest([first, second], { tries: 3 });
+    const answers = await client.query(NAME, TYPES);
+    expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
+    expect(outcomeOf(answers.get('A'))).toEqual(found('192.0.2.1'));
+    expect(second.questions).toBe(0);
+  });
+
+  test('a query that is lost once is sent to the same server again, though that was silent', async () => {
+    const [first, second] = await twoServers();
+    first.behave('*', failsOnce({}), 'A');
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    expect(second.questions).toBe(0);
+  });
+
+  test('all types are queried where the first answer came from', async () => {
+    const [first, second] = await twoServers();
+    for (const type of ['A', 'CNAME']) first.behave('*', rcode(2), type);
+    const answers = await clientForTest([first, second], { tries: 3 }).query(NAME, TYPES);
+    expect(outcomeOf(answers.get('A'))).toEqual(found('192.0.2.2'));
+    expect([first.questions, second.questions]).toEqual([2, 8]);
   });
 
   test('after a closed port the second is queried', async () => {
     const [first, second] = await twoServers();
     await first.close();
-    const client = clientForTest([first, second], { tries: 2 });
+    const client = clientForTest([first, second], { tries: 3 });
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
   });
 
   test('NXDOMAIN and NODATA are answers: the second is not queried', async () => {
     const [first, second] = await twoServers();
-    const client = clientForTest([first, second], { tries: 2 });
+    const client = clientForTest([first, second], { tries: 3 });
     expect(await outcome(client, `no.${NAME}`, 'A')).toBe('NXDOMAIN');
     expect(await outcome(client, NAME, 'AAAA')).toEqual([]);
     expect(second.questions).toBe(0);
   });
 
-  test('they are queried in turn until the tries are used up', async () => {
+  test('they are queried in turn, each twice, until the tries are used up', async () => {
     const [first, second] = await twoServers(rcode(2), rcode(5));
     const client = clientForTest([first, second], { tries: 5 });
     expect(await outcome(client, NAME, 'A')).toEqual({ failed: 'servfail' });
@@ -75,30 +119,30 @@ describe('several servers', () => {
 
   test('one that was silent comes last from then on: the next domain does not wait for it', async () => {
     const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
     await client.query(NAME, TYPES);
-    expect([first.questions, second.questions]).toEqual([1, 8]);
+    expect([first.questions, second.questions]).toEqual([2, 8]);
     await client.query(NAME, TYPES);
-    expect([first.questions, second.questions]).toEqual([1, 16]);
+    expect([first.questions, second.questions]).toEqual([2, 16]);
   });
 
   test('one that was silent has the next query after half a minute, and is first again once it answers', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
     await client.query(NAME, ['A']);
     first.behave('*', undefined);
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
     vi.advanceTimersByTime(30_000);
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
-    expect([first.questions, second.questions]).toEqual([3, 2]);
+    expect([first.questions, second.questions]).toEqual([4, 2]);
   });
 
   test('if the others fail, it is queried nevertheless, and is first again once it responds', async () => {
     const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
     await client.query(NAME, ['A']);
     first.behave('*', undefined);
     second.behave('*', rcode(2));
@@ -110,10 +154,10 @@ describe('several servers', () => {
 
   test('queries that wait for a server that stops responding go to another', async () => {
     const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT, queriesPerServer: 1 });
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT, queriesPerServer: 1 });
     const answers = await client.query(NAME, TYPES);
     expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
-    expect([first.questions, second.questions]).toEqual([1, 8]);
+    expect([first.questions, second.questions]).toEqual([2, 8]);
   });
 
   test('a server may have an IPv6 address', async () => {
@@ -128,13 +172,13 @@ describe('several servers', () => {
 describe('the failure that is reported', () => {
   test('is the last one', async () => {
     const [first, second] = await twoServers(rcode(2), rcode(5));
-    const client = clientForTest([first, second], { tries: 2 });
+    const client = clientForTest([first, second], { tries: 3 });
     expect(await failureOf(client, NAME, 'A')).toBe(`REFUSED from 127.0.0.2:${second.port}`);
   });
 
   test('is what a server said, if the last one was silent', async () => {
     const [first, second] = await twoServers(rcode(2), silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
     expect(await failureOf(client, NAME, 'A')).toBe(`SERVFAIL from 127.0.0.1:${first.port}`);
   });
 });
@@ -198,8 +242,8 @@ describe('a name that no server resolves', () => {
     const [first, second] = await twoServers(rcode(2));
     const client = clientForTest([first, second], { tries: 1 });
     const answers = await client.query(NAME, TYPES);
-    expect(outcomeOf(answers.get('CNAME'))).toEqual([]);
-    expect(second.questions).toBe(1);
+    expect(outcomeOf(answers.get('MX'))).toEqual([]);
+    expect([first.questions, second.questions]).toEqual([2, 6]);
   });
 
   test('does not put a server last that answers others', async () => {

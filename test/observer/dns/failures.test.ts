@@ -173,6 +173,23 @@ describe('a denial without proof, of a server that resolves (RFC 2308)', () => {
     expect(await askedOf(bare(NXDOMAIN), silence)).toEqual({ outcome: unproven, asked: [1, 1] });
   });
 
+  test('is confirmed by another server only, not by the same one between', async () => {
+    const servers = [await serverForTest({ zone: ZONE }), await serverForTest({ zone: ZONE })] as const;
+    servers[0].behave('*', bare(NXDOMAIN));
+    servers[1].behave('*', rcode(2));
+    const client = clientForTest(servers, { timeout: SHORT, tries: 4 });
+    expect(await outcome(client, 'example.test', 'A')).toEqual({ failed: 'servfail' });
+    expect(servers.map(({ questions }) => questions)).toEqual([1, 3]);
+  });
+
+  test('is not confirmed where the server is named twice', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    server.behave('*', bare(NXDOMAIN));
+    const { address, port } = server;
+    const client = clientForTest([server, { address, port }], { timeout: SHORT, tries: 3 });
+    expect(await outcome(client, 'example.test', 'A')).toEqual({ failed: 'unproven' });
+  });
+
   test('gives way to the records that another server has', async () => {
     expect(await askedOf(bare(NXDOMAIN), zone)).toEqual({ outcome: FOUND, asked: [1, 1] });
   });

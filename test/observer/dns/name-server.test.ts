@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { chooseServer, createNameServer, type NameServer } from '../../../src/observer/dns/name-server.js';
+import {
+  chooseServer,
+  createNameServer,
+  type NameServer,
+  TRIES_IN_A_ROW,
+} from '../../../src/observer/dns/name-server.js';
 
 const server = (last: number) => createNameServer({ address: `127.0.0.${last}`, port: 53 }, 10);
 
@@ -9,7 +14,7 @@ function next(
   now: number,
   tried: readonly NameServer[] = [],
 ): string | undefined {
-  return chooseServer(servers, new Map(tried.map((known) => [known, 1])), now)?.address;
+  return chooseServer(servers, new Map(tried.map((known) => [known, TRIES_IN_A_ROW])), now)?.address;
 }
 
 test('the first that the question has not had is next, and after all of them the first again', () => {
@@ -19,6 +24,16 @@ test('the first that the question has not had is next, and after all of them the
   expect(next([a, b, c], 0, [a, c])).toBe('127.0.0.2');
   expect(next([a, b, c], 0, [a, b, c])).toBe('127.0.0.1');
   expect(next([], 0)).toBeUndefined();
+});
+
+test('the one that it has had once has it again, silent or not', () => {
+  const [a, b] = [server(1), server(2)];
+  b.breaker.recordTimeout(0, 10);
+  const tries = new Map([
+    [a, TRIES_IN_A_ROW],
+    [b, 1],
+  ]);
+  expect(chooseServer([a, b], tries, 20)).toBe(b);
 });
 
 /** How many milliseconds after a time the first server is next again, and not the second. */
