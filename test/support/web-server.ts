@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage } from 'node:http';
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { TLSSocket, type TlsOptions } from 'node:tls';
@@ -65,6 +66,25 @@ export async function startHttpServer(place: Place = {}): Promise<WebServer> {
  */
 export async function startHttpsServer(place: Place = {}, tls: TlsOptions = {}): Promise<WebServer> {
   return startWebServer(createHttpsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ...tls }), place);
+}
+
+/** Starts a server over TLS that speaks HTTP/2 alone: to clients that offer only other protocols it sends an alert. */
+export async function startHttp2Server(
+  onStream: (stream: ServerHttp2Stream, fields: readonly string[]) => void,
+  place: Place = {},
+): Promise<LoopbackServer> {
+  const server = createSecureServer({
+    ...{ key: TEST_KEY, cert: TEST_CERTIFICATE },
+    maxSendHeaderBlockLength: 2 ** 30,
+  });
+  server.on('stream', (stream: ServerHttp2Stream, _headers: unknown, _flags: unknown, fields: string[]) => {
+    // What a client that goes away at once leaves behind.
+    stream.on('error', () => undefined);
+    onStream(stream, fields);
+  });
+  server.on('sessionError', () => undefined);
+  server.on('tlsClientError', () => undefined);
+  return listen(server, place);
 }
 
 /** Starts a server that does with each connection what the function does. Errors of sockets are dropped. */

@@ -41,7 +41,8 @@ export interface HttpClientOptions extends Omit<RequestOptions, 'secureContext'>
 export interface HttpClient {
   /**
    * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-   * at each address that can be reached, its port rejects the connection or speaks no TLS. It never rejects,
+   * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
+   * name. It never rejects,
    * and closes everything.
    *
    * @param addresses The domain's A and AAAA addresses, as DNS answered them.
@@ -119,7 +120,7 @@ async function requestUnlessSilent(target: Target, progress: Progress): Promise<
 type SchemeOutcome =
   | (Extract<RequestOutcome, { kind: 'answered' }> & { readonly address: string })
   | Failed
-  /** Every address that can be reached rejects the connection, or speaks no TLS: the other scheme may be tried. */
+  /** Every address that can be reached rejects the connection, or TLS for the name: the other scheme may be tried. */
   | { readonly kind: 'declined'; readonly failure: Failure };
 
 /** The outcomes after which the next address is tried, the one that counts most first. */

@@ -23,18 +23,20 @@ export function connectTcp(
 /**
  * Starts TLS on a connected socket, with the domain as the server name (RFC 6066, section 3).
  *
+ * @param protocol The only one that is offered (ALPN, RFC 7301).
  * @param signal Destroys the socket.
- * @throws the socket's error; see speaksNoTls.
+ * @throws the socket's error; see speaksNoTls, declinesName and agreesOnNoProtocol.
  */
 export function startTls(
   socket: Socket,
   servername: string,
   secureContext: SecureContext,
+  protocol: 'http/1.1' | 'h2',
   signal: AbortSignal,
 ): Promise<TLSSocket> {
   const secure = tlsConnect({
     ...{ socket, servername, secureContext },
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [protocol],
     rejectUnauthorized: false,
     checkServerIdentity: () => undefined,
     minDHSize: 1,
@@ -73,3 +75,19 @@ export function speaksNoTls(code: string): boolean {
   const wrong = /^ERR_SSL_(WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST)$/;
   return wrong.test(code) || /^ERR_SSL_(PACKET|DATA|ENCRYPTED)_LENGTH_TOO_LONG$/.test(code);
 }
+
+/**
+ * Whether an error is an alert with which servers decline a name that has no TLS (RFC 6066, section 3; RFC 8446, section 6.2),
+ * if nothing came before it: unrecognized_name, and handshake_failure and internal_error of those that have no certificate for it.
+ */
+export function declinesName(code: string): boolean {
+  return /^ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/.test(code);
+}
+
+/** Whether an error is the alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2). */
+export function agreesOnNoProtocol(code: string): boolean {
+  return code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
+}
+
+/** The octets of the shortest ServerHello, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has seven. */
+export const SHORTEST_SERVER_HELLO = 47;

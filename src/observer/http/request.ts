@@ -1,7 +1,16 @@
+import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { errorCode, InvalidObservationError } from '../../model/errors.js';
 import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
-import { connectTcp, speaksNoTls, startTls } from './connection.js';
+import {
+  agreesOnNoProtocol,
+  connectTcp,
+  declinesName,
+  SHORTEST_SERVER_HELLO,
+  speaksNoTls,
+  startTls,
+} from './connection.js';
+import { requestHeadByHttp2 } from './http2.js';
 import { InvalidResponseError, requestHead, responseFields } from './response.js';
 import { hostField, PrivateAddressError, type Target } from './target.js';
 
@@ -28,25 +37,44 @@ export type RequestOutcome =
   /**
    * Another address is to be tried: the port rejects the connection; this machine has no route to such addresses
    * (no IPv6, say); the address cannot be reached now, or not in time, and may yet answer the next time; the port is
-   * open and speaks no TLS; or the connection was closed or reset before the response's head ended.
+   * open and speaks no TLS, or declines it for this name; or the connection was closed or reset before the response's
+   * head ended.
    */
   | { readonly kind: 'refused' | 'no-route' | 'slow' | 'no-tls' | 'closed'; readonly failure: Failure }
   /** Nothing else is to be tried. */
   | Failed;
 
+/** A server that does not speak HTTP/1.1. */
+type OtherProtocol = { readonly kind: 'other-protocol'; readonly failure: Failure };
+
 /**
- * Makes one connection to the target and reads the head of its response to `GET /`. It never rejects, and
- * leaves neither socket nor timer behind.
+ * Connects to the target and reads the head of its response to `GET /`; where it speaks no HTTP/1.1, once again by
+ * HTTP/2. It never rejects, and leaves neither socket nor timer behind.
  */
 export async function sendRequest(
   target: Target,
+  options: RequestOptions,
+  limits: RequestLimits,
+): Promise<RequestOutcome> {
+  const began = performance.now();
+  const first = await requestBy('http/1.1', target, options, limits);
+  if (first.kind !== 'other-protocol') return first;
+  const time = limits.time - (performance.now() - began);
+  const second = await requestBy('h2', target, options, { ...limits, time });
+  return second.kind === 'other-protocol' ? { ...second, kind: 'failed' } : second;
+}
+
+async function requestBy(
+  protocol: 'http/1.1' | 'h2',
+  target: Target,
   { userAgent, ignoredHeaders, allowPrivate, secureContext }: RequestOptions,
   { connectTime, time, signal }: RequestLimits,
-): Promise<RequestOutcome> {
+): Promise<RequestOutcome | OtherProtocol> {
   if (signal.aborted) return STOPPED;
   const endpoint = endpointText(target);
   const closing = new AbortController();
   let ended: RequestOutcome | undefined;
+  let socket: Socket | undefined;
   const end = (outcome: RequestOutcome) => {
     ended ??= outcome;
     closing.abort();
@@ -56,17 +84,23 @@ export async function sendRequest(
   const timer = setTimeout(() => end(failed('timeout', `no response from ${endpoint} in time`)), time);
   let step: Step = 'connect';
   try {
-    const socket = await connectTcp(target, allowPrivate, closing.signal);
+    socket = await connectTcp(target, allowPrivate, closing.signal);
     clearTimeout(connectTimer);
     step = 'handshake';
     const isSecure = target.scheme === 'https';
-    const stream = isSecure ? await startTls(socket, target.domain, secureContext, closing.signal) : socket;
+    const secure = isSecure
+      ? await startTls(socket, target.domain, secureContext, protocol, closing.signal)
+      : undefined;
     step = 'head';
-    const fields = { Host: hostField(target), 'User-Agent': userAgent };
-    const head = await requestHead(stream, fields);
+    // Some servers choose HTTP/2 though it was not offered.
+    const head =
+      secure !== undefined && (protocol === 'h2' || secure.alpnProtocol === 'h2')
+        ? await requestHeadByHttp2(secure, hostField(target), userAgent)
+        : await requestHead(secure ?? socket, { Host: hostField(target), 'User-Agent': userAgent });
     return { kind: 'answered', status: head.status, headers: responseFields(head.fields, ignoredHeaders) };
   } catch (error) {
-    return ended ?? outcomeOfError(error, step, endpoint);
+    const isFirst = step === 'handshake' && socket !== undefined && socket.bytesRead < SHORTEST_SERVER_HELLO;
+    return ended ?? outcomeOfError(error, isFirst ? 'hello' : step, endpoint);
   } finally {
     clearTimeout(connectTimer);
     clearTimeout(timer);
@@ -83,11 +117,11 @@ function closed(message: string): RequestOutcome {
   return { kind: 'closed', failure: { code: 'closed', message } };
 }
 
-/** How far a connection has come. */
-export type Step = 'connect' | 'handshake' | 'head';
+/** How far a connection has come. `hello`: the server's part of the handshake has not begun. */
+export type Step = 'connect' | 'hello' | 'handshake' | 'head';
 
 /** The outcome of a request that an error has ended in the given step. */
-export function outcomeOfError(error: unknown, step: Step, endpoint: string): RequestOutcome {
+export function outcomeOfError(error: unknown, step: Step, endpoint: string): RequestOutcome | OtherProtocol {
   if (error instanceof PrivateAddressError) return failed('private-address', error.message);
   if (error instanceof InvalidResponseError || error instanceof InvalidObservationError) {
     const invalid = error instanceof InvalidResponseError ? error.code : 'malformed';
@@ -95,13 +129,16 @@ export function outcomeOfError(error: unknown, step: Step, endpoint: string): Re
   }
   const code = errorCode(error);
   if (step === 'connect') return connectOutcome(code, endpoint);
-  if (step === 'handshake' && speaksNoTls(code)) {
+  const isHandshake = step === 'hello' || step === 'handshake';
+  if (isHandshake && speaksNoTls(code)) {
     return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
   }
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
-    return failed('tls', `no TLS with ${endpoint}: ${reasonOf(error)}`);
+    const failure: Failure = { code: 'tls', message: `no TLS with ${endpoint}: ${reasonOf(error)}` };
+    if (isHandshake && agreesOnNoProtocol(code)) return { kind: 'other-protocol', failure };
+    return { kind: step === 'hello' && declinesName(code) ? 'no-tls' : 'failed', failure };
   }
-  const when = step === 'handshake' ? 'during the TLS handshake' : "before the end of the response's head";
+  const when = isHandshake ? 'during the TLS handshake' : "before the end of the response's head";
   return closed(`${endpoint} closed the connection ${when}`);
 }
 

@@ -3,8 +3,8 @@ import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../
 import { type HeaderField, parseResponseHead, type ResponseHead } from '../../model/response-head.js';
 
 /** In octets: all field lines of a response and its status line together. */
-const LARGEST_HEAD = 65_536;
-const MOST_INTERIM_RESPONSES = 10;
+export const LARGEST_HEAD = 65_536;
+export const MOST_INTERIM_RESPONSES = 10;
 
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -23,6 +24,7 @@ import {
 import {
   type LoopbackServer,
   REJECTING_PORT,
+  startHttp2Server,
   startHttpServer,
   startHttpsServer,
   startRawServer,
@@ -76,6 +78,18 @@ async function observe(
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
+/** A TLS record with an alert (RFC 8446, section 6): 1 is a warning, 2 is fatal. */
+function alert(level: number, description: number): Buffer {
+  return Buffer.of(21, 3, 3, 0, 2, level, description);
+}
+
+/** Of TLS 1.2 without session and extensions; with a cipher that everyone offers. */
+const SERVER_HELLO = Buffer.concat([
+  Buffer.of(22, 3, 3, 0, 42, 2, 0, 0, 38, 3, 3),
+  Buffer.alloc(32, 7),
+  Buffer.of(0, 0xc0, 0x2f, 0),
+]);
+
 describe('the front page of a domain', () => {
   test('is observed by HTTPS, as one request for it by its name', async () => {
     const server = await kept(startHttpsServer());
@@ -118,6 +132,13 @@ describe('the front page of a domain', () => {
     ['zeros', answersWith(Buffer.alloc(64))],
     ['octets at random', answersWith(Buffer.from('8f1c5de0aa0731b9f2c66d90', 'hex'))],
     ['octets at random that begin as TLS', answersWith(Buffer.from('e70301c1aa0731b9f2c66d90', 'hex'))],
+    ['TLS, but not for its name (unrecognized_name)', answersWith(alert(2, 112))],
+    ['TLS, but not for its name (handshake_failure)', answersWith(alert(2, 40))],
+    ['TLS, but not for its name (internal_error)', answersWith(alert(2, 80))],
+    [
+      'TLS, but not for its name (after a warning)',
+      answersWith(Buffer.concat([alert(1, 112), alert(2, 40)])),
+    ],
   ])('is observed by HTTP where the HTTPS port speaks %s', async (_what, behaviour) => {
     const https = await kept(startRawServer(behaviour));
     const http = await kept(startHttpServer());
@@ -132,16 +153,27 @@ describe('the front page of a domain', () => {
     ['resets the connection', resets, 'closed'],
     ['resets the connection at once', (socket) => socket.resetAndDestroy(), 'closed'],
     ['closes after less than a record header', answersWith('HTT'), 'closed'],
-    ['knows no such name', answersWith(Buffer.from('15030100020270', 'hex')), 'tls'],
-    ['agrees on no cipher', answersWith(Buffer.from('15030300020228', 'hex')), 'tls'],
     ['knows no such version', answersWith(Buffer.from('15030300020246', 'hex')), 'tls'],
     ['says goodbye in TLS', answersWith(Buffer.from('15030300020100', 'hex')), 'closed'],
+    [
+      'sends such an alert after its ServerHello',
+      answersWith(Buffer.concat([SERVER_HELLO, alert(2, 40)])),
+      'tls',
+    ],
     ['sends a broken handshake', answersWith(Buffer.from('16030300080200000401010101', 'hex')), 'tls'],
   ])('is not observed by HTTP instead where the HTTPS port %s', async (_what, behaviour, code) => {
     const https = await kept(startRawServer(behaviour));
     const http = await kept(startHttpServer());
     expect(await observe({ https, http }, { timeout: code === 'timeout' ? 200 : AMPLE })).toBe(code);
     expect(http.connections).toBe(0);
+  });
+
+  test('is observed by HTTP where a server has no certificate for it', async () => {
+    const https = await kept(startHttpsServer({}, { cert: undefined, key: undefined }));
+    const http = await kept(startHttpServer());
+    http.serve({ fields: [['Server', 'plain']] });
+    expect(await observe({ https, http })).toEqual({ http: { server: 'plain' } });
+    expect(https.connections).toBe(1);
   });
 
   test('is observed at the next address where one does not respond', async () => {
@@ -226,9 +258,7 @@ describe('a site with bad TLS is observed nevertheless', () => {
     expect(await observe({ https })).toEqual({ https: { server: 'old' } });
   });
 
-  test('but not one that wants HTTP/2 or a certificate of ours', async () => {
-    const http2 = await kept(startHttpsServer({}, { ALPNProtocols: ['h2'] }));
-    expect(await observe({ https: http2 })).toBe('tls');
+  test('but not one that wants a certificate of ours', async () => {
     const closed = await kept(startHttpsServer({}, { requestCert: true, rejectUnauthorized: true }));
     expect(['tls', 'closed']).toContain(await observe({ https: closed }));
   });
@@ -237,6 +267,109 @@ describe('a site with bad TLS is observed nevertheless', () => {
 function tlsOf(version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') {
   return { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' } as const;
 }
+
+describe('a site that speaks HTTP/2 alone', () => {
+  const OK = { ':status': 200 };
+
+  test('is observed by one request for it by its name', async () => {
+    const seen: (readonly string[])[] = [];
+    const https = await kept(
+      startHttp2Server((stream, fields) => {
+        seen.push(fields);
+        stream.respond({ ':status': 404, server: 'two' });
+        stream.end('not read');
+      }),
+    );
+    const client = clientOf({ httpsPort: https.port, userAgent: 'dms' });
+    expect(await client.observe('xn--a.example', ['127.0.0.1'])).toEqual({
+      kind: 'answered',
+      scheme: 'https',
+      address: '127.0.0.1',
+      status: 404,
+      headers: new Map([['server', 'two']]),
+    });
+    const request = [':path', '/', ':scheme', 'https', ':authority', `xn--a.example:${https.port}`];
+    expect(seen).toEqual([expect.arrayContaining([...request, 'user-agent', 'dms', 'accept', '*/*'])]);
+    expect(https.connections).toBe(2);
+    await https.idle();
+  });
+
+  test('has the fields that it would have by HTTP/1.1: joined, as text, without the ignored ones', async () => {
+    const https = await kept(
+      startHttp2Server((stream) => {
+        const fields = { link: ['</a>', '</b>'], 'content-type': 'text/html', 'x-empty': '', date: 'now' };
+        stream.additionalHeaders({ ':status': 103, link: '</early>' });
+        stream.respond({ ...OK, ...fields, 'x-city': Buffer.from('Zürich').toString('latin1') });
+        stream.end();
+      }),
+    );
+    expect(await observe({ https })).toEqual({
+      https: { link: '</a>, </b>', 'content-type': 'text/html', 'x-empty': '', 'x-city': 'Zürich' },
+    });
+  });
+
+  test('has all fields that fit into 64 kB, and no more', async () => {
+    let count = 4000;
+    const https = await kept(
+      startHttp2Server((stream) => {
+        const names = Array.from({ length: count }, (_field, at) => [`x-${at}`, String(at)]);
+        stream.respond({ ...OK, ...Object.fromEntries(names) });
+        stream.end();
+      }),
+    );
+    const client = clientOf({ httpsPort: https.port });
+    const answer = await client.observe('a.example', ['127.0.0.1']);
+    expect(answer.kind === 'answered' && answer.headers.size).toBe(4000);
+    for (count of [5000, 20_000]) {
+      expect(short(await client.observe('a.example', ['127.0.0.1']))).toBe('too-large');
+    }
+  });
+
+  test('is not waited for longer than any other, nor read beyond its head', async () => {
+    const https = await kept(startHttp2Server(() => undefined));
+    expect(await observe({ https }, { timeout: 300 })).toBe('timeout');
+    await https.idle();
+    const endless = await kept(
+      startHttp2Server((stream) => {
+        stream.respond(OK);
+        const pour = () => stream.write('x'.repeat(10_000), (error) => error ?? pour());
+        pour();
+      }),
+    );
+    expect(await observe({ https: endless })).toEqual({ https: {} });
+  });
+
+  test.each<[string, (stream: ServerHttp2Stream) => void, string]>([
+    ['resets the stream', (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR), 'malformed'],
+    ['closes the connection', (stream) => stream.session?.destroy(), 'closed'],
+    [
+      'sends eleven interim responses',
+      (stream) => {
+        for (let at = 0; at < 11; at += 1) stream.additionalHeaders({ ':status': 103 });
+      },
+      'too-large',
+    ],
+  ])('is not observed where it %s', async (_what, onStream, code) => {
+    const https = await kept(startHttp2Server(onStream));
+    const http = await kept(startHttpServer());
+    expect(await observe({ https, http })).toBe(code);
+    expect(http.connections).toBe(0);
+    await https.idle();
+  });
+
+  test('is not connected to where its address is not public', async () => {
+    const https = await kept(startHttp2Server((stream) => stream.respond(OK)));
+    expect(await observe({ https }, { allowPrivate: false })).toBe('private-address');
+    expect(https.connections).toBe(0);
+  });
+
+  test('and does not is not observed', async () => {
+    const https = await kept(startHttpsServer({}, { ALPNProtocols: ['h2'] }));
+    expect(await observe({ https })).toBe('closed');
+    const neither = await kept(startHttpsServer({}, { ALPNProtocols: ['h3'] }));
+    expect(await observe({ https: neither })).toBe('tls');
+  });
+});
 
 describe('the headers that are observed', () => {
   test('are joined where a name comes several times, and without the ignored ones', async () => {

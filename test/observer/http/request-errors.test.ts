@@ -36,13 +36,25 @@ describe('an error of the TLS handshake', () => {
     expect(meaning('handshake', code)).toEqual(['no-tls', 'tls', '192.0.2.7:443 does not speak TLS']);
   });
 
-  test.each(['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', 'ERR_SSL_UNSUPPORTED_PROTOCOL', 'ERR_TLS_CERT', 'EPROTO'])(
-    '%s: TLS that we do not agree on',
-    (code) => {
-      const expected = ['failed', 'tls', 'no TLS with 192.0.2.7:443: as OpenSSL says'];
-      expect(meaning('handshake', code, 'as OpenSSL says')).toEqual(expected);
-    },
-  );
+  test.each([
+    ...['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR'],
+    // In the words of OpenSSL 3.0 and 3.5.
+    ...['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'],
+  ])('%s before the ServerHello: no TLS for the name; after it, TLS that we do not agree on', (code) => {
+    const message = 'no TLS with 192.0.2.7:443: as OpenSSL says';
+    expect(meaning('hello', code, 'as OpenSSL says')).toEqual(['no-tls', 'tls', message]);
+    expect(meaning('handshake', code, 'as OpenSSL says')).toEqual(['failed', 'tls', message]);
+  });
+
+  test.each([
+    'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+    'ERR_SSL_UNSUPPORTED_PROTOCOL',
+    'ERR_TLS_CERT',
+    'EPROTO',
+  ])('%s: TLS that we do not agree on', (code) => {
+    const expected = ['failed', 'tls', 'no TLS with 192.0.2.7:443: as OpenSSL says'];
+    expect(meaning('handshake', code, 'as OpenSSL says')).toEqual(expected);
+  });
 
   test.each(['ECONNRESET', 'EPIPE', 'ERR_CONNECTION_CLOSED'])('%s: closed', (code) => {
     const message = '192.0.2.7:443 closed the connection during the TLS handshake';
