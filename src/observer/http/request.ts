@@ -129,17 +129,32 @@ export function outcomeOfError(error: unknown, step: Step, endpoint: string): Re
   }
   const code = errorCode(error);
   if (step === 'connect') return connectOutcome(code, endpoint);
-  const isHandshake = step === 'hello' || step === 'handshake';
-  if (isHandshake && speaksNoTls(code)) {
+  if (step === 'hello' || step === 'handshake') return handshakeOutcome(error, step, endpoint);
+  if (isTlsError(code)) return failed('tls', noTls(error, endpoint));
+  return closed(`${endpoint} closed the connection before the end of the response's head`);
+}
+
+function handshakeOutcome(
+  error: unknown,
+  step: 'hello' | 'handshake',
+  endpoint: string,
+): RequestOutcome | OtherProtocol {
+  const code = errorCode(error);
+  if (speaksNoTls(code)) {
     return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
   }
-  if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
-    const failure: Failure = { code: 'tls', message: `no TLS with ${endpoint}: ${reasonOf(error)}` };
-    if (isHandshake && agreesOnNoProtocol(code)) return { kind: 'other-protocol', failure };
-    return { kind: step === 'hello' && declinesName(code) ? 'no-tls' : 'failed', failure };
-  }
-  const when = isHandshake ? 'during the TLS handshake' : "before the end of the response's head";
-  return closed(`${endpoint} closed the connection ${when}`);
+  if (!isTlsError(code)) return closed(`${endpoint} closed the connection during the TLS handshake`);
+  const failure: Failure = { code: 'tls', message: noTls(error, endpoint) };
+  if (agreesOnNoProtocol(code)) return { kind: 'other-protocol', failure };
+  return { kind: step === 'hello' && declinesName(code) ? 'no-tls' : 'failed', failure };
+}
+
+function isTlsError(code: string): boolean {
+  return /^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code);
+}
+
+function noTls(error: unknown, endpoint: string): string {
+  return `no TLS with ${endpoint}: ${reasonOf(error)}`;
 }
 
 /** The errors of a machine without such a network. */
