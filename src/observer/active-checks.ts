@@ -2,7 +2,7 @@ import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-
 import type { Counts, Priority } from './priority.js';
 import { type LeasedDomain, priorityOf } from './schedule/leases.js';
 
-/** A leased domain and its check; null: it was aborted, and another worker checks it again. */
+/** A leased domain and its check; null: it was aborted, or the clock is wrong, and it is checked again. */
 export interface FinishedCheck {
   readonly domain: LeasedDomain;
   readonly check: DomainCheck | null;
@@ -49,7 +49,7 @@ export class ActiveChecks {
     const check = await this.#observer.check(domain.name, controller.signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    this.#onFinished({ domain, check: this.#isAborting ? null : check });
+    this.#onFinished({ domain, check: this.#isAborting || check.clockFault !== undefined ? null : check });
   }
 
   /** Settles when those that run now have finished. */

@@ -15,6 +15,8 @@ export type FailureCode =
   | 'malformed'
   /** The program was stopped. */
   | 'stopped'
+  /** The program's clock is wrong (see look-clock.ts). */
+  | 'clock'
   /** DNS: RCODE 2, and any other but 5, NOERROR and NXDOMAIN. */
   | 'servfail'
   | 'rcode'

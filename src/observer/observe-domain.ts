@@ -11,6 +11,7 @@ import type { DnsClient } from './dns/client.js';
 import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';
 import { type Failure, failed } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
+import { LookClock } from './look-clock.js';
 import type { Priority } from './priority.js';
 
 export interface DomainCheck {
@@ -22,6 +23,8 @@ export interface DomainCheck {
   readonly http: HttpAnswer;
   /** What there is to record; null: no part was observed. */
   readonly observation: Observation | null;
+  /** Why nothing was queried: the time cannot be right. Absent: it can. */
+  readonly clockFault?: string;
 }
 
 export interface DomainObserver {
@@ -55,9 +58,12 @@ export const CHECK_TIMEOUT = new Error('the check took too long');
 
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
   const { types, limits } = options;
+  const clock = new LookClock();
   return {
     async check(domain, signal = new AbortController().signal, priority = 'normal') {
       const observedAt = options.now();
+      const clockFault = clock.faultOf(observedAt);
+      if (clockFault !== null) return notChecked(domain, observedAt, types, clockFault);
       const began = performance.now();
       const joined = joinAnswers(domain, await options.dns.query(domain, types, signal, priority));
       const dns = new Map<string, DnsAnswer>();
@@ -70,6 +76,17 @@ export function createDomainObserver(options: DomainObserverOptions): DomainObse
       return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
     },
   };
+}
+
+function notChecked(
+  domain: string,
+  observedAt: Instant,
+  types: readonly string[],
+  clockFault: string,
+): DomainCheck {
+  const failure = failed('clock', clockFault);
+  const dns = new Map(types.map((type) => [type, failure]));
+  return { domain, observedAt, duration: 0, dns, http: failure, observation: null, clockFault };
 }
 
 /** In place of `stopped` where the time for the whole check was over. */

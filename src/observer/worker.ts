@@ -6,6 +6,7 @@ import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
 import { ActiveChecks, type FinishedCheck } from './active-checks.js';
+import { LookClock } from './look-clock.js';
 import type { DomainCheck, DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
 import { type Counts, hasRoom, type Room } from './priority.js';
@@ -59,6 +60,8 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #checks: ActiveChecks;
   readonly #stopping = new AbortController();
+  readonly #clock = new LookClock();
+  #isClockWrong = false;
   readonly #leasing: Promise<void>;
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
@@ -97,10 +100,24 @@ export class Worker {
   async #leaseDomains(): Promise<void> {
     const database = new DatabaseRetry(this.#options.log);
     while (!this.#stopping.signal.aborted) {
+      if (!this.#isTimeRight()) {
+        await this.#pauseUntilRoom(NOTHING);
+        continue;
+      }
       const room = this.#room();
       const left = hasRoom(room, EITHER) ? await database.attempt(() => this.#lease(room)) : EITHER;
       await this.#pauseUntilRoom(left ?? NOTHING);
     }
+  }
+
+  /** Logs the first fault of the clock, and that it is right again. */
+  #isTimeRight(): boolean {
+    const { log, now } = this.#options;
+    const fault = this.#clock.faultOf(now());
+    if (fault !== null && !this.#isClockWrong) log.error(fault);
+    if (fault === null && this.#isClockWrong) log.info('the worker continues: the clock is right again');
+    this.#isClockWrong = fault !== null;
+    return fault === null;
   }
 
   /** @returns how many more may be due. */

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
@@ -244,12 +244,31 @@ test('a silent domain holds up no other, and Ctrl-C ends it with the others reco
   expect(code).toBe(130);
 });
 
+test.each<readonly [string, ...string[]]>([['observe'], ['observe', '--dry-run']])(
+  'a clock that begins at 1970 is told on standard error, and nothing is observed: %s %s',
+  async (...command) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 10_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    dns.forgetQuestions();
+    const { code, stdout, stderr } = await dms(...command, 'early.example.test', 'ahead.example.test');
+    expect(stderr).toBe(
+      'dms: The clock says 1970-01-01T00:00:10.000000Z. Nothing is observed: set it, by NTP say.\n',
+    );
+    expect([code, stdout]).toEqual([1, '']);
+    expect(dns.questions).toBe(0);
+  },
+);
+
 test('what is older than all that is recorded of a domain is not told as if nothing had changed', async () => {
   const parts = { domain: 'ahead.example.test', at: 1, records: ['127.0.0.1'], headers: { server: 'one' } };
   const observedAt = BigInt(Date.now() + 3_600_000) * 1_000n;
   await createRecorder(database.pool).record([{ ...observation(parts), observedAt }]);
-  const { code, stdout } = await dms('observe', 'ahead.example.test');
-  expect(code).toBe(0);
+  const { code, stdout, stderr } = await dms('observe', 'ahead.example.test');
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    'dms: Later observations are recorded of ahead.example.test. ' +
+      'If there should be none, the clock is or was wrong: set it, by NTP say.\n',
+  );
   expect(stdout).toContain('Nothing is recorded: later observations of all of it are.');
   expect(stdout).not.toContain('No change');
   const [line] = (await dms('observe', '--json', 'ahead.example.test')).stdout.split('\n');

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
+import type { Settings } from '../../src/config/settings.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { createCheckReport } from '../../src/observer/record-checks.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../src/observer/schedule/watch-list.js';
@@ -24,13 +26,14 @@ const SOON = { timeout: 60_000 };
 
 let database: TestDatabase;
 let dns: DnsTestServer;
+let settings: Settings;
 let observer: DomainObserver;
 let logged: Record<string, unknown>[];
 
 beforeAll(async () => {
   database = await openTestDatabase();
   dns = await startDnsServer();
-  const settings = readSettings({
+  settings = readSettings({
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TIMEOUT: PATIENT,
     OBSERVE_DNS_TRIES: '1',
@@ -58,7 +61,11 @@ function now(): bigint {
   return BigInt(Date.now()) * 1000n;
 }
 
-function start(lease = 120_000, checking = observer, { concurrency = 10, idle = 20 } = {}): Worker {
+function start(
+  lease = 120_000,
+  checking = observer,
+  { concurrency = 10, idle = 20, time = now } = {},
+): Worker {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return new Worker({
     prisma: database.writingPrisma,
@@ -66,7 +73,7 @@ function start(lease = 120_000, checking = observer, { concurrency = 10, idle = 
     recorder: createRecorder(database.pool),
     report: createCheckReport(log, new Registry()),
     log,
-    now,
+    now: time,
     concurrency,
     lease,
     idle,
@@ -80,6 +87,7 @@ async function watched() {
 }
 
 const messages = () => logged.map(({ msg }) => msg);
+const faults = () => messages().filter((msg) => String(msg).startsWith('The clock says'));
 
 test('a check that is stopped is handed back as it was, and nothing of it is recorded', async () => {
   dns.behave('*', silence);
@@ -108,6 +116,45 @@ test('a check ends at half of its lease: what is silent fails, and is observed l
     message: 'no answer in the time for one check',
   });
   expect((domain?.next ?? 0n) - now()).toBeGreaterThan(2n * HOUR - 60_000_000n);
+});
+
+test('a clock that steps back, or is before 2000, observes nothing, and the log says so once', async () => {
+  let clock = now();
+  const time = () => clock;
+  const worker = start(120_000, createObserver(settings, time), { time });
+  await watchDomains(database.writingPrisma, ['a.example'], HOUR, 0n);
+  await expect.poll(watched, SOON).toMatchObject([{ failures: 0, leased: false, observedAt: clock }]);
+  dns.forgetQuestions();
+  await watchDomains(database.writingPrisma, ['b.example'], HOUR, 0n);
+  const right = clock;
+  for (const wrong of [10_000_000n, right - HOUR]) {
+    clock = wrong;
+    await database.pool.query('UPDATE watched_domain SET due = 0, scheduled = 0');
+    await expect.poll(() => faults().length, SOON).toBeGreaterThan(0);
+    await pause(200);
+    expect(dns.questions).toBe(0);
+    expect(faults()).toEqual([expect.stringContaining('Nothing is observed')]);
+  }
+  clock = right + 1n;
+  await expect
+    .poll(async () => (await watched()).map(({ observedAt }) => observedAt), SOON)
+    .toEqual([clock, clock]);
+  await worker.stop(1_000);
+  expect(messages()).toContain('the worker continues: the clock is right again');
+  expect(faults()).toHaveLength(1);
+});
+
+test('a look of a clock that steps back between lease and look is handed back', async () => {
+  await watchDomains(database.writingPrisma, ['a.example'], HOUR, 1_000n);
+  const worker = start(
+    120_000,
+    createObserver(settings, () => 10_000_000n),
+  );
+  await pause(200);
+  await worker.stop(1_000);
+  expect(await watched()).toMatchObject([
+    { name: 'a.example', leased: false, next: 1_000n, observedAt: null },
+  ]);
 });
 
 test('failures in a row are counted, and one success ends them', async () => {

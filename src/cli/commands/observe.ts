@@ -75,6 +75,7 @@ async function observeAll(
   const report = dryRun ? null : createReport(context);
   const texts = new Map<string, string>();
   const failed = new Set<string>();
+  const late = new Set<string>();
   // Texts are shown in the order of the names, each as soon as those before it are.
   let [next, observed] = [0, 0];
   const show = (name = '') => {
@@ -90,12 +91,20 @@ async function observeAll(
       report?.(recorded);
       texts.set(domain, json ? checkAsJson(recorded, !dryRun) : checkAsText(recorded, !dryRun));
       if (hasFailed(recorded.outcome)) failed.add(domain);
+      if (recorded.recording === 'stale') late.add(domain);
       observed += 1;
       while (show(names[next])) next += 1;
     }
   };
+  let clockFault: string | undefined;
+  const check = async (name: string) => {
+    if (clockFault !== undefined) return null;
+    const seen = await observer.check(name, either);
+    clockFault ??= seen.clockFault;
+    return seen.clockFault === undefined ? seen : null;
+  };
   try {
-    await checkEach(names, (name) => observer.check(name, either), take, signal);
+    await checkEach(names, check, take, signal);
   } finally {
     for (const name of names.slice(next)) show(name);
     ending.abort();
@@ -106,17 +115,24 @@ async function observeAll(
       `Stopped by a signal: ${observed} of ${names.length} domains were checked${kept}.`,
     );
   }
+  if (clockFault !== undefined) throw new OperationError(clockFault);
   const without = names.filter((name) => failed.has(name));
   if (without.length > 0) throw new OperationError(`Nothing could be observed of ${without.join(', ')}.`);
+  if (late.size > 0) {
+    const newer = `Later observations are recorded of ${[...late].join(', ')}`;
+    throw new OperationError(
+      `${newer}. If there should be none, the clock is or was wrong: set it, by NTP say.`,
+    );
+  }
 }
 
 /**
- * Checks domains, several at once, until it is stopped. A slow one holds up neither the others nor their
+ * Checks domains, several at once, until it is stopped or a check is null. A slow one holds up neither the others nor their
  * recording: what finishes while a batch is recorded is the next batch.
  */
 async function checkEach(
   names: readonly string[],
-  check: (name: string) => Promise<DomainCheck>,
+  check: (name: string) => Promise<DomainCheck | null>,
   take: (checks: readonly DomainCheck[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -128,7 +144,7 @@ async function checkEach(
       if (signal.aborted) return;
       const seen = await check(name);
       // A check that a signal has interrupted says nothing about the domain.
-      if (signal.aborted) return;
+      if (signal.aborted || seen === null) return;
       finished.push(seen);
       taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
       await taken;
