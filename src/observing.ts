@@ -8,6 +8,8 @@ import { OperationError } from './model/errors.js';
 import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
 import { createDnsClient } from './observer/dns/client.js';
+import type { DnsServer } from './observer/dns/name-server.js';
+import { ResolverChecks, type ResolverState } from './observer/dns/resolver-checks.js';
 import { createHttpClient } from './observer/http/client.js';
 import { createDomainObserver, type DomainObserver } from './observer/observe-domain.js';
 import { createCheckReport } from './observer/record-checks.js';
@@ -20,13 +22,45 @@ import type { Tracing } from './telemetry/tracing.js';
 const IDLE = 1000;
 
 /**
- * Creates the observer of domains.
+ * Creates what finds resolvers that invent addresses.
  *
+ * @param report has a sentence about each that begins or ends it.
  * @throws OperationError where no resolver is known.
  */
-export function createObserver({ observe, limits }: Settings, now: () => Instant): DomainObserver {
+export function createResolverChecks(
+  { observe }: Settings,
+  now: () => Instant,
+  report: (sentence: string) => void = () => undefined,
+): ResolverChecks {
+  return new ResolverChecks({
+    servers: resolversOf(observe),
+    timeout: observe.dnsTimeout,
+    now,
+    report: ({ server, invented }) =>
+      report(
+        invented.length > 0
+          ? `The resolver ${server} gives ${invented.join(', ')} for names that do not exist. ` +
+              'Such answers are not recorded: name another resolver in DNS_SERVERS.'
+          : `The resolver ${server} gives no addresses for names that do not exist any more.`,
+      ),
+  });
+}
+
+/**
+ * Creates the observer of domains.
+ *
+ * @param checks of the same resolvers.
+ * @throws OperationError where no resolver is known.
+ */
+export function createObserver(
+  settings: Settings,
+  now: () => Instant,
+  checks = createResolverChecks(settings, now),
+): DomainObserver {
+  const { observe, limits } = settings;
   const dns = createDnsClient({
-    servers: observe.dnsServers.length > 0 ? observe.dnsServers : systemResolvers(),
+    servers: resolversOf(observe),
+    checks,
     timeout: observe.dnsTimeout,
     tries: observe.dnsTries,
     queriesPerServer: observe.questionsPerResolver,
@@ -37,17 +71,27 @@ export function createObserver({ observe, limits }: Settings, now: () => Instant
   return createDomainObserver({ dns, http, types, ignoredHeaders, limits, now, source });
 }
 
+function resolversOf({ dnsServers }: Settings['observe']): readonly DnsServer[] {
+  return dnsServers.length > 0 ? dnsServers : systemResolvers();
+}
+
 function systemResolvers(): { address: string; port: number }[] {
   const servers = getServers();
   if (servers.length > 0) return list(dnsServer)('DNS_SERVERS', servers.join(','));
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
+/** Stops the worker: running checks finish or their domains are handed back, and it settles when all is written. */
+export interface StopObserving {
+  (): Promise<void>;
+  /** What is known of its resolvers. */
+  readonly resolvers: () => readonly ResolverState[];
+}
+
 /**
  * Starts a worker that observes what is due until it is stopped.
  *
  * @param tracing Null: no traces are sent.
- * @returns what stops it: running checks finish or their domains are handed back, and it settles when all is written.
  * @throws OperationError where no resolver is known.
  */
 export function startObserving(
@@ -56,8 +100,9 @@ export function startObserving(
   log: Logger,
   now: () => Instant,
   { registry, tracing }: { readonly registry: Registry; readonly tracing: Tracing | null },
-): () => Promise<void> {
-  const observer = createObserver(settings, now);
+): StopObserving {
+  const checks = createResolverChecks(settings, now, (sentence) => log.warn(sentence));
+  const observer = createObserver(settings, now, checks);
   const recorder = createRecorder(database.pool, { httpsGrace: settings.observe.httpsGrace });
   const worker = new Worker({
     prisma: database.writingPrisma,
@@ -70,7 +115,8 @@ export function startObserving(
     lease: settings.observe.lease,
     idle: IDLE,
   });
-  return () => worker.stop(settings.shutdownTimeout);
+  const stop = () => worker.stop(settings.shutdownTimeout);
+  return Object.assign(stop, { resolvers: () => checks.states });
 }
 
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {

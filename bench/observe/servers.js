@@ -14,6 +14,7 @@ const port = Number(process.env['PORT']);
 const OWNER = Buffer.of(0xc0, 0x0c);
 const HEADER_LENGTH = 12;
 const SERVFAIL = 2;
+const NXDOMAIN = 3;
 const SERVFAIL_AFTER = 3000;
 
 const OF_ROOT = /** @type {const} */ ({ name: '.', class: 'IN', ttl: 300 });
@@ -57,16 +58,24 @@ const SOA = Buffer.concat(RECORDS.filter(({ type }) => type === 'SOA').map(encod
 const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 22 });
 socket.on('message', (query, client) => {
   if (query.includes('\x06silent\x07example')) return;
+  // By these names the service finds resolvers that invent addresses.
+  if (
+    /^.[a-z]{20,}.(com|net)$/s.test(query.toString('latin1', HEADER_LENGTH, query.indexOf(0, HEADER_LENGTH)))
+  ) {
+    socket.send(failure(query, NXDOMAIN), client.port, client.address);
+    return;
+  }
   const send = (/** @type {Buffer} */ message) => socket.send(message, client.port, client.address);
-  if (query.includes('\x08servfail\x07example')) setTimeout(() => send(failure(query)), SERVFAIL_AFTER);
+  if (query.includes('\x08servfail\x07example'))
+    setTimeout(() => send(failure(query, SERVFAIL)), SERVFAIL_AFTER);
   else send(response(query));
 });
 socket.bind(port, '127.0.0.1');
 
-/** @param {Buffer} query */
-function failure(query) {
+/** @param {Buffer} query @param {number} rcode */
+function failure(query, rcode) {
   const message = Buffer.from(query.subarray(0, query.indexOf(0, HEADER_LENGTH) + 5));
-  message.writeUInt16BE(0x8180 | SERVFAIL, 2);
+  message.writeUInt16BE(0x8180 | rcode, 2);
   message.writeUInt16BE(0, 10);
   return message;
 }

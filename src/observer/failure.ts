@@ -32,6 +32,8 @@ export type FailureCode =
   | 'incomplete'
   /** DNS: the records are denied without the SOA record that proves it (RFC 2308, section 2). */
   | 'unproven'
+  /** DNS: addresses that the resolver gives for names that do not exist, too (see dns/resolver-checks.ts). */
+  | 'invented'
   /** DNS: more records than an observation may hold. */
   | 'too-many'
   /** HTTP: the domain has no address, or its addresses are not known. */

@@ -244,6 +244,28 @@ test('a silent domain holds up no other, and Ctrl-C ends it with the others reco
   expect(code).toBe(130);
 });
 
+test('addresses that the resolver gives for names that do not exist are not recorded, and it is told', async () => {
+  const other = await startDnsServer();
+  onTestFinished(() => other.close());
+  const anything = (_name: string, type: string) => (type === 'A' ? ['0.0.0.0'] : []);
+  other.generate(anything);
+  other.invent(anything);
+  const server = `127.0.0.1:${other.port}`;
+  const run = await dmsWith({ ...database.environment, DNS_SERVERS: server }, 'observe', 'gone.example.test');
+  expect(run.code).toBe(1);
+  expect(run.stdout).toContain(
+    `A       not observed: ${server} gives 0.0.0.0 for names that do not exist, too`,
+  );
+  expect(run.stderr.split('\n')).toEqual(
+    expect.arrayContaining([
+      `dms: The resolver ${server} gives 0.0.0.0 for names that do not exist. ` +
+        'Such answers are not recorded: name another resolver in DNS_SERVERS.',
+      'dms: Nothing could be observed of gone.example.test.',
+    ]),
+  );
+  expect((await dms('export', 'gone.example.test')).stdout).toBe('');
+});
+
 test.each<readonly [string, ...string[]]>([['observe'], ['observe', '--dry-run']])(
   'a clock that begins at 1970 is told on standard error, and nothing is observed: %s %s',
   async (...command) => {

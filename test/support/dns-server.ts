@@ -9,6 +9,8 @@ import { keyName, nameKey, nameOctets, uint16 } from './dns-octets.js';
 import { Zone } from './dns-zone.js';
 
 const LARGEST_TCP_MESSAGE = 65_535;
+/** As src/observer/dns/resolver-checks.ts makes them. */
+const RANDOM_NAME = /^[a-z]{20,}\.(com|net)$/;
 
 export interface DnsTestServerOptions {
   /** A master file; without one every question is rejected. See setZone. */
@@ -78,6 +80,7 @@ export class DnsTestServer {
   readonly #asked = new Map<string, number>();
   #generator: Generator | undefined;
   #isClosed = false;
+  #invented: Generator | undefined;
   #zone: Zone;
 
   constructor(udp: UdpSocket, tcp: TcpServer, zone: string) {
@@ -115,6 +118,14 @@ export class DnsTestServer {
     const key = `${name === '*' ? '*' : nameKey(nameOctets(name))} ${type}`;
     if (behaviour === undefined) this.#behaviours.delete(key);
     else this.#behaviours.set(key, behaviour);
+  }
+
+  /**
+   * Answers by a function for the random names by which the service finds resolvers that give addresses for names that do not
+   * exist. Otherwise these names do not exist, whatever the server says of others, and they count as no questions.
+   */
+  invent(generator: Generator | undefined): void {
+    this.#invented = generator;
   }
 
   /** How often a name was asked for, over both transports: for one type, or for all. */
@@ -177,6 +188,11 @@ export class DnsTestServer {
     const key = nameKey(query.name);
     const type = canonicalType(`TYPE${query.type}`) ?? `TYPE${query.type}`;
     const name = keyName(key);
+    if (RANDOM_NAME.test(name)) {
+      const parts = generatedParts(query, type, this.#invented?.(name, type) ?? null);
+      send({ messages: [encodeResponse(query, parts)] });
+      return;
+    }
     this.#asked.set(`${name} ${type}`, (this.#asked.get(`${name} ${type}`) ?? 0) + 1);
     const answer = () => this.#answer(query, name, type, transport);
     const behaviour = this.#behaviourOf(key, type);

@@ -10,7 +10,7 @@ import {
   recordChecks,
 } from '../../observer/record-checks.js';
 import { noteObserved } from '../../observer/schedule/watch-list.js';
-import { createObserver } from '../../observing.js';
+import { createObserver, createResolverChecks } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
@@ -69,7 +69,9 @@ async function observeAll(
 ): Promise<void> {
   const { context, names, signal } = run;
   const { dryRun, json } = run.options;
-  const observer = createObserver(context.settings(), context.now);
+  const settings = context.settings();
+  const warn = (sentence: string) => context.warn(`dms: ${sentence}\n`);
+  const observer = createObserver(settings, context.now, createResolverChecks(settings, context.now, warn));
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
   const report = dryRun ? null : createReport(context);

@@ -1,22 +1,12 @@
 import { setMaxListeners } from 'node:events';
+import type { DnsRecord } from '../../model/dns-record.js';
 import { canonicalType, typeNumber } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import { type Failed, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../priority.js';
 import { type BareAnswer, type DnsAnswer, type FailedAnswer, moreTelling } from './answer.js';
-import { readAnswer } from './evidence.js';
-import { exchangeByTcp, exchangeByUdp } from './exchange.js';
-import {
-  createQuestion,
-  FORMERR,
-  type Header,
-  NOERROR,
-  NOTIMP,
-  NXDOMAIN,
-  type Question,
-  type Response,
-} from './message.js';
+import { createQuestion, type Question, type Response } from './message.js';
 import {
   chooseServer,
   createNameServer,
@@ -24,6 +14,8 @@ import {
   type NameServer,
   TRIES_IN_A_ROW,
 } from './name-server.js';
+import { queryServer } from './query-server.js';
+import { addressesOf, hasAddresses, type ResolverChecks } from './resolver-checks.js';
 
 export interface DnsClientOptions {
   /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
@@ -34,6 +26,8 @@ export interface DnsClientOptions {
   readonly tries: number;
   /** How many queries a server has in flight at once; others wait. */
   readonly queriesPerServer: number;
+  /** Of the same servers; absent: every answer is taken. */
+  readonly checks?: ResolverChecks;
 }
 
 /** Queries DNS servers for records. */
@@ -104,6 +98,11 @@ class Lookup {
   #home: NameServer | undefined;
   /** Whether there was an answer: it came from home, which stays so. */
   #isBound = false;
+  /** The server of each answer. */
+  readonly #sources = new Map<DnsAnswer, NameServer>();
+  /** Those that have answered with addresses of their own invention, and the failure of the latest. */
+  readonly #inventing = new Set<NameServer>();
+  #invented: FailedAnswer | undefined;
 
   constructor(options: LookupOptions) {
     this.#options = options;
@@ -117,7 +116,15 @@ class Lookup {
     const entries = queries.map(async (query) => {
       return [query.type, first.get(query) ?? (await this.#query(query))] as const;
     });
-    return new Map(await Promise.all(entries));
+    const answers = await Promise.all(entries);
+    return new Map(answers.map(([type, answer]) => [type, this.#unlessInvented(answer)]));
+  }
+
+  /** A server that has invented addresses for a name tells nothing about its other types. */
+  #unlessInvented(answer: DnsAnswer): DnsAnswer {
+    const server = this.#sources.get(answer);
+    const isInvented = server !== undefined && this.#inventing.has(server);
+    return isInvented ? (this.#invented ?? answer) : answer;
   }
 
   /**
@@ -140,7 +147,7 @@ class Lookup {
         if (more > 0) query.queried.set(server, (query.queried.get(server) ?? 0) + more);
       }
       query.reported = answer;
-      if (!isUnresolved(answer)) return new Map();
+      if (!isUnresolved(answer) && answer.failure.code !== 'invented') return new Map();
       reported = moreTelling(reported, answer);
     }
     return new Map(queries.map((query) => [query, reported ?? STOPPED]));
@@ -183,25 +190,52 @@ class Lookup {
     queried: Map<NameServer, number>,
     witness: string | undefined,
   ): Promise<DnsAnswer | BareAnswer> {
+    if (this.#invented !== undefined && this.#inventing.size === this.#options.servers.length)
+      return this.#invented;
     const server = await this.#enterServer(queried, witness);
     if (server === undefined) return STOPPED;
     queried.set(server, (queried.get(server) ?? 0) + 1);
+    const answer = await this.#exchange(server, question);
+    if (answer.kind !== 'answered') return answer;
+    if (hasAddresses(question.type, answer) && (await this.#isInvented(server, answer.records))) {
+      this.#inventing.add(server);
+      const addresses = addressesOf(answer.records).join(', ');
+      this.#invented = failed(
+        'invented',
+        `${server.text} gives ${addresses} for names that do not exist, too`,
+      );
+      return this.#invented;
+    }
+    this.#sources.set(answer, server);
+    if (!this.#isBound) [this.#home, this.#isBound] = [server, true];
+    return answer;
+  }
+
+  async #isInvented(server: NameServer, records: readonly DnsRecord[]): Promise<boolean> {
+    return (await this.#options.checks?.isInvented(server.text, records)) ?? false;
+  }
+
+  /** One try, in the place at the server that was taken for it. */
+  async #exchange(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
+    const { timeout, signal, priority } = this.#options;
+    const sent = performance.now();
     try {
-      const answer = await this.#exchange(server, question);
-      if (answer.kind === 'answered' && !this.#isBound) [this.#home, this.#isBound] = [server, true];
-      return answer;
+      return await queryServer({ server, question, timeout, signal }, (result) =>
+        recordResult(server, result, sent),
+      );
     } finally {
-      server.limiter.leave(this.#options.priority);
+      server.limiter.leave(priority);
     }
   }
 
   #choose(queried: ReadonlyMap<NameServer, number>, witness: string | undefined): NameServer | undefined {
-    const { servers } = this.#options;
+    const servers = this.#options.servers.filter((server) => !this.#inventing.has(server));
     const now = performance.now();
     const others = witness === undefined ? [] : servers.filter(({ text }) => text !== witness);
     if (others.length > 0) return chooseServer(others, queried, now);
     // Before the first answer there is no view that another server's could mix with.
-    if (this.#home === undefined || (!this.#isBound && this.#home.breaker.isOpen)) {
+    const isLeft = this.#home !== undefined && servers.includes(this.#home);
+    if (this.#home === undefined || !isLeft || (!this.#isBound && this.#home.breaker.isOpen)) {
       this.#home = chooseServer(servers, queried, now);
     }
     const isNew = this.#home !== undefined && !queried.has(this.#home);
@@ -226,24 +260,6 @@ class Lookup {
       server = better;
     }
     return undefined;
-  }
-
-  /** One try: over UDP, without EDNS if the server does not know it, and over TCP if truncated. */
-  async #exchange(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
-    const { timeout, signal } = this.#options;
-    const sent = performance.now();
-    let withEdns = true;
-    let overTcp = false;
-    for (;;) {
-      const timeLeft = Math.max(Math.ceil(sent + timeout - performance.now()), 1);
-      const exchange = { server, question, withEdns, timeout: timeLeft, signal };
-      const result = await (overTcp ? exchangeByTcp(exchange) : exchangeByUdp(exchange));
-      recordResult(server, result, sent);
-      if (result.kind === 'failed') return result;
-      if (withEdns && isWithoutEdns(result.header)) withEdns = false;
-      else if (!overTcp && isTruncated(result.header)) overTcp = true;
-      else return readAnswer(server.text, question, result);
-    }
   }
 }
 
@@ -270,14 +286,4 @@ function isUnresolved({ failure }: Failed): boolean {
 /** Another try would give the same: no message is larger than those over TCP. */
 function isFinal({ failure }: Failed): boolean {
   return failure.code === 'stopped' || failure.code === 'truncated';
-}
-
-/** How servers respond that do not know EDNS (RFC 6891, section 7). */
-function isWithoutEdns({ rcode }: Header): boolean {
-  return rcode === FORMERR || rcode === NOTIMP;
-}
-
-/** Truncated errors stay errors over TCP. */
-function isTruncated({ isTruncated, rcode }: Header): boolean {
-  return isTruncated && (rcode === NOERROR || rcode === NXDOMAIN);
 }

@@ -1,0 +1,147 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createDnsClient, type DnsClient } from '../../../src/observer/dns/client.js';
+import { ResolverChecks, type ResolverState } from '../../../src/observer/dns/resolver-checks.js';
+import { rcode } from '../../support/dns-behaviours.js';
+import type { DnsTestServer } from '../../support/dns-server.js';
+import { outcomeOf, serverForTest } from './asking.js';
+
+const HOUR = 3_600_000;
+const TYPES = ['A', 'AAAA', 'MX', 'SOA'];
+const NOW = 1_700_000_000_000_000n;
+const INVENTED = '192.0.2.66';
+const ZONE = `
+$ORIGIN example.test.
+@ SOA ns hostmaster 1 7200 900 1209600 300
+@ A 192.0.2.1
+parked A ${INVENTED}
+both A ${INVENTED}
+both A 192.0.2.1
+`;
+
+/** The server gives addresses for whatever does not exist. */
+function inventing(server: DnsTestServer, ...addresses: readonly string[]): void {
+  server.invent((_name, type) => addresses.filter((text) => text.includes(':') === (type === 'AAAA')));
+}
+
+function observing(...servers: readonly DnsTestServer[]) {
+  const reported: ResolverState[] = [];
+  const report = (state: ResolverState) => reported.push(state);
+  const options = { servers, timeout: 10_000 };
+  const checks = new ResolverChecks({ ...options, now: () => NOW, report });
+  const client = createDnsClient({ ...options, tries: 3, queriesPerServer: 100, checks });
+  return { checks, client, reported };
+}
+
+async function outcomes(client: DnsClient, name: string): Promise<unknown> {
+  const answers = await client.query(name, TYPES);
+  return Object.fromEntries([...answers].map(([type, answer]) => [type, outcomeOf(answer)]));
+}
+
+const text = ({ address, port }: DnsTestServer) => `${address}:${port}`;
+const FAILED = { failed: 'invented' };
+
+test('the addresses that a resolver gives for names that do not exist are no answer, nor are its others', async () => {
+  const server = await serverForTest({ zone: ZONE });
+  inventing(server, INVENTED);
+  const { checks, client, reported } = observing(server);
+  expect(await outcomes(client, 'parked.example.test')).toEqual(
+    Object.fromEntries(TYPES.map((type) => [type, FAILED])),
+  );
+  expect(await outcomes(client, 'example.test')).toMatchObject({
+    A: [{ host: 'example.test', ip: '192.0.2.1' }],
+    MX: [],
+  });
+  // Only the whole set counts.
+  expect(await outcomes(client, 'both.example.test')).toMatchObject({ A: [{}, {}], MX: [] });
+  const state = { server: text(server), checkedAt: NOW, invented: [INVENTED] };
+  expect(checks.states).toEqual([state]);
+  expect(reported).toEqual([state]);
+});
+
+test('the answers for other types, which came at the same time, are none either', async () => {
+  const server = await serverForTest({ zone: ZONE });
+  inventing(server, '2001:db8::66');
+  server.generate((_name, type) =>
+    type === 'AAAA' ? ['2001:db8::66'] : ['A', 'MX'].includes(type) ? [] : null,
+  );
+  const { client } = observing(server);
+  expect(await outcomes(client, 'example.test')).toEqual(
+    Object.fromEntries(TYPES.map((type) => [type, FAILED])),
+  );
+});
+
+test.each([['0.0.0.0'], ['127.0.0.1'], ['192.0.2.66', '192.0.2.67'], ['::'], ['192.0.2.66', '2001:db8::66']])(
+  'names that do not exist may have %s %s',
+  async (...addresses) => {
+    const server = await serverForTest();
+    inventing(server, ...addresses);
+    const { checks, client } = observing(server);
+    server.generate((_name, type) => {
+      const found = addresses.filter((address) => address.includes(':') === (type === 'AAAA'));
+      return ['A', 'AAAA'].includes(type) ? found : [];
+    });
+    expect(await outcomes(client, 'any.test')).toMatchObject({ MX: FAILED });
+    expect(checks.states[0]?.invented).toEqual([...addresses].sort());
+  },
+);
+
+test('another resolver that invents nothing answers for the whole name', async () => {
+  const [first, second] = [await serverForTest({ zone: ZONE }), await serverForTest({ zone: ZONE })];
+  inventing(first, INVENTED);
+  const { client, checks } = observing(first, second);
+  expect(await outcomes(client, 'parked.example.test')).toMatchObject({
+    A: [{ host: 'parked.example.test', ip: INVENTED }],
+    MX: [],
+  });
+  expect([first.questions, second.questions]).toEqual([1, 4]);
+  expect(checks.states.map(({ invented }) => invented)).toEqual([[INVENTED], []]);
+});
+
+test('a resolver that denies such names, or does not answer for them, is taken at its word', async () => {
+  const server = await serverForTest({ zone: ZONE });
+  const { checks, client, reported } = observing(server);
+  expect(await outcomes(client, 'parked.example.test')).toMatchObject({ A: [{ ip: INVENTED }] });
+  expect(checks.states).toEqual([{ server: text(server), checkedAt: NOW, invented: [] }]);
+  expect(reported).toEqual([]);
+});
+
+test('it is checked again after an hour, and what has changed is reported', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const server = await serverForTest({ zone: ZONE });
+  const { checks, client, reported } = observing(server);
+  expect(await outcomes(client, 'parked.example.test')).toMatchObject({ A: [{ ip: INVENTED }] });
+  inventing(server, INVENTED);
+  vi.advanceTimersByTime(HOUR - 1);
+  await checks.checkAll();
+  expect(reported).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await client.query('example.test', ['A']);
+  await expect.poll(() => reported.length).toBe(1);
+  expect(await outcomes(client, 'parked.example.test')).toMatchObject({ A: FAILED });
+  server.invent(undefined);
+  vi.advanceTimersByTime(HOUR);
+  await checks.checkAll();
+  expect(reported.map(({ invented }) => invented)).toEqual([[INVENTED], []]);
+  expect(await outcomes(client, 'parked.example.test')).toMatchObject({ A: [{ ip: INVENTED }] });
+});
+
+test('it is not known of a resolver that is away, and all are checked at once where it is asked for', async () => {
+  const [away, liar] = [await serverForTest(), await serverForTest()];
+  await away.close();
+  inventing(liar, INVENTED);
+  const { checks } = observing(away, liar);
+  expect(checks.states.map(({ checkedAt }) => checkedAt)).toEqual([null, null]);
+  expect(await checks.checkAll()).toEqual([
+    { server: text(away), checkedAt: null, invented: [] },
+    { server: text(liar), checkedAt: NOW, invented: [INVENTED] },
+  ]);
+});
+
+test('a resolver that gives no address is not asked for other names', async () => {
+  const server = await serverForTest({ zone: ZONE });
+  server.behave('failing.example.test', rcode(2));
+  const { checks, client } = observing(server);
+  await client.query('failing.example.test', TYPES);
+  expect(checks.states).toEqual([{ server: text(server), checkedAt: null, invented: [] }]);
+});
