@@ -58,19 +58,19 @@ const SOA = Buffer.concat(RECORDS.filter(({ type }) => type === 'SOA').map(encod
 const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 22 });
 socket.on('message', (query, client) => {
   if (query.includes('\x06silent\x07example')) return;
-  // By these names the service finds resolvers that invent addresses.
-  if (
-    /^.[a-z]{20,}.(com|net)$/s.test(query.toString('latin1', HEADER_LENGTH, query.indexOf(0, HEADER_LENGTH)))
-  ) {
-    socket.send(failure(query, NXDOMAIN), client.port, client.address);
-    return;
-  }
   const send = (/** @type {Buffer} */ message) => socket.send(message, client.port, client.address);
-  if (query.includes('\x08servfail\x07example'))
+  if (query.includes('\x08servfail\x07example')) {
     setTimeout(() => send(failure(query, SERVFAIL)), SERVFAIL_AFTER);
+  } else if (isRandom(query)) send(failure(query, NXDOMAIN));
   else send(response(query));
 });
 socket.bind(port, '127.0.0.1');
+
+/** Whether it is for a name by which the service finds resolvers that invent addresses. @param {Buffer} query */
+function isRandom(query) {
+  const name = query.toString('latin1', HEADER_LENGTH, query.indexOf(0, HEADER_LENGTH));
+  return /^.[a-z]{20,}.(com|net)$/s.test(name);
+}
 
 /** @param {Buffer} query @param {number} rcode */
 function failure(query, rcode) {
