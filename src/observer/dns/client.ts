@@ -172,14 +172,10 @@ class Lookup {
       if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
       reported = moreTelling(reported, answer);
       if (answer.kind === 'failed') continue;
-      if (bare !== undefined && bare.server !== answer.server) {
-        const { nameExists } = answer;
-        return bare.nameExists === nameExists
-          ? { kind: 'answered', nameExists, records: [], aliases: [] }
-          : reported;
-      }
+      if (bare !== undefined && bare.server !== answer.server) return confirmed(bare, answer) ?? reported;
+      // Once only: the other server may have nothing to say.
+      if (bare === undefined) left = Math.max(left, Math.min(2, this.#options.servers.length));
       bare = answer;
-      left = Math.max(left, Math.min(2, this.#options.servers.length));
     }
     return reported ?? STOPPED;
   }
@@ -261,6 +257,13 @@ class Lookup {
     }
     return undefined;
   }
+}
+
+/** What two servers deny without proof; undefined where they do not say the same. */
+function confirmed(one: BareAnswer, { nameExists }: BareAnswer): DnsAnswer | undefined {
+  return one.nameExists === nameExists
+    ? { kind: 'answered', nameExists, records: [], aliases: [] }
+    : undefined;
 }
 
 /** A server that cannot be reached, or sends what is no response, counts as one that has timed out. */

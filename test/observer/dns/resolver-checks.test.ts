@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDnsClient, type DnsClient } from '../../../src/observer/dns/client.js';
 import { ResolverChecks, type ResolverState } from '../../../src/observer/dns/resolver-checks.js';
 import { rcode } from '../../support/dns-behaviours.js';
+import { encodeResponse, FLAGS } from '../../support/dns-message.js';
 import type { DnsTestServer } from '../../support/dns-server.js';
 import { outcomeOf, serverForTest } from './asking.js';
 
@@ -95,6 +96,17 @@ test('another resolver that invents nothing answers for the whole name', async (
   });
   expect([first.questions, second.questions]).toEqual([1, 4]);
   expect(checks.states.map(({ invented }) => invented)).toEqual([[INVENTED], []]);
+});
+
+test('a denial without proof is not confirmed where the other resolver invents addresses', async () => {
+  const [first, second] = [await serverForTest(), await serverForTest()];
+  first.behave('*', ({ query }) => ({
+    messages: [encodeResponse(query, { rcode: 0, flags: FLAGS.RA, answers: [], authorities: [] })],
+  }));
+  inventing(second, INVENTED);
+  second.generate((_name, type) => (type === 'A' ? [INVENTED] : []));
+  const { client } = observing(first, second);
+  expect(outcomeOf((await client.query('gone.test', ['A'])).get('A'))).toEqual({ failed: 'unproven' });
 });
 
 test('a resolver that denies such names, or does not answer for them, is taken at its word', async () => {
