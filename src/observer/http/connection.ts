@@ -84,9 +84,12 @@ export function declinesName(code: string): boolean {
   return /^ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/.test(code);
 }
 
-/** Whether an error is the alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2). */
+/**
+ * Whether an error is the alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2), or what
+ * OpenSSL says of one that has chosen another.
+ */
 export function agreesOnNoProtocol(code: string): boolean {
-  return code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
+  return code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' || code === 'ERR_SSL_BAD_EXTENSION';
 }
 
 /** The octets of the shortest ServerHello, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has seven. */

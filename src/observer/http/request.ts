@@ -92,7 +92,7 @@ async function requestBy(
       ? await startTls(socket, target.domain, secureContext, protocol, closing.signal)
       : undefined;
     step = 'head';
-    // Some servers choose HTTP/2 though it was not offered.
+    // Older versions of OpenSSL let a server choose HTTP/2 though it was not offered.
     const head =
       secure !== undefined && (protocol === 'h2' || secure.alpnProtocol === 'h2')
         ? await requestHeadByHttp2(secure, hostField(target), userAgent)

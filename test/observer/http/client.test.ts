@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
@@ -77,6 +77,13 @@ async function observe(
 }
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+/** A ServerHello of TLS 1.2 with the extension ALPN (RFC 7301, section 3.1) for h2. */
+const CHOOSES_HTTP2 = Buffer.concat([
+  Buffer.of(22, 3, 3, 0, 53, 2, 0, 0, 49, 3, 3),
+  Buffer.alloc(32, 7),
+  Buffer.of(0, 0xc0, 0x2f, 0, 0, 9, 0, 16, 0, 5, 0, 3, 2, 0x68, 0x32),
+]);
 
 /** A TLS record with an alert (RFC 8446, section 6): 1 is a warning, 2 is fatal. */
 function alert(level: number, description: number): Buffer {
@@ -230,6 +237,9 @@ describe('the front page of a domain', () => {
     const client = clientOf({ httpPort: http.port });
     const declined = await client.observe('a.example', ['127.0.0.1']);
     expect(declined).toMatchObject({ failure: { code: 'closed' }, httpsDeclined: true });
+    const alerting = await kept(startRawServer(answersWith(alert(2, 112))));
+    const byAlert = clientOf({ httpsPort: alerting.port, httpPort: http.port });
+    expect(await byAlert.observe('a.example', ['127.0.0.1'])).toMatchObject({ httpsDeclined: true });
     const reset = await clientOf({ httpsPort: http.port }).observe('a.example', ['127.0.0.1']);
     expect(reset).not.toHaveProperty('httpsDeclined');
   });
@@ -292,6 +302,24 @@ describe('a site that speaks HTTP/2 alone', () => {
     expect(seen).toEqual([expect.arrayContaining([...request, 'user-agent', 'dms', 'accept', '*/*'])]);
     expect(https.connections).toBe(2);
     await https.idle();
+  });
+
+  test('is observed where it chooses HTTP/2 though that is not offered', async () => {
+    const real = await kept(
+      startHttp2Server((stream) => {
+        stream.respond({ ...OK, server: 'two' });
+        stream.end();
+      }),
+    );
+    let isFirst = true;
+    const https = await kept(
+      startRawServer((socket) => {
+        if (isFirst) answersWith(CHOOSES_HTTP2)(socket);
+        else socket.pipe(connect(real.port, real.address)).pipe(socket);
+        isFirst = false;
+      }),
+    );
+    expect(await observe({ https })).toMatchObject({ https: { server: 'two' } });
   });
 
   test('has the fields that it would have by HTTP/1.1: joined, as text, without the ignored ones', async () => {
