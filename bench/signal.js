@@ -10,9 +10,8 @@ import { Random } from './signal/random.js';
 /** @typedef {import('./signal/domains.js').Domain} Domain @typedef {import('./signal/domains.js').Subject} Subject */
 
 /** The rules as they are built. @type {typeof import('../src/history/routine.js')} */
-const { EXAMINED, isRotation, routineOfHeader, routineOfRecord } = await import(
-  new URL('../dist/history/routine.js', import.meta.url).href
-);
+const { judgeByEarlier, noChanges, routineOfHeader, routineOfRecord, withoutFollowing, withoutNonce } =
+  await import(new URL('../dist/history/routine.js', import.meta.url).href);
 
 const { values: options } = parseArgs({
   options: {
@@ -30,9 +29,7 @@ const HOUR = 3_600_000_000;
  * @typedef {object} Known
  * @property {readonly string[]} present
  * @property {readonly string[]} good what the last response below 500 had
- * @property {Set<string>} ever
- * @property {bigint[]} times
- * @property {bigint} latestNew
+ * @property {import('../src/history/routine.js').EarlierChanges | undefined} earlier
  */
 
 /** @typedef {{ cause: string, isSignal: boolean, isShown: boolean, happening?: object | undefined }} Told */
@@ -69,7 +66,7 @@ function changesAt(domain, subject, known, hour, since) {
   const shown = isError && isField && type !== 'server' ? [] : subject.at(hour);
   const before = known.get(subject);
   if (before === undefined) {
-    known.set(subject, { present: shown, good: shown, ever: new Set(shown), times: [], latestNew: date });
+    known.set(subject, { present: shown, good: shown, earlier: undefined });
     return [];
   }
   const added = shown.filter((value) => !before.present.includes(value));
@@ -80,7 +77,6 @@ function changesAt(domain, subject, known, hour, since) {
     (each) => each.of.has(subject) && each.hour <= hour && each.hour > since,
   );
   before.present = shown;
-  for (const value of shown) before.ever.add(value);
   if (!isError) before.good = shown;
   return (isField ? [shown[0] ?? null] : changes).map((value) => ({
     cause,
@@ -95,7 +91,7 @@ function changesAt(domain, subject, known, hour, since) {
  * @returns {(value: string | null) => string | null} why a change is routine
  */
 function judge({ type, isField }, known, shown, date, isError) {
-  const { present, good, ever, times } = known;
+  const { present, good } = known;
   if (isField && isError) return () => 'ERROR_PAGE';
   if (isField && String(good) === String(shown)) return () => 'ERROR_PAGE';
   const followed = new Map(
@@ -106,13 +102,15 @@ function judge({ type, isField }, known, shown, date, isError) {
           routineOfRecord(type, value, present.includes(value) ? shown : present),
         ]),
   );
-  const isNew = shown.some((value) => !ever.has(value));
-  const rotates = isRotation(known, date, isNew);
-  if ([...followed.values()].includes(null)) {
-    known.times = [date, ...times].slice(0, EXAMINED);
-    if (isNew) known.latestNew = date;
-  }
-  return (value) => followed.get(value) ?? (rotates ? 'ROTATING' : null);
+  if (![...followed.values()].includes(null)) return (value) => followed.get(value) ?? null;
+  const said = (/** @type {string} */ value) =>
+    isField ? withoutNonce(value) : withoutFollowing(type, value);
+  const before = isField ? good : present;
+  const earlier = known.earlier ?? noChanges(type, '', date, before.map(said));
+  const came = shown.filter((value) => !before.includes(value)).map(said);
+  const judged = judgeByEarlier(earlier, date, came);
+  known.earlier = judged.earlier;
+  return (value) => followed.get(value) ?? (judged.isRotation ? 'ROTATING' : null);
 }
 
 for (const every of [1, 6, 24]) {

@@ -12,6 +12,7 @@ import { type Monitoring, startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
 import { startForgetting } from './recorder/forget-unobserved.js';
+import { judgeAnew } from './recorder/judge-anew.js';
 import { startPruning } from './recorder/prune-feed.js';
 import { createRecorder } from './recorder/recorder.js';
 import { type ServingParts, startServing } from './serving.js';
@@ -44,7 +45,11 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
   const closing = database === parts.database ? [] : [() => database.close()];
   try {
+    const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
     await migrate(database.pool);
+    await judgeAnew(database.pool, () =>
+      log.info('the changes are judged anew, by the rules of this version'),
+    );
     const sampleDomains =
       database.unseeded && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
     // Even without samples, so that they are not added to what is recorded later.
@@ -52,7 +57,6 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
     const exampleDomain = await findExample(database);
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
-    const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const { timeLimits, cluster } = parts;
     return {
       ...(await run({ settings, database, log, knownOperations, timeLimits, cluster, now, closing })),

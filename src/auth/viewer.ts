@@ -2,7 +2,7 @@ import type { RateState } from '../limits/rate-policy.js';
 import { ForbiddenError, UnauthenticatedError } from '../model/errors.js';
 
 /** What a token may be allowed to do. Scopes protect operations, not data. */
-export const SCOPES = ['dns:read', 'headers:read', 'details:read', 'search:read'] as const;
+export const SCOPES = ['dns:read', 'headers:read', 'details:read', 'search:read', 'watch:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 

@@ -222,14 +222,15 @@ function addQuestions(program: Command, context: CommandContext): void {
     .description(
       'Shows what is recorded of a domain: each record and header value, with a bar that says when it was there. ' +
         'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
-        `every change, the newest first. ${TIMES}`,
+        `the notable changes, the newest first. ${TIMES}`,
     )
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
     .option(...time(context, '--at', 'the state at that time'))
     .option('--diff <times...>', 'the difference between two times, FROM and TO')
-    .option('--changes', 'every change, the newest first', false)
+    .option('--changes', 'the notable changes, the newest first', false)
+    .option('--all', 'with --changes, the routine ones, too: what rotates, serials, validators', false)
     .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectWords)
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
@@ -276,11 +277,20 @@ function addQuestions(program: Command, context: CommandContext): void {
     .command('follow')
     .summary('show changes as they are recorded')
     .description(
-      'Shows each change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
-        'with. Without --after, it begins with what is recorded from now on.',
+      'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
+        'with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
     )
-    .argument('[domain...]', `only changes of these domains; ${NAMES_ON_INPUT}`)
-    .option('--after <cursor>', 'begin after that cursor, of --json or of an earlier dms follow')
+    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
+    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
+    .option('--watched', 'only changes of watched domains')
+    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectWords)
+    .option('--headers <name,...>', 'only these headers', collectWords)
+    .option('--all', 'the routine changes, too: what rotates, serials, validators', false)
+    .option(
+      '--after <cursor>',
+      'begin after that cursor, of --json or of an earlier dms follow with the same options',
+    )
     .option(...JSON_LINES)
     .addOption(color())
     .action(run(context, async () => (await import('./commands/follow.js')).runFollow));

@@ -97,7 +97,7 @@ export function settingsFrom(read: Read) {
       required: read('AUTH_REQUIRED', 'scopes', choice('scopes', 'all')),
     },
     /** The scopes of a client without a token, and so of every client; without effect where all need one. */
-    anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read', list(scope))),
+    anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read,watch:read', list(scope))),
     samples: read('SAMPLES', 'on', onOff),
     /** How far back the feed of changes goes, in milliseconds; absent: to its beginning. */
     changesKept: read('CHANGES_KEPT', '365d', kept('1h', '3650d', '30d')),

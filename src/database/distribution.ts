@@ -12,6 +12,7 @@ const TABLES = [
   ['dns_record', 'domain'],
   ['header_change', 'domain'],
   ['site_response', 'domain'],
+  ['earlier_changes', 'domain'],
   ['watched_domain', 'name'],
 ] as const;
 

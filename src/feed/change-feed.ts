@@ -10,7 +10,8 @@ import {
 } from '../loaders/change-rows.js';
 import { PLANNED } from '../loaders/columns.js';
 import { latestOfTypeSql, seenUpTo } from '../loaders/observed-parts.js';
-import { literal, type Page, readFewThenMany } from '../loaders/search.js';
+import { allOf, literal, type Page, readFewThenMany } from '../loaders/search.js';
+import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -24,10 +25,7 @@ export interface FeedPlace {
 }
 
 /** Which changes of all domains, and how many. */
-export interface FeedKey {
-  /** Of these domains, by canonical name; absent: of all. */
-  readonly domains?: readonly string[] | undefined;
-  readonly kinds: ReadonlySet<ChangeKind>;
+export interface FeedKey extends ChangesAnywhere {
   readonly newestFirst: boolean;
   readonly first: number;
   /** The place that they follow. */
@@ -119,7 +117,7 @@ async function readPage(
   if (after !== undefined && !isThere) return null;
   if (begin === undefined) return { items: [], end: NO_PLACE, next: null, octets: 0 };
   const chosen = found.filter(({ isChosen }) => isChosen);
-  const all = await readChanges(prisma, chosen, key, acrossShards);
+  const all = (await readChanges(prisma, chosen, key, acrossShards)).filter(changeTest(key));
   const items = all.slice(0, key.first);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, row) => sum + Number(row.octets), 0);
@@ -143,15 +141,11 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
     after === undefined
       ? Prisma.empty
       : Prisma.sql`WHERE number ${Prisma.raw(newestFirst ? '<=' : '>=')} ${after.number}`;
-  const isOfDomains =
-    key.domains === undefined
-      ? Prisma.sql`domain IS NOT NULL`
-      : Prisma.sql`domain = ANY (${[...key.domains]})`;
   const { number, given } = after ?? NO_PLACE;
   return prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint; readonly matching: bigint })[]>`
     ${PLANNED} WITH examined AS MATERIALIZED (
       SELECT *, row_number() OVER (ORDER BY ${order}) AS place,
-             CASE WHEN ${isOfDomains} THEN ${wantedSql(key)} ELSE 0 END AS wanted
+             CASE WHEN ${mayMatch(key)} THEN ${wantedSql(key)} ELSE 0 END AS wanted
         FROM (SELECT *, CASE WHEN number = ${number} THEN ${given}::int ELSE 0 END AS given
                 FROM change_feed ${from} ORDER BY ${order} LIMIT ${literal(rows)}) AS row),
     measured AS (
@@ -170,18 +164,45 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
      ORDER BY place`;
 }
 
-/** How many changes of the kinds a row has after those that were given. */
-function wantedSql({ kinds, newestFirst }: FeedKey): Prisma.Sql {
-  const inOrder = newestFirst ? CHANGE_KINDS.toReversed() : CHANGE_KINDS;
-  const countOf = (kind: ChangeKind) => `coalesce(counts[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`;
-  const upTo = (kind: ChangeKind) =>
-    inOrder
-      .slice(0, inOrder.indexOf(kind) + 1)
-      .map(countOf)
-      .join(' + ');
-  const leftOf = (kind: ChangeKind) => `least(${countOf(kind)}, greatest(0, ${upTo(kind)} - given))`;
-  const sum = (of: (kind: ChangeKind) => string) => ['0', ...Array.from(kinds, of)].join(' + ');
-  return Prisma.raw(`CASE given WHEN 0 THEN ${sum(countOf)} ELSE ${sum(leftOf)} END`);
+/** In rows of before they had headers: it is of any. */
+const ANY_HEADER = '*';
+
+/** Whether a row may have changes of the question. */
+function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedKey): Prisma.Sql {
+  const below = domains?.flatMap(({ parts: [, suffix] }) => suffix ?? []);
+  const names = domains?.flatMap(({ parts: [name = '', suffix] }) => (suffix === undefined ? [name] : []));
+  const isOfParts = [
+    types && Prisma.sql`types && ${types}::text[]`,
+    headers && Prisma.sql`headers && ${[...headers, ANY_HEADER]}::text[]`,
+  ].filter((condition) => condition !== undefined);
+  return allOf([
+    Prisma.sql`domain IS NOT NULL`,
+    domains !== undefined &&
+      Prisma.sql`(domain = ANY (${names}::text[]) OR EXISTS (
+        SELECT FROM unnest(${below}::text[]) AS suffix WHERE right(domain, length(suffix)) = suffix))`,
+    registrableDomain !== undefined &&
+      Prisma.sql`right('.' || domain, ${registrableDomain.length + 1}) = ${`.${registrableDomain}`}`,
+    watched === true && Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`,
+    watched === false &&
+      Prisma.sql`NOT EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`,
+    isOfParts.length > 0 && Prisma.sql`(${Prisma.join(isOfParts, ' OR ')})`,
+  ]);
+}
+
+/**
+ * How many changes of the question a row has at most after those that were given: of its kinds, notable or not as of their recording.
+ * Which they are, their rows tell.
+ */
+function wantedSql({ kinds, notable }: FeedKey): Prisma.Sql {
+  const sum = (column: string, of: Iterable<ChangeKind>) =>
+    ['0', ...Array.from(of, (kind) => `coalesce(${column}[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`)].join(
+      ' + ',
+    );
+  const all = sum('counts', kinds);
+  const ofNotable = sum('notable', kinds);
+  const known = notable === true ? ofNotable : `${all} - (${ofNotable})`;
+  const wanted = notable === undefined ? all : `CASE notable WHEN '{}' THEN ${all} ELSE ${known} END`;
+  return Prisma.raw(`greatest(0, least(${wanted}, ${sum('counts', CHANGE_KINDS)} - given))`);
 }
 
 function endOf({ number, recordedAt, counts }: Pick<FeedRow, 'number' | 'recordedAt' | 'counts'>): FeedPlace {
@@ -216,7 +237,7 @@ function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly FeedRow[],
-  { kinds, newestFirst }: FeedKey,
+  { newestFirst }: FeedKey,
   acrossShards: boolean,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
@@ -239,7 +260,7 @@ async function readChanges(
                            ${rows.map(({ observedAt }) => observedAt)}::bigint[],
                            ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, place))
-    SELECT place::int, ${changeRowSql(Prisma.raw('change.domain'), undefined)},
+    SELECT place::int, ${changeRowSql(undefined)},
            CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
       FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change
      ORDER BY change.place, kind, first_seen, type, position`;
@@ -255,8 +276,7 @@ async function readChanges(
     const all = [...(ofRows[at] ?? []), ...(hasKind(row, 'HISTORY_EXTENDED') ? [extension(row)] : [])];
     return (newestFirst ? all.reverse() : all)
       .map((change, place) => ({ ...change, feedPlace: { number, recordedAt, given: place + 1 } }))
-      .slice(given)
-      .filter(({ kind }) => kinds.has(kind));
+      .slice(given);
   });
 }
 

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Caller } from '../limits/caller.js';
 import { paced } from '../loaders/paced.js';
+import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
 import {
@@ -18,10 +19,7 @@ import {
 } from './change-feed.js';
 
 /** Which changes of all domains a listener gets as they are recorded. */
-export interface LiveKey extends Caller {
-  /** Of these domains, by canonical name; absent: of all. */
-  readonly domains?: readonly string[] | undefined;
-  readonly kinds: ReadonlySet<ChangeKind>;
+export interface LiveKey extends ChangesAnywhere, Caller {
   /** The place that they follow; absent: the end of the feed. */
   readonly after?: FeedPlace | undefined;
 }
@@ -162,8 +160,23 @@ export class Feed {
     };
   }
 
+  /** Of changes, those of domains that are watched, or are not; undefined: all. */
+  async #watched(
+    changes: readonly FeedChange[],
+    watched: boolean | undefined,
+  ): Promise<readonly FeedChange[]> {
+    if (watched === undefined || changes.length === 0) return changes;
+    const names = [...new Set(changes.map(({ domain }) => domain))];
+    const rows = await this.#prisma.watchedDomain.findMany({
+      where: { name: { in: names } },
+      select: { name: true },
+    });
+    const found = new Set(rows.map(({ name }) => name));
+    return changes.filter(({ domain }) => found.has(domain) === watched);
+  }
+
   async *#pagesOf(
-    { domains, kinds, after, signal }: LiveKey,
+    { after, signal, viewer: _, ...filter }: LiveKey,
     lookout: Lookout,
     ended: AbortSignal,
   ): AsyncGenerator<LivePage, void, void> {
@@ -173,12 +186,12 @@ export class Feed {
     for (let next: FeedPlace | null | undefined = after; next != null; ) {
       lookout.throwIfEnded();
       ended.throwIfAborted();
-      const page = await this.#pageAfter({ domains, kinds, first: PAGE_GIVEN, after: next });
+      const page = await this.#pageAfter({ ...filter, first: PAGE_GIVEN, after: next });
       for (const piece of piecesOf(page.items, page.end)) yield piece;
       ({ end: place, next } = page);
     }
     const { advanceAfter = ADVANCE_AFTER } = this.#options;
-    const names = domains && new Set(domains);
+    const test = changeTest(filter);
     let yieldedAt = performance.now();
     // Of the page that follows one place, what follows the other was not sent yet.
     for (let begin = place; !signal.destroyed; ) {
@@ -191,9 +204,9 @@ export class Feed {
         continue;
       }
       const from = place;
-      const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
-        kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
-      const [piece = { items: [], end: page.end }] = piecesOf(page.items.filter(isWanted), page.end);
+      const found = page.items.filter((change) => isAfter(change.feedPlace, from) && test(change));
+      const items = await this.#watched(found, filter.watched);
+      const [piece = { items: [], end: page.end }] = piecesOf(items, page.end);
       place = piece.end;
       if (place === page.end) begin = place;
       // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.

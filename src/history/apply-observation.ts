@@ -4,7 +4,9 @@ import type { Observation } from '../model/observation.js';
 import type { ActingParts } from './acting-parts.js';
 import { type DnsChanges, diffHeaders, diffRecords, identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
+import { judgeHeaders, judgeRecords } from './judge-changes.js';
 import type { Judged } from './judge-https.js';
+import type { EarlierChanges } from './routine.js';
 import {
   type DomainState,
   type HeaderChange,
@@ -21,6 +23,8 @@ export interface Changes extends DnsChanges {
   readonly headers: readonly HeaderChange[];
   /** The response of the observation, where it changed something and its headers were acted on. */
   readonly responses: readonly RecordedResponse[];
+  /** What the next changes of the RRsets and headers that changed are judged by. */
+  readonly earlier: readonly EarlierChanges[];
 }
 
 /**
@@ -30,26 +34,34 @@ export interface Changes extends DnsChanges {
  * @param holdings what the domain holds according to `state`; only needed where a part differs.
  * @param judged the observation, and what is known of HTTPS after it.
  * @param acting the result of findActingParts for this state and this observation: at least one part.
+ * @param status of its response, where that is known; it may be of one that is recorded already.
  */
 export function applyObservation(
   state: DomainState | null,
   holdings: Holdings,
   { observation, https }: Judged,
   acting: ActingParts,
+  status: number | undefined,
 ): { readonly state: DomainState; readonly changes: Changes } {
   const { observedAt, response } = observation;
   const { http } = acting;
+  const { earlier } = holdings;
   const dns = acting.types
     .filter((part) => part.differs)
-    .map((part) =>
-      diffRecords(part, holdings.records.get(part.type) ?? [], observation, latestOfType(state, part.type)),
-    );
+    .map((part) => {
+      const present = holdings.records.get(part.type) ?? [];
+      const latest = latestOfType(state, part.type);
+      const changes = diffRecords(part, present, observation, latest);
+      return judgeRecords(changes, present, { observedAt, isFirst: latest === null, earlier });
+    });
   const added = dns.flatMap((change) => change.added);
   const removed = dns.flatMap((change) => change.removed);
-  const headers =
-    http?.differs === true
-      ? diffHeaders(http.headers, holdings.headers, observation, state?.http?.latest ?? null)
-      : [];
+  const latest = state?.http?.latest ?? null;
+  const changesOfHeaders =
+    http?.differs === true ? diffHeaders(http.headers, holdings.headers, observation, latest) : [];
+  const grounds = { observedAt, isFirst: latest === null, earlier };
+  const ofHeaders = judgeHeaders(changesOfHeaders, holdings.headers, status, grounds);
+  const { headers } = ofHeaders;
   const changed = added.length + removed.length + headers.length > 0;
   const responses = changed && http !== null && response !== undefined ? [{ observedAt, ...response }] : [];
   const next: DomainState = {
@@ -62,7 +74,8 @@ export function applyObservation(
       http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
     https,
   };
-  return { state: next, changes: { added, removed, headers, responses } };
+  const nowEarlier = [...dns.flatMap((change) => change.earlier), ...ofHeaders.earlier];
+  return { state: next, changes: { added, removed, headers, responses, earlier: nowEarlier } };
 }
 
 /** That a record was seen at a time. */
@@ -103,14 +116,21 @@ export function applySightings(
     if (latestOfType(state, type) === seenAt || stay?.lastSighted === seenAt) return 'known';
     created = created === undefined || seenAt < created ? seenAt : created;
     lastUpdate = later(lastUpdate, seenAt);
-    const begun = stay ?? {
-      firstSeen: seenAt,
-      firstSighted: true,
-      position: 0,
-      record,
-      source,
-      removal: null,
-    };
+    // The first sighting of a type that was not observed before.
+    const isFirstSight =
+      latestOfType(state, type) === null &&
+      [...ofType.values()].every(({ firstSeen }) => firstSeen === seenAt);
+    const begun =
+      stay ??
+      ({
+        firstSeen: seenAt,
+        firstSighted: true,
+        position: 0,
+        record,
+        source,
+        routine: isFirstSight ? 'INITIAL' : null,
+        removal: null,
+      } as const);
     ofType.set(identity, { ...begun, lastSighted: seenAt });
     if (stay !== undefined) return 'seen';
     added.add(type);

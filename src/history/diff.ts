@@ -3,7 +3,16 @@ import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { ActingType } from './acting-parts.js';
-import { type HeaderChange, type HeaderState, type Holdings, lastSeenOf, type RecordStay } from './state.js';
+import type { EarlierChanges } from './routine.js';
+import {
+  type EarlierByPart,
+  type HeaderChange,
+  type HeaderState,
+  type Holdings,
+  lastSeenOf,
+  partKey,
+  type RecordStay,
+} from './state.js';
 
 /** The records that came, and those that went. */
 export interface DnsChanges {
@@ -30,6 +39,7 @@ export function diffRecords(
     position,
     record,
     source,
+    routine: null,
     removal: null,
   });
   // The first observation of a type: nothing to compare.
@@ -52,7 +62,10 @@ function endedAt(
 ): RecordStay {
   const { lastSeen, isSighted } = lastSeenOf(stay, latest);
   const { lastSighted: _, ...begun } = stay;
-  return { ...begun, removal: { removed, lastSeen, ...(isSighted && { lastSighted: true }), source } };
+  return {
+    ...begun,
+    removal: { removed, lastSeen, ...(isSighted && { lastSighted: true }), source, routine: null },
+  };
 }
 
 /** Text that two records of one type share if and only if they are the same record. */
@@ -74,7 +87,7 @@ export function diffHeaders(
   const { observedAt, source = null } = observation;
   const changes: HeaderChange[] = [];
   const add = (change: Pick<HeaderChange, 'name' | 'kind' | 'value' | 'old'>, lastSeen: Instant | null) => {
-    changes.push(Object.assign(change, { observedAt, source, lastSeen }));
+    changes.push(Object.assign(change, { observedAt, source, lastSeen, routine: null }));
   };
   for (const [name, value] of headers) {
     const before = known.get(name);
@@ -97,12 +110,16 @@ export function diffHeaders(
 
 /** What a domain holds after the changes of an observation. */
 export function holdingsAfter(
-  { records, headers }: Holdings,
-  changes: DnsChanges & { readonly headers: readonly HeaderChange[] },
+  { records, headers, earlier }: Holdings,
+  changes: DnsChanges & {
+    readonly headers: readonly HeaderChange[];
+    readonly earlier: readonly EarlierChanges[];
+  },
 ): Holdings {
   return {
     records: recordsAfter(records, changes),
     headers: changes.headers.length === 0 ? headers : headersAfter(headers, changes.headers),
+    earlier: earlierAfter(earlier, changes.earlier),
   };
 }
 
@@ -120,8 +137,16 @@ function recordsAfter(records: Holdings['records'], { added, removed }: DnsChang
 
 function headersAfter(headers: Holdings['headers'], changes: readonly HeaderChange[]): Holdings['headers'] {
   const after = new Map<string, HeaderState>(headers);
-  for (const { name, kind, value, old, lastSeen } of changes) {
-    after.set(name, { value: value ?? old ?? '', present: kind !== 'gone', lastSeen });
+  for (const { name, kind, value, old, lastSeen, routine } of changes) {
+    const steady = routine === 'ERROR_PAGE' ? (headers.get(name)?.steady ?? null) : value;
+    after.set(name, { value: value ?? old ?? '', present: kind !== 'gone', lastSeen, steady });
   }
+  return after;
+}
+
+function earlierAfter(earlier: EarlierByPart, changed: readonly EarlierChanges[]): EarlierByPart {
+  if (changed.length === 0) return earlier;
+  const after = new Map(earlier);
+  for (const each of changed) after.set(partKey(each.type, each.name), each);
   return after;
 }

@@ -2,11 +2,10 @@ import { compareDnsRecords } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import type { Recorded } from './acting-parts.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
 import { identityOf } from './diff.js';
 import { momentsOf, observedTimes, sightingsOf } from './moments.js';
-import { beginRecording, type Outcome, recordObservations } from './record-observations.js';
+import { beginRecording, type Outcome, type Progress, recordObservations } from './record-observations.js';
 import {
   type DomainState,
   type Holdings,
@@ -27,7 +26,7 @@ import {
 
 /** A history with observations put where their times belong. */
 export interface ExtendedHistory
-  extends Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'keptTimes'> {
+  extends Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'earlier' | 'keptTimes'> {
   /** Of the observations, in their order. */
   readonly outcomes: readonly Outcome[];
   /** The changes after the latest observation that was known, by their times. */
@@ -108,7 +107,9 @@ function extendOnce(
     })),
     ...observations.flatMap(eventsOfLine),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
-  const replayed = replay(events, { state: history?.state ?? null, older }, httpsGrace);
+  const recorded = { state: history?.state ?? null, older };
+  const statuses = new Map(history?.responses.map(({ observedAt, status }) => [observedAt, status]));
+  const replayed = replay(events, { recorded, statuses, httpsGrace });
   const outcomes = observations.map((_, line) => replayed.outcomes.get(line) ?? STALE);
   return { extended: assembled(history, replayed), changes: replayed.changes, outcomes };
 }
@@ -181,13 +182,17 @@ interface Replay {
   readonly outcomes: Map<number, Outcome>;
 }
 
+interface ReplayOptions extends Pick<Progress, 'recorded' | 'statuses'> {
+  readonly httpsGrace: bigint | undefined;
+}
+
 /**
  * Applies events in their order; sightings that follow each other together, since each would copy what is present. Observations that
  * are not recorded yet are stale by what is.
  */
-function replay(events: readonly Event[], recorded: Recorded, httpsGrace: bigint | undefined): Replay {
+function replay(events: readonly Event[], { recorded, ...rules }: ReplayOptions): Replay {
   const replayed: Replay = {
-    ...{ state: beforeAll(events, recorded.state?.types ?? new Map()), holdings: NOTHING_HELD },
+    ...{ state: beforeAll(events, recorded?.state?.types ?? new Map()), holdings: NOTHING_HELD },
     ...{ changes: [], firsts: new Map(), outcomes: new Map() },
   };
   for (let next = 0; next < events.length; ) {
@@ -197,7 +202,7 @@ function replay(events: readonly Event[], recorded: Recorded, httpsGrace: bigint
     const run = events.slice(next, end);
     next = end;
     if (rank === SIGHTING) replaySightings(replayed, run);
-    else replayObservations(replayed, run, { httpsGrace, ...(rank === LINE && { recorded }) });
+    else replayObservations(replayed, run, { ...rules, ...(rank === LINE && { recorded }) });
   }
   return replayed;
 }
@@ -226,13 +231,13 @@ function replaySightings(replayed: Replay, run: readonly Event[]): void {
 function replayObservations(
   replayed: Replay,
   run: readonly Event[],
-  { httpsGrace, recorded }: { httpsGrace: bigint | undefined; recorded?: Recorded },
+  { httpsGrace, recorded, statuses }: ReplayOptions,
 ): void {
   const observations = run.flatMap((event) => ('observation' in event ? [event.observation] : []));
   const { state, holdings } = replayed;
   const progress = recordObservations({
     ...beginRecording(state, observations, httpsGrace),
-    ...{ holdings, recorded },
+    ...{ holdings, recorded, statuses },
   });
   Object.assign(replayed, { state: progress.state, holdings: progress.holdings ?? holdings });
   for (const change of progress.changes) replayed.changes.push(change);
@@ -264,9 +269,12 @@ function assembled(history: StoredHistory | null, replayed: Replay): Assembled {
   ]);
   const headers = changes
     .flatMap((change) => change.headers)
-    .map(({ name, observedAt, value, lastSeen, source }) => ({ name, observedAt, value, lastSeen, source }))
+    .map(({ kind: _kind, old: _old, ...stored }) => stored)
     .sort((a, b) => compareUtf8(a.name, b.name) || compareInstants(a.observedAt, b.observedAt));
-  const extended = { stays, headers, state: stateWith(history, state, stays) };
+  const earlier = [...holdings.earlier.values()].sort(
+    (a, b) => compareUtf8(a.type, b.type) || compareUtf8(a.name, b.name),
+  );
+  const extended = { stays, headers, earlier, state: stateWith(history, state, stays) };
   const responses = responsesOf(history, changes, extended);
   return { ...extended, responses, ...keptOf(history, extended, firsts) };
 }
@@ -296,7 +304,7 @@ function laterChanges(
 ): Changes[] {
   const later = new Map<Instant, { [Key in keyof Changes]: Changes[Key][number][] }>();
   const at = (time: Instant) => {
-    const news = later.get(time) ?? { added: [], removed: [], headers: [], responses: [] };
+    const news = later.get(time) ?? { added: [], removed: [], headers: [], responses: [], earlier: [] };
     later.set(time, news);
     return news;
   };

@@ -1,4 +1,5 @@
 import { EARLIEST_INSTANT, formatInstant, type Instant, LATEST_INSTANT } from '../model/instant.js';
+import type { EarlierChanges } from './routine.js';
 import type { RecordedResponse, RecordStay } from './state.js';
 import type { StoredHeaderChange } from './stored-history.js';
 
@@ -11,19 +12,28 @@ export function stayText({ record, firstSeen, removal, ...stay }: RecordStay): I
     ...{ position: stay.position, source: stay.source, firstSighted: stay.firstSighted || null },
     ...{ lastSighted: stay.lastSighted, removed: removal?.removed, lastSeen: removal?.lastSeen },
     ...{ lastSeenBySighting: removal?.lastSighted, removedBy: removal?.source },
+    ...{ routine: stay.routine, removedRoutine: removal?.routine },
   };
   return [`${host} ${recordClass} ${type} ${rdata} of ${timeText(firstSeen)}`, factsText(facts)];
 }
 
-export function headerText({ name, observedAt, value, lastSeen, source }: StoredHeaderChange): ItemText {
+export function headerText(change: StoredHeaderChange): ItemText {
+  const { name, observedAt, value, lastSeen, source, routine } = change;
   return [
     `header ${JSON.stringify(name)} at ${timeText(observedAt)}`,
-    factsText({ value, lastSeen, source: source ?? undefined }),
+    factsText({ value, lastSeen, source: source ?? undefined, routine }),
   ];
 }
 
 export function responseText({ observedAt, scheme, status, address }: RecordedResponse): ItemText {
   return [`the response at ${timeText(observedAt)}`, factsText({ scheme, status, address })];
+}
+
+export function earlierText({ type, name, ...facts }: EarlierChanges): ItemText {
+  return [
+    `what ${type === '' ? 'the header' : `the ${type} records of`} ${JSON.stringify(name)} ${type === '' ? 'is' : 'are'} judged by`,
+    factsText(facts),
+  ];
 }
 
 /** What is told of something, `none` for null. Members that are null are left out, as absent ones are. */

@@ -1,5 +1,6 @@
 import type { Changes } from './apply-observation.js';
-import type { RecordStay } from './state.js';
+import type { EarlierChanges } from './routine.js';
+import { partKey, type RecordStay } from './state.js';
 
 /** Joins the changes of a domain's observations, so that each stay is written once: one that ended as well is in `added`. */
 export function mergeChanges(changes: readonly Changes[]): Changes {
@@ -7,7 +8,9 @@ export function mergeChanges(changes: readonly Changes[]): Changes {
   if (only !== undefined && changes.length === 1) return only;
   const added = new Map<string, RecordStay>();
   const removed: RecordStay[] = [];
+  const earlier = new Map<string, EarlierChanges>();
   for (const change of changes) {
+    for (const each of change.earlier) earlier.set(partKey(each.type, each.name), each);
     for (const stay of change.removed) {
       const key = keyOf(stay);
       if (added.has(key)) added.set(key, stay);
@@ -20,6 +23,7 @@ export function mergeChanges(changes: readonly Changes[]): Changes {
     removed,
     headers: changes.flatMap(({ headers }) => headers),
     responses: changes.flatMap(({ responses }) => responses),
+    earlier: [...earlier.values()],
   };
 }
 

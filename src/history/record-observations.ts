@@ -1,3 +1,4 @@
+import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { findActingParts, isStale, type Recorded } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
@@ -41,6 +42,8 @@ export interface Progress {
   readonly httpsGrace: bigint;
   /** See findActingParts(). */
   readonly recorded?: Recorded | undefined;
+  /** By time, the status of the responses of observations that are recorded already, and have none with them. */
+  readonly statuses?: ReadonlyMap<Instant, number> | undefined;
 }
 
 /** Begins with a domain's state; of a domain not yet recorded the holdings are known: none. */
@@ -116,12 +119,17 @@ function recordOne({ state, holdings }: Known, observed: Observation, progress: 
     return { state: after, holdings, changes: null, outcome: { ...outcome, kind, isPartial: false } };
   }
   const held = holdings ?? NOTHING_HELD;
-  const { state: after, changes } = applyObservation(state, held, { ...judged, observation }, acting);
+  const status = statusOf(observation, progress);
+  const { state: after, changes } = applyObservation(state, held, { ...judged, observation }, acting, status);
   if (isEmpty(changes)) {
     return { state: after, holdings, changes: null, outcome: { ...outcome, kind: 'unchanged' } };
   }
   const holdingsNow = holdingsAfter(held, changes);
   return { state: after, holdings: holdingsNow, changes, outcome: { ...outcome, kind: 'changed' } };
+}
+
+function statusOf({ response, observedAt }: Observation, { statuses }: Progress): number | undefined {
+  return response?.status ?? statuses?.get(observedAt);
 }
 
 /** A response that is stale tells nothing of HTTPS. */

@@ -1,29 +1,12 @@
-import type { ChangeKind, RoutineReason } from '../model/change-kinds.js';
+import { hash } from 'node:crypto';
+import type { RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 
-/** When a part of a domain was seen first. */
-export interface FirstTimes {
-  /** Its first observation; null: there was none. */
-  readonly observed: Instant | null;
-  /** The first sighting of a record of it; null: there was none. */
-  readonly sighted: Instant | null;
-}
-
 /**
- * Why a change is routine; null: it is notable.
- *
- * What the first observation of a part showed was there before: nothing is known to have changed. The same holds for the first
- * sighting of a type that was not observed before it. Both depend on nothing later, unless it is put before them.
- *
- * @param first of the part that the change is of.
+ * The number of these rules: another one for each change of them, after which all is judged anew. The migration that comes with it sets
+ * it in a database without domains.
  */
-export function routineOf(kind: ChangeKind, date: Instant, first: FirstTimes): RoutineReason | null {
-  if (kind === 'HISTORY_EXTENDED') return 'BACKFILL';
-  if (kind !== 'DNS_RECORD_ADDED' && kind !== 'HEADER_CREATED') return null;
-  const { observed, sighted } = first;
-  const isFirst = date === observed || (date === sighted && (observed === null || sighted < observed));
-  return isFirst ? 'INITIAL' : null;
-}
+export const RULES = 1;
 
 /** What of a record follows something else, by type: it is left out where two are compared. */
 const FOLLOWING: Readonly<Record<string, readonly [RoutineReason, RegExp]>> = {
@@ -45,10 +28,16 @@ export function routineOfRecord(
   rdata: string,
   others: readonly string[],
 ): RoutineReason | null {
-  const [reason, following] = FOLLOWING[type] ?? [];
-  if (reason === undefined || following === undefined) return null;
-  const said = rdata.replace(following, '');
-  return others.some((other) => other.replace(following, '') === said) ? reason : null;
+  const [reason] = FOLLOWING[type] ?? [];
+  if (reason === undefined) return null;
+  const said = withoutFollowing(type, rdata);
+  return others.some((other) => withoutFollowing(type, other) === said) ? reason : null;
+}
+
+/** What a record says by itself. @param rdata As in DnsRecord. */
+export function withoutFollowing(type: string, rdata: string): string {
+  const [, following] = FOLLOWING[type] ?? [];
+  return following === undefined ? rdata : rdata.replace(following, '');
 }
 
 /** Fields that follow the content of a response (RFC 9110, sections 8.6 and 8.8; RFC 9530; RFC 1864). */
@@ -68,19 +57,86 @@ export function routineOfHeader(
 ): RoutineReason | null {
   if (VALIDATORS.has(name)) return 'VALIDATOR';
   if (before === null || after === null) return null;
-  return before.replace(NONCE, '') === after.replace(NONCE, '') ? 'NONCE_ONLY' : null;
+  return withoutNonce(before) === withoutNonce(after) ? 'NONCE_ONLY' : null;
 }
 
-/** What is known of an RRset, or of a header, before a change of it that is not routine by what is in it. */
+export function withoutNonce(value: string): string {
+  return value.replace(NONCE, '');
+}
+
+/** What is known of an RRset, or of a header, from its changes that were not routine by what is in them. */
 export interface EarlierChanges {
-  /** The times of others, the latest first: EXAMINED are enough. Its first observation is none of them. */
+  /** Of an RRset; empty: it is of a header. */
+  readonly type: string;
+  /** The owner name, or the field name in lower case. */
+  readonly name: string;
+  /** The times of the latest ones, the latest first: as many as are examined. The first observation is no change. */
   readonly times: readonly Instant[];
-  /** When it last had a value that it never had before, its first observation included. */
+  /** How many there were. */
+  readonly count: number;
+  /** When it last had a value that it never had before; the first of the changes counts as one. */
   readonly latestNew: Instant;
+  /** Digests of the values that it had, in the order in which they first came, one after the other: those of the latest 1,000. */
+  readonly digests: string;
 }
 
-/** How many earlier changes are looked at. */
-export const EXAMINED = 10;
+/** How many earlier changes are examined: six intervals lie between them. */
+const EXAMINED = 7;
+/** Of how many changes it is known what they change. */
+export const KNOWN_BY = 10;
+/** As many as RRset.pool tells. A set that had more is never seen whole. */
+const MOST_VALUES = 1_000;
+
+/** @param before The values that it had before its first change. */
+export function noChanges(
+  type: string,
+  name: string,
+  date: Instant,
+  before: readonly string[],
+): EarlierChanges {
+  return { type, name, times: [], count: 0, latestNew: date, digests: before.map(digestOf).sort().join('') };
+}
+
+/**
+ * Judges a change by those before it.
+ *
+ * @param values What it has from then on, that it had not just before.
+ * @returns whether it is one of many, and what is known with it.
+ */
+export function judgeByEarlier(
+  earlier: EarlierChanges,
+  date: Instant,
+  values: readonly string[],
+): { readonly isRotation: boolean; readonly earlier: EarlierChanges } {
+  const { type, name, times, count, latestNew, digests } = earlier;
+  const found = values.map(digestOf).filter((digest) => !hasDigest(digests, digest));
+  const isNew = found.length > 0;
+  return {
+    isRotation: isRotation(earlier, date, isNew),
+    earlier: {
+      type,
+      name,
+      times: [date, ...times.slice(0, EXAMINED - 1)],
+      count: count + 1,
+      latestNew: isNew ? date : latestNew,
+      digests: isNew ? (digests + found.sort().join('')).slice(-MOST_VALUES * DIGEST_LENGTH) : digests,
+    },
+  };
+}
+
+/** The first eight octets of the SHA-256 in base64url: eleven characters. */
+const DIGEST_LENGTH = 11;
+
+function digestOf(value: string): string {
+  return hash('sha256', value, 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+function hasDigest(digests: string, digest: string): boolean {
+  for (let at = digests.indexOf(digest); at >= 0; at = digests.indexOf(digest, at + 1)) {
+    if (at % DIGEST_LENGTH === 0) return true;
+  }
+  return false;
+}
 
 const DAY = 86_400_000_000n;
 
@@ -92,18 +148,22 @@ const DAY = 86_400_000_000n;
  *
  * @param isNew Whether it has a value that it never had before.
  */
-export function isRotation({ times, latestNew }: EarlierChanges, date: Instant, isNew: boolean): boolean {
+export function isRotation(
+  { times, count, latestNew }: Pick<EarlierChanges, 'times' | 'count' | 'latestNew'>,
+  date: Instant,
+  isNew: boolean,
+): boolean {
   const gap = medianGap(times);
   if (gap === null) return false;
   const since = date - longest(8n * gap, 2n * DAY);
   if (times.filter((time) => time >= since).length < 3) return false;
-  const isWhole = times.length >= EXAMINED && latestNew < date - longest(12n * gap, 3n * DAY);
+  const isWhole = count >= KNOWN_BY && latestNew < date - longest(12n * gap, 3n * DAY);
   return !(isNew && isWhole);
 }
 
 /** The median of the latest six times between changes; null: there are too few changes. */
 function medianGap(times: readonly Instant[]): bigint | null {
-  const gaps = times.slice(1, 7).map((time, at) => (times[at] ?? time) - time);
+  const gaps = times.slice(1).map((time, at) => (times[at] ?? time) - time);
   const sorted = gaps.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   return sorted[sorted.length >> 1] ?? null;
 }

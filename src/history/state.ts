@@ -1,6 +1,8 @@
+import type { RoutineReason } from '../model/change-kinds.js';
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
+import type { EarlierChanges } from './routine.js';
 
 /**
  * What is known of a domain without its records and headers: enough to see that an observation changes
@@ -64,6 +66,8 @@ export interface RecordStay {
   readonly firstSighted?: boolean;
   /** Of a present record: its latest sighting; null or absent when there was none. */
   readonly lastSighted?: Instant | null;
+  /** Why its coming is routine; null: it is notable. */
+  readonly routine: RoutineReason | null;
   readonly removal: {
     /** Time of the observation that no longer held the record. */
     readonly removed: Instant;
@@ -72,6 +76,7 @@ export interface RecordStay {
     /** `lastSeen` is that of a sighting; absent: of an observation of the type. */
     readonly lastSighted?: boolean;
     readonly source: string | null;
+    readonly routine: RoutineReason | null;
   } | null;
 }
 
@@ -81,6 +86,8 @@ export interface HeaderState {
   readonly present: boolean;
   /** Of one that is gone: the last observation of HTTP headers that still held it. */
   readonly lastSeen: Instant | null;
+  /** The value, null where it was gone, that the latest change had which was not that of an error page. */
+  readonly steady: string | null;
 }
 
 /** A first value, another value, an absence, the value of before again. */
@@ -98,6 +105,8 @@ export interface HeaderChange {
   /** Of `gone` and `updated`: the last observation of HTTP headers that held the value before. */
   readonly lastSeen: Instant | null;
   readonly source: string | null;
+  /** Why it is routine; null: it is notable. */
+  readonly routine: RoutineReason | null;
 }
 
 /** The response of an observation that changed something: the evidence of its changes. */
@@ -111,9 +120,18 @@ export interface Holdings {
   readonly records: ReadonlyMap<string, readonly RecordStay[]>;
   /** Every header ever seen, by field name. */
   readonly headers: ReadonlyMap<string, HeaderState>;
+  readonly earlier: EarlierByPart;
 }
 
-export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
+/** The earlier changes of RRsets and headers, by partKey(). */
+export type EarlierByPart = ReadonlyMap<string, EarlierChanges>;
+
+/** @param type Of an RRset; empty for a header. @param name The owner name, or the field name. */
+export function partKey(type: string, name: string): string {
+  return `${type}\n${name}`;
+}
+
+export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map(), earlier: new Map() };
 
 /** The times at which a stay shows that its type was observed: sightings tell nothing of other records. */
 export function timesOfStay({ firstSeen, firstSighted, removal }: RecordStay): Instant[] {

@@ -1,4 +1,6 @@
+import type { RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
+import type { EarlierChanges } from './routine.js';
 import type { DomainState, RecordedResponse, RecordStay } from './state.js';
 
 /** All that is recorded of a domain. */
@@ -13,6 +15,8 @@ export interface StoredHistory {
   readonly headers: readonly StoredHeaderChange[];
   /** By time. */
   readonly responses: readonly RecordedResponse[];
+  /** By DNS type, those of headers first, and name. */
+  readonly earlier: readonly EarlierChanges[];
   /** Observations of which nothing else tells. */
   readonly keptTimes?: KeptTimes;
 }
@@ -42,4 +46,6 @@ export interface StoredHeaderChange {
   /** Of an absence, and of a value in place of another one: the last observation of HTTP headers that held the value before. */
   readonly lastSeen: Instant | null;
   readonly source: string | null;
+  /** Why it is routine; null: it is notable. */
+  readonly routine: RoutineReason | null;
 }

@@ -9,6 +9,7 @@ import { parseSourceName } from '../model/text.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
 import { extendHistory } from './extend-history.js';
 import {
+  earlierText,
   factsText,
   headerText,
   type ItemText,
@@ -143,11 +144,12 @@ function* headersDigest({ state, headers }: StoredHistory): Generator<string> {
 }
 
 function* contradictions(history: StoredHistory): Generator<string> {
-  const { state, stays, headers, responses } = extendHistory(history, [], { older: true });
+  const { state, stays, headers, responses, earlier } = extendHistory(history, [], { older: true });
   yield* differences(stateTexts(history.state), stateTexts(state));
   yield* differences(history.stays.map(stayText), stays.map(stayText));
   yield* differences(history.headers.map(headerText), headers.map(headerText));
   yield* differences(history.responses.map(responseText), responses.map(responseText));
+  yield* differences(history.earlier.map(earlierText), earlier.map(earlierText));
   for (const response of history.responses) {
     if (!isWithin(state.http, response.observedAt))
       yield `${responseText(response)[0]} is outside the observations of HTTP`;

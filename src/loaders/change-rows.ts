@@ -1,5 +1,4 @@
 import { Prisma } from '../database/generated/client.js';
-import { routineOf } from '../history/routine.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES, type RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import { knownAt } from './columns.js';
@@ -63,17 +62,23 @@ const [ADDED, REMOVED, CREATED, UPDATED, GONE, RETURNED] = CHANGE_KINDS.map((_ki
  * @param domain The domain's name in SQL: where there is one, itself, by which a cluster finds the shard.
  */
 export function changeSources(domain = Prisma.raw('change.domain')): readonly ChangeSource[] {
-  const ofRecords = (date: Prisma.Sql, kind: Prisma.Sql | undefined, source: Prisma.Sql) => Prisma.sql`
-    SELECT domain, ${date} AS date, ${kind} AS kind, first_seen, type, position, ${source} AS source, class, host,
+  const ofRecords = (
+    date: string,
+    kind: Prisma.Sql | undefined,
+    source: string,
+    routine: string,
+  ) => Prisma.sql`
+    SELECT domain, ${Prisma.raw(date)} AS date, ${kind} AS kind, first_seen, type, position,
+           ${Prisma.raw(source)} AS source, ${Prisma.raw(routine)} AS routine, class, host,
            rdata, removed, last_seen, NULL::text AS value, NULL::text AS old
-      FROM dns_record WHERE ${date} IS NOT NULL`;
+      FROM dns_record WHERE ${Prisma.raw(date)} IS NOT NULL`;
   // A header that returns with another value is updated. When the value before was last seen may not be recorded: then it is the date at
   // which it was new. Of an absence it always is.
   const ofHeaders = Prisma.sql`
     SELECT change.domain, change.observed_at AS date,
            CASE WHEN change.value IS NULL THEN ${GONE} WHEN before.value IS NULL THEN ${CREATED}
                 WHEN before.value = change.value THEN ${RETURNED} ELSE ${UPDATED} END AS kind,
-           0::bigint AS first_seen, change.name AS type, 0 AS position, change.source,
+           0::bigint AS first_seen, change.name AS type, 0 AS position, change.source, change.routine,
            NULL::text AS class, NULL::text AS host, NULL::json AS rdata, NULL::bigint AS removed,
            CASE WHEN change.value IS NULL OR before.value <> change.value
                 THEN coalesce(change.last_seen, before.observed_at) END AS last_seen,
@@ -87,12 +92,12 @@ export function changeSources(domain = Prisma.raw('change.domain')): readonly Ch
   return [
     {
       kinds: ['DNS_RECORD_ADDED'],
-      rows: ofRecords(Prisma.raw('first_seen'), ADDED, Prisma.raw('source')),
+      rows: ofRecords('first_seen', ADDED, 'source', 'routine'),
       order: ['date', 'type', 'position'],
     },
     {
       kinds: ['DNS_RECORD_REMOVED'],
-      rows: ofRecords(Prisma.raw('removed'), REMOVED, Prisma.raw('removed_source')),
+      rows: ofRecords('removed', REMOVED, 'removed_source', 'removed_routine'),
       order: ['date', 'first_seen', 'type', 'position'],
     },
     { kinds: HEADER_CHANGES, rows: ofHeaders, order: ['date', 'kind', 'type'] },
@@ -108,8 +113,7 @@ export const SIZED_COLUMNS = ['rdata', 'value', 'old'];
 /** A row `change` as changeRowSql() selects it. What is only of records is null for a header. */
 export interface ChangeRow extends ChangePosition {
   readonly source: string | null;
-  /** When its part was first observed, and first sighted, as digits; null: its domain is erased. */
-  readonly firsts: readonly [observed: string | null, sighted: string | null] | null;
+  readonly routine: RoutineReason | null;
   readonly class: string;
   readonly host: string;
   readonly rdata: object | null;
@@ -122,27 +126,18 @@ export interface ChangeRow extends ChangePosition {
 /**
  * The columns of a row `change`, for changeOfRow().
  *
- * @param domain The domain's name in SQL.
  * @param at As of when, later removals are not known; undefined: now.
  */
-export function changeRowSql(domain: Prisma.Sql, at: Instant | undefined): Prisma.Sql {
+export function changeRowSql(at: Instant | undefined): Prisma.Sql {
   return Prisma.sql`
-    date, kind, first_seen AS "firstSeen", type, position, source,
-    (SELECT CASE WHEN ${IS_OF_RECORD}
-                 THEN json_build_array(least(dns_first, (dns_types -> change.type ->> 'first')::bigint)::text,
-                                       dns_types -> change.type ->> 'sightedFirst')
-                 ELSE json_build_array(http_first::text, NULL) END
-       FROM domain WHERE domain.name = ${domain}) AS firsts,
-    class, host, rdata, ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS "lastSeen", value, old`;
+    date, kind, first_seen AS "firstSeen", type, position, source, routine, class, host, rdata,
+    ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS "lastSeen", value, old`;
 }
 
 /** @param at As of when its domain was asked for; undefined: now. */
 export function changeOfRow(domain: string, at: Instant | undefined, row: ChangeRow): Change {
-  const { date, kind: rank, firstSeen, type, position, source, rdata, removed, value, old } = row;
+  const { date, kind: rank, firstSeen, type, position, source, routine, rdata, removed, value, old } = row;
   const kind = CHANGE_KINDS[rank] ?? 'HEADER_UPDATED';
-  const firsts = row.firsts ?? [];
-  const [observed = null, sighted = null] = firsts.map((time) => (time === null ? null : BigInt(time)));
-  const routine = routineOf(kind, date, { observed, sighted });
   const place = { date, kind: rank, firstSeen, type, position };
   const change = { domain, asOf: at, kind, date, source, routine, at: place };
   if (rdata === null) {

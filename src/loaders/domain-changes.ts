@@ -1,5 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import type { ChangeFilter } from '../model/change-filter.js';
+import { CHANGE_KINDS } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import {
   type Change,
@@ -17,16 +18,11 @@ import type { DomainRowKey } from './domain-row.js';
 import { allOf, literal, type Page, readFewThenMany } from './search.js';
 
 /** Which changes of a domain, and how many. */
-export interface ChangesKey extends DomainRowKey {
+export interface ChangesKey extends DomainRowKey, ChangeFilter {
   /** After this time; absent: from the first on. */
   readonly from?: Instant | undefined;
   /** Up to this time; absent: up to the last. */
   readonly to?: Instant | undefined;
-  readonly kinds: ReadonlySet<ChangeKind>;
-  /** Only records of these types; absent: of every type. */
-  readonly types?: readonly string[] | undefined;
-  /** Only headers of these names; absent: of every name. */
-  readonly names?: readonly string[] | undefined;
   readonly newestFirst: boolean;
   readonly first: number;
   /** The place that they follow. */
@@ -35,19 +31,19 @@ export interface ChangesKey extends DomainRowKey {
 
 type ChangePage = Page<Change, ChangePosition>;
 
-/** Of how many records a page looks for those of the types, where few are not enough. */
+/** Of how many records a page looks for those that are wanted, where few are not enough. */
 const MOST_RECORDS = 10_000;
-/** Of how many changes of headers a page looks for those of the kinds. */
+/** Of how many changes of headers a page looks for those that are wanted. */
 const MOST_HEADERS = 2_000;
 
 /**
  * Loads a page of a domain's changes, as of an instant: those of each table by a range of one of its indexes, of which the
- * first ones are taken. A page is shorter where its records and values are long, or where few of many changes are of the types, or
- * those of headers of the kinds.
+ * first ones are taken. A page is shorter where its records and values are long, or where few of many changes are of the types or
+ * notable, or those of headers of the kinds.
  */
 export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
-  // Without types, every record that is read is one of the page.
-  const most = key.types === undefined ? key.first + 1 : MOST_RECORDS;
+  // Without types and reasons, every record that is read is one of the page.
+  const most = key.types === undefined && key.notable === undefined ? key.first + 1 : MOST_RECORDS;
   const page = await readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
   return page ?? { items: [], next: null };
 }
@@ -62,7 +58,7 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, records: numbe
   const order = sorted(['date', 'kind', 'first_seen', 'type', 'position'], key);
   // In one statement: an observation between two would be told in part.
   const rows = await prisma.$queryRaw<readonly Row[]>`
-    ${PLANNED} SELECT ${changeRowSql(name, key.at)}, is_wanted AS "isWanted", is_end AS "isEnd"
+    ${PLANNED} SELECT ${changeRowSql(key.at)}, is_wanted AS "isWanted", is_end AS "isEnd"
       FROM (SELECT *, count(*) FILTER (WHERE is_end)
                         OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ends
               FROM (${Prisma.join(pages, ' UNION ALL ')}) AS change) AS change
@@ -83,13 +79,14 @@ interface Row extends ChangeRow {
 
 /** The first changes of one table that are asked for, and the last one that was looked at. */
 function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): Prisma.Sql {
-  const { first, types, names, from, to } = key;
+  const { first, types, headers: names, notable, from, to } = key;
   const ofHeaders = source.kinds.length > 1;
-  const ofAllKinds = source.kinds.every((kind) => key.kinds.has(kind));
-  const examined = literal(ofHeaders ? (ofAllKinds ? first + 1 : MOST_HEADERS) : records);
+  const areAll = notable === undefined && source.kinds.every((kind) => key.kinds.has(kind));
+  const examined = literal(ofHeaders ? (areAll ? first + 1 : MOST_HEADERS) : records);
   const kinds = Prisma.raw([...key.kinds].map((kind) => CHANGE_KINDS.indexOf(kind)).join(', '));
   const isOfTypes =
     types === undefined ? Prisma.empty : Prisma.sql`AND (type = ANY (${types}) OR NOT ${IS_OF_RECORD})`;
+  const isNotable = notable === undefined ? Prisma.empty : Prisma.sql`AND (routine IS NULL) = ${notable}`;
   const conditions = allOf([
     Prisma.sql`domain = ${key.name}`,
     from !== undefined && Prisma.sql`date > ${from}`,
@@ -102,7 +99,7 @@ function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): P
   const order = sorted(source.order, key);
   const found = Prisma.sql`
     SELECT *
-      FROM (SELECT *, kind IN (${kinds}) ${isOfTypes} AS is_wanted,
+      FROM (SELECT *, kind IN (${kinds}) ${isOfTypes} ${isNotable} AS is_wanted,
                    count(*) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) = ${examined} AS is_last
               FROM (SELECT * FROM (${source.rows}) AS change
                      WHERE ${conditions} ORDER BY ${order} LIMIT ${examined}) AS change) AS change

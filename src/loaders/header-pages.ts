@@ -120,7 +120,7 @@ export async function loadHeaderHistory(
   { of: { domain, at }, name, first, after }: HeaderHistoryKey,
 ): Promise<Page<HeaderHistoryItem, HeaderHistoryPlace>> {
   const interval = { from: after?.date, to: at, at };
-  const key = { name: domain, kinds: EVENTS, names: [name], newestFirst: false, first, ...interval };
+  const key = { name: domain, kinds: EVENTS, headers: [name], newestFirst: false, first, ...interval };
   const { items: changes, next } = await loadChanges(prisma, key);
   const items = changes.map(({ kind, date, new: value, old = null }): HeaderHistoryItem => {
     return { event: kind === 'HEADER_CREATED' ? 'created' : 'updated', date, new: value ?? '', old };

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
 import { type ExtendedHistory, type ExtendOptions, extendHistory } from '../history/extend-history.js';
-import { headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
+import { earlierText, headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
 import type { Outcome } from '../history/record-observations.js';
+import type { EarlierChanges } from '../history/routine.js';
 import type { RecordedResponse, RecordStay } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import type { Observation } from '../model/observation.js';
@@ -13,6 +14,7 @@ import { historyOfRows, readStoredRows, type StoredRows } from './read-histories
 import { leastNextVersion, storedKeptTimes } from './rows.js';
 import {
   type DomainChanges,
+  EARLIER_KEY,
   HEADER_KEY,
   RESPONSE_KEY,
   rowsOf,
@@ -72,6 +74,7 @@ interface Rewriting extends DomainChanges {
   readonly stays: readonly RecordStay[];
   readonly headers: readonly StoredHeaderChange[];
   readonly responses: readonly RecordedResponse[];
+  readonly earlier: readonly EarlierChanges[];
   readonly kept: ExtendedHistory['keptTimes'];
 }
 
@@ -81,8 +84,9 @@ function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, o
   const stays = differenceOf(before?.stays ?? [], after.stays, stayText);
   const headers = differenceOf(before?.headers ?? [], after.headers, headerText);
   const responses = differenceOf(before?.responses ?? [], after.responses, responseText);
+  const earlier = differenceOf(before?.earlier ?? [], after.earlier, earlierText);
   const isSame = before !== null && isDeepStrictEqual(stateOf(before), stateOf(after));
-  const isChanged = !isSame || stays.isAny || headers.isAny;
+  const isChanged = !isSame || stays.isAny || headers.isAny || earlier.isAny;
   // What was told by sightings may be known, and tell nothing new.
   const outcomes = isChanged ? after.outcomes : after.outcomes.map(asKnown);
   const { name } = of;
@@ -98,11 +102,13 @@ function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, o
       removed: [],
       headers: headers.added,
       responses: responses.added,
+      earlier: earlier.added,
     },
     observed: after.later,
     extendedFrom: after.extendedFrom,
     octets: octetsOf({ stays, headers }),
-    ...{ stays: stays.gone, headers: headers.gone, responses: responses.gone, kept: after.keptTimes },
+    ...{ stays: stays.gone, headers: headers.gone, responses: responses.gone },
+    ...{ earlier: earlier.gone, kept: after.keptTimes },
   };
   return { writing, result };
 }
@@ -173,6 +179,12 @@ async function replaceRows(client: PoolClient, written: readonly Rewriting[]): P
     'site_response',
     RESPONSE_KEY,
     rowsOf(written, ({ responses }) => responses),
+  );
+  await erase(
+    client,
+    'earlier_changes',
+    EARLIER_KEY,
+    rowsOf(written, ({ earlier }) => earlier),
   );
   await write(client, SET_KEPT, KEPT, written);
 }

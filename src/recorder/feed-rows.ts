@@ -27,7 +27,7 @@ export function feedRows(
   ]);
 }
 
-const NONE: Changes = { added: [], removed: [], headers: [], responses: [] };
+const NONE: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 
 /** All changes of an observation have its time. */
 function timeOf({ added, removed, headers }: Changes): Instant {
@@ -38,6 +38,16 @@ function timeOf({ added, removed, headers }: Changes): Instant {
 
 function typesOf({ added, removed }: Changes): string[] {
   return [...new Set([...added, ...removed].map(({ record }) => record.type))].sort();
+}
+
+/** Of an observation, those of its changes that are not routine. */
+function notableOf({ added, removed, headers }: Changes): Changes {
+  return {
+    ...NONE,
+    added: added.filter(({ routine }) => routine === null),
+    removed: removed.filter(({ removal }) => removal?.routine === null),
+    headers: headers.filter(({ routine }) => routine === null),
+  };
 }
 
 function countsOf(changes: Changes | null): number[] {
@@ -76,13 +86,15 @@ export const FEED_COLUMNS: Columns<FeedRow> = [
   ['observed_at', 'bigint', ({ observedAt }) => observedAt],
   ['types', 'text', ({ changes }) => `{${typesOf(changes ?? NONE)}}`],
   ['counts', 'text', ({ changes }) => `{${countsOf(changes)}}`],
+  ['notable', 'text', ({ changes }) => `{${countsOf(notableOf(changes ?? NONE))}}`],
+  ['headers', 'text', ({ changes }) => `{${(changes ?? NONE).headers.map(({ name }) => name)}}`],
   ['octets', 'bigint', ({ changes }) => octetsOf(changes ?? NONE)],
 ];
 
 /** Numbers the rows in the order of commits: the lock is kept until the transaction ends. */
 export const INSERT_FEED: WriteRows = ({ from, value }) => `
   WITH lock AS MATERIALIZED (SELECT pg_advisory_xact_lock(${FEED_LOCK}))
-  INSERT INTO change_feed (domain, observed_at, types, counts, octets, recorded_at)
+  INSERT INTO change_feed (domain, observed_at, types, counts, notable, headers, octets, recorded_at)
   SELECT ${value('domain')}, ${value('observed_at')}, ${value('types')}::text[], ${value('counts')}::integer[],
-         ${value('octets')}, ${DATABASE_NOW}
+         ${value('notable')}::integer[], ${value('headers')}::text[], ${value('octets')}, ${DATABASE_NOW}
     FROM lock, ${from}`;

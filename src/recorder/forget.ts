@@ -55,7 +55,7 @@ async function eraseHistories(
   await transaction.$executeRaw`
     INSERT INTO erased_text (kind, text)
     SELECT DISTINCT name, value FROM header_change WHERE domain = ANY (${names}) AND value IS NOT NULL`;
-  for (const table of ['dns_record', 'header_change', 'site_response'].map(Prisma.raw)) {
+  for (const table of ['dns_record', 'header_change', 'site_response', 'earlier_changes'].map(Prisma.raw)) {
     await transaction.$executeRaw`
       DELETE FROM ${table} AS row
        WHERE domain = ANY (${names}) AND NOT EXISTS (SELECT FROM domain WHERE name = row.domain AND name = ANY (${names}))`;

@@ -6,6 +6,9 @@ import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import {
   type DomainRow,
+  EARLIER_COLUMNS,
+  type EarlierRow,
+  earlierOfRow,
   keptTimesOf,
   STAY_COLUMNS,
   type StayRow,
@@ -31,6 +34,8 @@ export interface StoredRows {
   readonly headers: readonly StoredHeaderChange[];
   /** By time. */
   readonly responses: readonly RecordedResponse[];
+  /** By type and name. */
+  readonly earlier: readonly EarlierRow[];
 }
 
 /**
@@ -66,7 +71,7 @@ export async function* readStoredRows(pool: Pool, names?: readonly string[]): As
 }
 
 /** Translates a domain's rows to what the rules know. @throws Error where column `dns_types` cannot be read. */
-export function historyOfRows({ domain, stays, headers, responses }: StoredRows): StoredHistory {
+export function historyOfRows({ domain, stays, headers, responses, earlier }: StoredRows): StoredHistory {
   return {
     name: domain.name,
     version: domain.version,
@@ -75,6 +80,7 @@ export function historyOfRows({ domain, stays, headers, responses }: StoredRows)
     stays: stays.map(stayOfRow),
     headers,
     responses,
+    earlier: earlier.map(earlierOfRow),
     ...(domain.kept_times && { keptTimes: keptTimesOf(domain.kept_times) }),
   };
 }
@@ -143,7 +149,7 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
     );
   const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
   const headers = await read<StoredHeaderChange>(
-    'domain, name, observed_at AS "observedAt", value, last_seen AS "lastSeen", source',
+    'domain, name, observed_at AS "observedAt", value, last_seen AS "lastSeen", source, routine',
     'header_change',
     'name, observed_at',
   );
@@ -152,11 +158,13 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
     'site_response',
     'observed_at',
   );
+  const earlier = await read<EarlierRow>(EARLIER_COLUMNS, 'earlier_changes', 'type, name');
   return domains.map((domain) => ({
     domain,
     stays: stays.get(domain.name) ?? [],
     headers: headers.get(domain.name) ?? [],
     responses: responses.get(domain.name) ?? [],
+    earlier: earlier.get(domain.name) ?? [],
   }));
 }
 

@@ -1,5 +1,7 @@
+import type { EarlierChanges } from '../history/routine.js';
 import type { DomainState, HttpsState, PartTimes, RecordStay, TypeState } from '../history/state.js';
 import type { KeptTimes } from '../history/stored-history.js';
+import type { RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 
 /** The columns of table `domain` that hold its state. */
@@ -140,24 +142,45 @@ export interface StayRow {
   readonly removed_source: string | null;
   readonly first_sighted: boolean;
   readonly last_sighted: boolean;
+  readonly routine: RoutineReason | null;
+  readonly removed_routine: RoutineReason | null;
 }
 
 /** The columns of a StayRow: the rdata as the text that was stored. */
 export const STAY_COLUMNS = `domain, first_seen, type, position, host, class, rdata::text AS rdata, source,
-            removed, last_seen, removed_source, first_sighted, last_sighted`;
+            removed, last_seen, removed_source, first_sighted, last_sighted, routine, removed_routine`;
 
 /** Translates a row to what the rules of history know. */
 export function stayOfRow(row: StayRow): RecordStay {
-  const { removed, last_seen: lastSeen, removed_source: source } = row;
+  const { removed, last_seen: lastSeen, removed_source: source, removed_routine: routine } = row;
   const stay = {
     firstSeen: row.first_seen,
     position: row.position,
     record: { host: row.host, class: row.class, type: row.type, rdata: row.rdata },
     source: row.source,
+    routine: row.routine,
     ...(row.first_sighted && { firstSighted: true }),
   };
   if (removed === null)
     return { ...stay, removal: null, ...(lastSeen !== null && { lastSighted: lastSeen }) };
   const lastSighted = row.last_sighted && { lastSighted: true };
-  return { ...stay, removal: { removed, lastSeen: lastSeen ?? row.first_seen, ...lastSighted, source } };
+  return {
+    ...stay,
+    removal: { removed, lastSeen: lastSeen ?? row.first_seen, ...lastSighted, source, routine },
+  };
+}
+
+/** A row of table `earlier_changes`, by EARLIER_COLUMNS. */
+export interface EarlierRow extends Omit<EarlierChanges, 'times' | 'latestNew'> {
+  readonly domain: string;
+  /** Joined by commas. */
+  readonly times: string;
+  readonly latest_new: Instant;
+}
+
+export const EARLIER_COLUMNS = 'domain, type, name, times, count, latest_new, digests';
+
+/** Translates a row to what the rules of history know. */
+export function earlierOfRow({ type, name, times, count, latest_new, digests }: EarlierRow): EarlierChanges {
+  return { type, name, times: times.split(',').map(BigInt), count, latestNew: latest_new, digests };
 }

@@ -86,6 +86,7 @@ export async function findOrphans(prisma: PrismaClient): Promise<string[]> {
     ...(await prisma.dnsRecord.groupBy(orphans)),
     ...(await prisma.headerChange.groupBy(orphans)),
     ...(await prisma.siteResponse.groupBy(orphans)),
+    ...(await prisma.earlierChanges.groupBy(orphans)),
   ];
   const names = new Set(found.map(({ domainName }) => domainName));
   return [...names].sort().slice(0, MAX_ORPHANS);

@@ -2,6 +2,7 @@ import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
 import type { DnsChanges } from '../history/diff.js';
+import type { EarlierChanges } from '../history/routine.js';
 import type { DomainState, RecordedResponse, RecordStay } from '../history/state.js';
 import type { KeptTimes, StoredHeaderChange } from '../history/stored-history.js';
 import type { DnsRecord } from '../model/dns-record.js';
@@ -33,6 +34,7 @@ export interface DomainChanges {
   readonly changes: DnsChanges & {
     readonly headers: readonly StoredHeaderChange[];
     readonly responses: readonly RecordedResponse[];
+    readonly earlier: readonly EarlierChanges[];
   };
   /** The changes of each observation, for the feed; absent where what is written is no change. */
   readonly observed?: readonly Changes[];
@@ -103,6 +105,7 @@ const STAY_END: Columns<RowOf<RecordStay>> = [
       removal === null ? lastSighted != null : removal.lastSighted === true,
   ],
   ['removed_source', 'text', ({ item }) => item.removal?.source],
+  ['removed_routine', 'text', ({ item }) => item.removal?.routine],
 ];
 
 export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
@@ -112,6 +115,7 @@ export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ['rdata', 'json', ({ item }) => item.record.rdata],
   ['source', 'text', ({ item }) => item.source],
   ['first_sighted', 'boolean', ({ item }) => item.firstSighted === true],
+  ['routine', 'text', ({ item }) => item.routine],
   ...STAY_END,
 ];
 
@@ -126,7 +130,27 @@ const HEADER_COLUMNS: Columns<RowOf<StoredHeaderChange>> = [
   ['value', 'text', ({ item }) => item.value],
   ['source', 'text', ({ item }) => item.source],
   ['last_seen', 'bigint', ({ item }) => item.lastSeen],
+  ['routine', 'text', ({ item }) => item.routine],
 ];
+
+export const EARLIER_KEY: Columns<RowOf<EarlierChanges>> = [
+  ['domain', 'text', ({ domain }) => domain],
+  ['type', 'text', ({ item }) => item.type],
+  ['name', 'text', ({ item }) => item.name],
+];
+
+const EARLIER_COLUMNS: Columns<RowOf<EarlierChanges>> = [
+  ...EARLIER_KEY,
+  ['times', 'text', ({ item }) => item.times.join()],
+  ['count', 'integer', ({ item }) => item.count],
+  ['latest_new', 'bigint', ({ item }) => item.latestNew],
+  ['digests', 'text', ({ item }) => item.digests],
+];
+
+const UPSERT_EARLIER: WriteRows = ({ from, values }) => `
+  INSERT INTO earlier_changes (${namesOf(EARLIER_COLUMNS)}) SELECT ${values()} FROM ${from}
+  ON CONFLICT (domain, type, name) DO UPDATE
+     SET times = excluded.times, count = excluded.count, latest_new = excluded.latest_new, digests = excluded.digests`;
 
 const NAME_COLUMNS: Columns<string> = [['name', 'text', (name) => name]];
 
@@ -260,12 +284,14 @@ function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
   const removed = rowsOf(domains, ({ changes }) => changes.removed);
   const headers = rowsOf(domains, ({ changes }) => changes.headers);
   const responses = rowsOf(domains, ({ changes }) => changes.responses);
+  const earlier = rowsOf(domains, ({ changes }) => changes.earlier);
   const records = added.map(({ item }) => item.record);
   return [
     ...statementsFor(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
     ...statementsFor(END_STAYS, [...STAY_KEY, ...STAY_END], removed),
     ...statementsFor(insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers),
     ...statementsFor(insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses),
+    ...statementsFor(UPSERT_EARLIER, EARLIER_COLUMNS, earlier),
     ...statementsFor(INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added)),
     ...statementsFor(
       INSERT_TEXTS,

@@ -3,7 +3,7 @@ import { seenUpTo } from '../loaders/observed-parts.js';
 import { CHANGE_KINDS, type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import { paging } from './connection.js';
+import { paging, questionOf } from './connection.js';
 import { loadersOf } from './context.js';
 import { idOf } from './node-names.js';
 import { domainOfEntry } from './Query/domain.js';
@@ -26,20 +26,20 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   const { from, to } = args;
   requireInterval('from', from, 'to', to);
   const types = sortedTypes(args.types);
-  const names = sortedNames(args.names);
-  // With types or names alone, there is nothing of the others.
-  const isAll = types === undefined && names === undefined;
-  const isSelected = (kind: ChangeKind) => isAll || (OF_HEADERS.has(kind) ? names : types) !== undefined;
+  const headers = sortedNames(args.headers);
+  const notable = args.notable ?? undefined;
+  // With types or headers alone, there is nothing of the others.
+  const isAll = types === undefined && headers === undefined;
+  const isSelected = (kind: ChangeKind) => isAll || (OF_HEADERS.has(kind) ? headers : types) !== undefined;
   const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(isSelected));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
-  const parts = [types, names].map((list) => (list === undefined ? '' : JSON.stringify(list)));
-  const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst, ...parts]
-    .join(' ')
-    .trimEnd();
+  const question = questionOf(`changes ${name}`, {
+    ...{ at, from, to: end, kinds: [...kinds].sort(), types, headers, notable, newestFirst },
+  });
   const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
-  const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
+  const key = { name, kinds, types, headers, notable, newestFirst, first, ...interval, after };
   const page = await loadersOf(history, context).changes.load(key, context.caller);
   for (const { record } of page.items) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);

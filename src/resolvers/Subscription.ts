@@ -9,7 +9,7 @@ export const Subscription: SubscriptionResolvers = {
   changes: {
     async subscribe(_root, args, context) {
       requireScope(context.caller.viewer, 'search:read');
-      const question = feedQuestion(args);
+      const question = feedQuestion(args, context.caller.viewer);
       context.resumeAfter = args.after ?? undefined;
       return pages(question, context);
     },

@@ -45,6 +45,12 @@ export function paging<Place extends object>(
   };
 }
 
+/** Text that is the same for all pages of a question. @param filter What is null is not given. */
+export function questionOf(field: string, filter: object): string {
+  const entries = Object.entries(filter).filter(([, value]) => value != null);
+  return `${field} ${JSON.stringify(entries.sort(), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
+}
+
 /** The kinds of fields of a place, read from a cursor; undefined: it is none. Times are digits and `n`. */
 const KINDS = {
   text: (value: unknown) => (typeof value === 'string' && !value.includes('\0') ? value : undefined),

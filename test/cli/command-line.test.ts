@@ -131,7 +131,7 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     ],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns'],
-      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read.',
+      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read, watch:read.',
     ],
     [
       ['token', 'create', '--name', 'a', '--expires', 'soon'],
@@ -145,7 +145,7 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['token', 'create', '--name', 'a', '--expires', '99999999999999d'], '"99999999999999d" is too long: '],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns:read,dns'],
-      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read.',
+      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read, watch:read.',
     ],
     [['token', 'create', '--name', 'a', '--scope', ''], '"" is not a scope: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],

@@ -200,7 +200,7 @@ describe('passive DNS', () => {
   test('makes dms follow show that a history was extended', async () => {
     await dms(['import', '-'], RECENT);
     const { next } = await rest('/changes');
-    const following = startLocalDms(['follow', '--after', next], database.environment);
+    const following = startLocalDms(['follow', '--all', '--after', next], database.environment);
     let said = '';
     const isShown = new Promise<void>((resolve) => {
       following.stdout.on('data', (part) => {

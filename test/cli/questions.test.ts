@@ -145,8 +145,10 @@ HTTP server
     expect(await said('show', 'example.com', '--json', '--diff', ...times, ...narrowed)).toBe(
       `${await rest(`/domain/example.com/diff?from=${times[0]}&to=${times[1]}&types=A&types=AAAA&headers=server`)}\n`,
     );
-    const { changes } = JSON.parse(await rest('/domain/example.com/changes?types=A&names=server'));
-    const lines = (await said('show', 'example.com', '--changes', '--types', 'A', '--headers', 'server'))
+    const { changes } = JSON.parse(await rest('/domain/example.com/changes?types=A&headers=server'));
+    const lines = (
+      await said('show', 'example.com', '--changes', '--all', '--types', 'A', '--headers', 'server')
+    )
       .trimEnd()
       .split('\n');
     expect([lines.length, changes.length > 0]).toEqual([changes.length, true]);
@@ -157,9 +159,24 @@ HTTP server
     ]);
   });
 
-  test('--changes shows all changes, the newest first, with --json those of REST', async () => {
+  test('--changes shows the notable ones, and says where there is none', async () => {
+    const { changes } = JSON.parse(
+      await rest('/domain/example.com/changes?order=NEWEST_FIRST&first=500&notable=true'),
+    );
+    const objects = (await said('show', 'example.com', '--changes', '--json')).trimEnd().split('\n');
+    expect(objects.map((line) => JSON.parse(line))).toEqual(changes);
+    const none = await runDms(['show', 'example.com', '--changes', '--types', 'DS'], database.environment);
+    expect([none.code, none.stdout]).toEqual([
+      0,
+      'No such change is notable: --all shows the routine ones, too.\n',
+    ]);
+    const alone = await runDms(['show', 'example.com', '--all'], database.environment);
+    expect([alone.code, alone.stderr]).toEqual([2, 'dms: --all is about --changes: write that, too.\n']);
+  });
+
+  test('--changes --all shows all changes, the newest first, with --json those of REST', async () => {
     const { changes } = JSON.parse(await rest('/domain/example.com/changes?order=NEWEST_FIRST&first=500'));
-    const lines = (await said('show', 'example.com', '--changes')).trimEnd().split('\n');
+    const lines = (await said('show', 'example.com', '--changes', '--all')).trimEnd().split('\n');
     expect(lines).toHaveLength(changes.length);
     expect(lines.slice(0, 2)).toEqual([
       '2023-11-15T22:05:59Z  - x-powered-by: PHP/8.1.2 (last seen 2023-08-01T06:15:00Z)',
@@ -168,7 +185,7 @@ HTTP server
     expect(lines).toContain(
       '2023-05-20T14:30:12Z  ~ server: nginx/1.24.0 (was: nginx/1.22.1) (the old value last seen 2023-03-02T08:00:00Z)',
     );
-    const objects = (await said('show', 'example.com', '--changes', '--json')).trimEnd().split('\n');
+    const objects = (await said('show', 'example.com', '--changes', '--all', '--json')).trimEnd().split('\n');
     expect(objects.map((line) => JSON.parse(line))).toEqual(changes);
   });
 
@@ -388,7 +405,7 @@ describe('dms follow', () => {
       await record({ domain, at: recorded.length, headers: { server: value } });
       await record({ domain: `other.${domain}`, at: recorded.length, headers: { server: `other ${value}` } });
     };
-    const first = startLocalDms(['follow', domain], database.environment);
+    const first = startLocalDms(['follow', domain, '--all'], database.environment);
     let text = '';
     first.stdout.on('data', (chunk) => {
       text += chunk;
@@ -405,7 +422,10 @@ describe('dms follow', () => {
     const cursor = /^To continue: --after (\S+)\n$/.exec(stopped.stderr)?.[1] ?? '';
 
     await recordNext('meanwhile');
-    const second = startLocalDms(['follow', domain, '--json', '--after', cursor], database.environment);
+    const second = startLocalDms(
+      ['follow', domain, '--all', '--json', '--after', cursor],
+      database.environment,
+    );
     let lines = '';
     second.stdout.on('data', (chunk) => {
       lines += chunk;

@@ -117,7 +117,7 @@ describe('--json', () => {
     const [line = ''] = (await dms(['token', 'list', '--json'])).stdout.split('\n');
     expect(JSON.parse(line)).toEqual({
       name: 'a',
-      scopes: ['dns:read', 'headers:read', 'details:read', 'search:read'],
+      scopes: ['dns:read', 'headers:read', 'details:read', 'search:read', 'watch:read'],
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+\.\d{6}Z$/),
       ...{ expiresAt: null, lastUsed: null, revokedAt: null, state: 'valid' },
     });
@@ -174,7 +174,7 @@ describe.skipIf(!existsSync('/dev/full'))('standard output that cannot be writte
 });
 
 test('Ctrl-C ends dms follow at once, also while the reader of its output waits', async () => {
-  const { child, result } = startDms(['follow', '--json', 'blocked.example'], database.environment);
+  const { child, result } = startDms(['follow', '--all', '--json', 'blocked.example'], database.environment);
   child.stdout?.pause();
   // More than a pipe holds.
   const headers = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`x-${at}`, 'x'.repeat(16_000)]));

@@ -41,7 +41,7 @@ describe('dms token create', () => {
     await token('create', '--name', 'list', '--scope', 'headers:read,dns:read', '--scope', 'details:read');
     const { rows } = await database.pool.query('SELECT name, scopes FROM access_token ORDER BY name');
     expect(rows).toEqual([
-      { name: 'all', scopes: ['dns:read', 'headers:read', 'details:read', 'search:read'] },
+      { name: 'all', scopes: ['dns:read', 'headers:read', 'details:read', 'search:read', 'watch:read'] },
       { name: 'list', scopes: ['dns:read', 'headers:read', 'details:read'] },
       { name: 'some', scopes: ['dns:read', 'headers:read'] },
     ]);
@@ -117,7 +117,11 @@ describe('dms token list', () => {
       ['old', 'dns:read', '2024-03-01T10:20:30Z', '2024-03-01T10:20:31Z', '2024-03-01T10:20:30Z', 'expired'],
       ['gone', 'dns:read', expect.stringMatching(/Z$/), 'never', 'never', 'revoked'],
       [
-        ...['good one', 'dns:read headers:read details:read search:read', expect.stringMatching(/Z$/)],
+        ...[
+          'good one',
+          'dns:read headers:read details:read search:read watch:read',
+          expect.stringMatching(/Z$/),
+        ],
         ...[expect.stringMatching(/Z$/), 'never', 'valid'],
       ],
     ]);

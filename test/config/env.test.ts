@@ -23,7 +23,7 @@ test('without any setting, the defaults hold', () => {
     gate: { places: 64, searchPlaces: 16 },
     redisUrl: undefined,
     auth: { provider: undefined, required: 'scopes' },
-    anonymousScopes: new Set(['search:read']),
+    anonymousScopes: new Set(['search:read', 'watch:read']),
     samples: true,
     changesKept: 365 * 86_400_000,
     domainsKept: undefined,

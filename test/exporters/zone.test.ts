@@ -160,5 +160,5 @@ describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
 });
 
 function stayOf(record: DnsRecord) {
-  return { record, firstSeen: 0n, position: 0, source: null, removal: null };
+  return { record, firstSeen: 0n, position: 0, source: null, routine: null, removal: null };
 }

@@ -64,8 +64,8 @@ const inOrder = fc
 
 /** All that is shown of a history, and all by which later observations are judged. */
 function stored({ version: _version, recordedAt: _recordedAt, keptTimes: _kept, ...history }: StoredHistory) {
-  const headers = history.headers.map(({ name, observedAt, value, lastSeen, source }) => [
-    ...[name, observedAt, value, lastSeen, source],
+  const headers = history.headers.map(({ name, observedAt, value, lastSeen, source, routine }) => [
+    ...[name, observedAt, value, lastSeen, source, routine],
   ]);
   return {
     ...history,

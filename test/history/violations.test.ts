@@ -72,14 +72,20 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a record removed before it was last seen',
     {
-      stays: [{ ...first, removal: { removed: instant(3), lastSeen: instant(4), source: null } }, ...others],
+      stays: [
+        { ...first, removal: { removed: instant(3), lastSeen: instant(4), source: null, routine: null } },
+        ...others,
+      ],
     },
     /of 2024-01-01T00:00:01.000000Z is .*00:04.*; the observations give /,
   ],
   [
     'a record removed after the latest observation',
     {
-      stays: [{ ...first, removal: { removed: instant(8), lastSeen: instant(7), source: null } }, ...others],
+      stays: [
+        { ...first, removal: { removed: instant(8), lastSeen: instant(7), source: null, routine: null } },
+        ...others,
+      ],
     },
     /^lastUpdate is .*00:05.*; the observations give .*00:08/,
   ],
@@ -111,7 +117,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
       stays: sound.stays.map((stay) =>
         stay.removal === null
           ? stay
-          : { ...stay, removal: { removed: instant(5), lastSeen: instant(1), source: null } },
+          : { ...stay, removal: { removed: instant(5), lastSeen: instant(1), source: null, routine: null } },
       ),
     },
     /00:05.000000Z is stored, and the observations do not give it/,
@@ -134,7 +140,10 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     'a removal whose source is no name of one',
     {
       stays: [
-        { ...first, removal: { removed: instant(3), lastSeen: instant(1), source: 'x'.repeat(65) } },
+        {
+          ...first,
+          removal: { removed: instant(3), lastSeen: instant(1), source: 'x'.repeat(65), routine: null },
+        },
         ...others,
       ],
     },
@@ -215,7 +224,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a first value of a header with a time at which the value before was last seen',
     withHeader({ lastSeen: instant(1) }),
-    /"server" at .* is .*"lastSeen".*; the observations give ."value":"a".$/,
+    /"server" at .* is .*"lastSeen".*; the observations give ."value":"a","routine":"INITIAL".$/,
   ],
   [
     'a header that is gone and was never seen last',
@@ -233,7 +242,14 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
       headers: [
         ...sound.headers,
         ...gone('x-old', 'a'),
-        { name: 'x-old', observedAt: instant(5), value: 'b', lastSeen: instant(3), source: null },
+        {
+          name: 'x-old',
+          observedAt: instant(5),
+          value: 'b',
+          lastSeen: instant(3),
+          source: null,
+          routine: null,
+        },
       ],
     },
     /"x-old" at .*"lastSeen":"[^"]*00:03.*; the observations give .*"lastSeen":"[^"]*00:01/,
@@ -285,8 +301,8 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
 /** A header that came and went. */
 function gone(name: string, value: string): StoredHistory['headers'] {
   return [
-    { name, observedAt: instant(1), value, lastSeen: null, source: null },
-    { name, observedAt: instant(3), value: null, lastSeen: instant(1), source: null },
+    { name, observedAt: instant(1), value, lastSeen: null, source: null, routine: null },
+    { name, observedAt: instant(3), value: null, lastSeen: instant(1), source: null, routine: null },
   ];
 }
 

@@ -17,7 +17,7 @@ const OUTCOME: CheckOutcome = {
 };
 const STAY: RecordStay = {
   record: { host: 'example.com', class: 'IN', type: 'A', rdata: '{"ip":"192.0.2.7"}' },
-  ...{ firstSeen: 1n, position: 0, source: null, removal: null },
+  ...{ firstSeen: 1n, position: 0, source: null, routine: null, removal: null },
 };
 const CREATED: HeaderChange = {
   ...{
@@ -28,6 +28,7 @@ const CREATED: HeaderChange = {
     old: null,
     lastSeen: null,
     source: null,
+    routine: null,
   },
 };
 const CHANGES: Changes = {
@@ -35,6 +36,7 @@ const CHANGES: Changes = {
   removed: [STAY],
   headers: [CREATED, CREATED, CREATED],
   responses: [],
+  earlier: [],
 };
 const RECORDED: RecordedCheck = {
   check: {

@@ -3,6 +3,8 @@
  * comparisons of times.
  */
 
+import { judge } from './routine.js';
+
 /** @typedef {import('./observation.js').Observation} Observation */
 /** @typedef {import('./observation.js').RecordData} RecordData */
 
@@ -16,7 +18,7 @@
  * @property {string} kind
  * @property {string} date
  * @property {string | null} source
- * @property {'INITIAL' | null} routine whether its part was observed for the first time
+ * @property {'INITIAL' | 'SERIAL_ONLY' | 'ADDRESS_HINT' | 'VALIDATOR' | 'NONCE_ONLY' | 'ROTATING' | null} routine why it is not notable
  * @property {Entry} [entry]
  * @property {string} [name]
  * @property {string | null} [old]
@@ -87,7 +89,12 @@ export function record(history, observation) {
     const stale = parts.some(({ standing }) => standing === 'stale');
     return { outcome: stale ? 'stale' : 'repeated', changed: false };
   }
+  const first = new Set(acted.filter((part) => latestOf(history, part) === undefined));
+  const told = history.changes.length;
   const changes = acted.map((part) => actOn(history, part, observation));
+  judge(history, history.changes.slice(told), ({ entry }) =>
+    first.has(entry === undefined ? HTTP : String(entry.data['type'])),
+  );
   noteTimes(history, acted, observation.time);
   return { outcome: 'recorded', changed: changes.includes(true) };
 }
@@ -146,17 +153,6 @@ function actOn(history, part, observation) {
 }
 
 /**
- * What the first observation of a part shows was there before.
- *
- * @param {DomainHistory} history before the observation
- * @param {string} part
- * @returns {'INITIAL' | null}
- */
-function initial(history, part) {
-  return latestOf(history, part) === undefined ? 'INITIAL' : null;
-}
-
-/**
  * @param {DomainHistory} history
  * @param {string} type
  * @param {Observation} observation
@@ -172,7 +168,6 @@ function actOnType(history, type, { time, source, records: all = [] }) {
   const gone = [...present].filter(([key]) => !observed.has(key));
   const come = [...observed].filter(([key]) => !present.has(key));
   const lastSeen = latestOf(history, type) ?? time;
-  const routine = initial(history, type);
   for (const [, entry] of gone) {
     entry.removed = time;
     history.changes.push({ kind: 'DNS_RECORD_REMOVED', date: time, source, routine: null, entry, lastSeen });
@@ -180,7 +175,7 @@ function actOnType(history, type, { time, source, records: all = [] }) {
   for (const [, data] of come) {
     const entry = { data, firstSeen: time, removed: null };
     history.entries.push(entry);
-    history.changes.push({ kind: 'DNS_RECORD_ADDED', date: time, source, routine, entry });
+    history.changes.push({ kind: 'DNS_RECORD_ADDED', date: time, source, routine: null, entry });
   }
   return gone.length + come.length > 0;
 }
@@ -226,7 +221,7 @@ function actOnHeaders(history, { time, source, headers = new Map() }) {
  * @param {string} time
  */
 function valueChange(history, name, old, time) {
-  if (old === null) return { kind: 'HEADER_CREATED', routine: initial(history, HTTP) };
+  if (old === null) return { kind: 'HEADER_CREATED' };
   const lastSeen = history.present.has(name) ? latestOf(history, HTTP) : history.lastSeen.get(name);
   return { kind: 'HEADER_UPDATED', lastSeen: lastSeen ?? time };
 }

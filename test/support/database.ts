@@ -132,7 +132,7 @@ export async function emptyTestDatabase({ pool }: Database): Promise<void> {
 async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `SELECT quote_ident(tablename) AS name FROM pg_tables
-     WHERE schemaname = current_schema() AND tablename <> 'schema_migration' AND tablename !~ '_p[0-9]+$'`,
+     WHERE schemaname = current_schema() AND tablename NOT IN ('schema_migration', 'judged_by') AND tablename !~ '_p[0-9]+$'`,
   );
   return rows.map(({ name }) => name);
 }

@@ -14,13 +14,14 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
   if (state === null || first === undefined) {
     throw new Error('no observation was recorded');
   }
-  const { added, headers, responses } = mergeChanges(changes);
+  const { added, headers, responses, earlier } = mergeChanges(changes);
   return {
     name: first.domain,
     version: 1n,
     recordedAt: NOW,
     state,
     responses,
+    earlier: [...earlier].sort((a, b) => compareUtf8(a.type, b.type) || compareUtf8(a.name, b.name)),
     ...(firsts.size > 0 && { keptTimes: firsts }),
     stays: [...added].sort(
       (left, right) =>

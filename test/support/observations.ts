@@ -14,6 +14,8 @@ export interface ObservationParts {
   readonly records?: readonly (string | Readonly<Record<string, unknown>>)[];
   readonly types?: readonly string[];
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Of the response with the headers. */
+  readonly status?: number;
   readonly source?: string;
 }
 
@@ -24,7 +26,7 @@ export function observation(parts: ObservationParts): Observation {
 
 /** The line of format `dms` that brings an observation. */
 export function observationLine(parts: ObservationParts): string {
-  const { domain = 'example.com', at, records, types, headers, source } = parts;
+  const { domain = 'example.com', at, records, types, headers, status, source } = parts;
   return JSON.stringify({
     domain,
     observedAt: timeText(at),
@@ -33,6 +35,7 @@ export function observationLine(parts: ObservationParts): string {
     ),
     dnsTypes: types,
     httpHeaders: headers,
+    site: status === undefined ? undefined : { scheme: 'http', status },
     source,
   });
 }

@@ -8,6 +8,13 @@ import { withQuestions } from '../questions.js';
 import { jsonLine, writeText } from '../write-text.js';
 
 interface FollowOptions {
+  readonly registrableDomain?: string;
+  readonly watched?: true;
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  readonly headers?: readonly string[];
+  /** The routine changes, too. */
+  readonly all: boolean;
   /** A cursor. */
   readonly after?: string;
   readonly json: boolean;
@@ -21,7 +28,7 @@ const RETRY_AFTER = 3_000;
 export async function runFollow(
   context: CommandContext,
   domains: readonly string[],
-  { after: begin, json, color }: FollowOptions,
+  { after: begin, all, watched, json, color, ...filter }: FollowOptions,
 ): Promise<void> {
   const signal = stopSignal(context);
   const paint = painter(color, context.stdout);
@@ -31,11 +38,21 @@ export async function runFollow(
     const domain = change.domain ?? '';
     return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
   };
-  const names = await readDomains(context, domains);
+  const patterns = domains.filter((text) => text.startsWith('*.'));
+  const names = await readDomains(
+    context,
+    domains.filter((text) => !text.startsWith('*.')),
+  );
+  const selected = {
+    ...filter,
+    domains: [...patterns, ...names],
+    ...(watched && { watched: 'true' }),
+    ...(!all && { notable: 'true' }),
+  };
   const following = withQuestions(context, async ({ follow }) => {
     while (!signal.aborted) {
       try {
-        for await (const { events, end } of follow({ domains: names, after }, signal)) {
+        for await (const { events, end } of follow({ ...selected, after }, signal)) {
           await writeText(
             context.stdout,
             events.map(({ id, data }) => lineOf(id, data as ChangeData)).join(''),

@@ -2,6 +2,7 @@ import { openConnections } from '../../database/client.js';
 import { distributeTables, partitionTables } from '../../database/distribution.js';
 import { migrate } from '../../database/migrate.js';
 import { OperationError } from '../../model/errors.js';
+import { judgeAnew } from '../../recorder/judge-anew.js';
 import type { CommandContext } from '../command-context.js';
 
 interface MigrateOptions {
@@ -27,6 +28,9 @@ export async function runMigrate(context: CommandContext, options: MigrateOption
     if (options.citus) {
       lines.push(...(await distributeTables(database.pool)).map((table) => `distributed ${table}`));
     }
+    const judging = () => context.notes.write('The changes are judged anew, by the rules of this version.\n');
+    const judged = await judgeAnew(database.pool, judging);
+    if (judged > 0) lines.push(`judged the changes of ${judged} domains anew`);
     const done = lines.map((line) => `${line}\n`).join('');
     await context.sumUp(done === '' ? 'The database is up to date.\n' : done);
   } finally {

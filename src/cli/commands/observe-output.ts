@@ -11,7 +11,7 @@ import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, recordText } from '../history-text.js';
 import { jsonLine } from '../write-text.js';
 
-const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [] };
+const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 const TYPE_WIDTH = 7;
 
 /** A check as text: what was observed, line by line, each marked if it is new or gone. */

@@ -24,6 +24,8 @@ interface ShowOptions {
   /** From one time to another. */
   readonly diff?: readonly string[];
   readonly changes: boolean;
+  /** Of changes, the routine ones, too. */
+  readonly all: boolean;
   /** Of a difference and of changes: these records, and these headers. */
   readonly types?: readonly string[];
   readonly headers?: readonly string[];
@@ -58,21 +60,14 @@ export async function runShow(
     throw new UsageError(`--diff has two times: dms show ${domain} --diff FROM TO.`);
   }
   const [from, to] = timesInOrder(diff?.slice(0, 2) ?? [], context.now());
-  if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
-    throw new UsageError('Write one of --at, --diff and --changes.');
-  }
-  if ((types ?? headers) !== undefined && diff === undefined && !changes) {
-    throw new UsageError(
-      '--types and --headers select what --diff or --changes shows: write one of these, too.',
-    );
-  }
+  requireFitting(options);
   await withQuestions(context, async ({ ask, lastSeen }) => {
     const showing: Showing = {
       ...{ domain, ask, lastSeen, paint: painter(options.color, context.stdout) },
       columns: context.stdout.columns ?? USUAL_COLUMNS,
       write: (text) => writeText(context.stdout, text),
     };
-    if (changes) return showChanges(showing, { types, names: headers }, json);
+    if (changes) return showChanges(showing, options);
     if (from !== undefined && to !== undefined) {
       const parameters = { domain, from, to, types, headers };
       const difference = await ask<Difference>({ operation: 'getDomainDiff', parameters });
@@ -82,6 +77,19 @@ export async function runShow(
       return showing.write(jsonLine(await ask({ operation: 'getDomain', parameters: { domain, at } })));
     return at === undefined ? showHistory(showing) : showState(showing, at);
   });
+}
+
+/** @throws UsageError for options that have nothing to do with each other. */
+function requireFitting({ at, diff, changes, all, types, headers }: ShowOptions): void {
+  if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
+    throw new UsageError('Write one of --at, --diff and --changes.');
+  }
+  if ((types ?? headers) !== undefined && diff === undefined && !changes) {
+    throw new UsageError(
+      '--types and --headers select what --diff or --changes shows: write one of these, too.',
+    );
+  }
+  if (all && !changes) throw new UsageError('--all is about --changes: write that, too.');
 }
 
 /** @throws UsageError that names the option, and not the parameters of REST. */
@@ -95,11 +103,13 @@ function timesInOrder(texts: readonly string[], now: Instant): readonly string[]
 /** The newest first. */
 async function showChanges(
   { domain, ask, paint, write }: Showing,
-  selected: Readonly<Record<'types' | 'names', readonly string[] | undefined>>,
-  json: boolean,
+  { types, headers, all, json }: ShowOptions,
 ): Promise<void> {
-  const parameters = { domain, order: 'NEWEST_FIRST', ...selected };
+  const notable = all ? undefined : 'true';
+  let shown = 0;
+  const parameters = { domain, order: 'NEWEST_FIRST', types, headers, notable };
   for await (const changes of pagesOf<ChangeData>(ask, { operation: 'getDomainChanges', parameters })) {
+    shown += changes.length;
     const lines = changes.map((change) =>
       json
         ? jsonLine(change)
@@ -107,6 +117,8 @@ async function showChanges(
     );
     await write(lines.join(''));
   }
+  if (shown > 0 || json || all) return;
+  await write('No such change is notable: --all shows the routine ones, too.\n');
 }
 
 /** The body of Domain diff. */

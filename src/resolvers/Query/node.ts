@@ -61,15 +61,15 @@ async function findChange(name: NodeName, context: RequestContext): Promise<Chan
   const first = { kinds: new Set(CHANGE_KINDS.slice(rank, rank + 1)), newestFirst: false, first: 1 };
   if (first.kinds.has('HISTORY_EXTENDED')) {
     const after = { number: instantOfKey(what[0]), recordedAt: date, given: 0 };
-    const page = await context.feed.page({ ...first, domains: [domain], after }, context.caller);
+    const page = await context.feed.page({ ...first, domains: [{ parts: [domain] }], after }, context.caller);
     return page?.items[0] ?? null;
   }
   const match = what.length > 1 ? await findMatch(name, what, context) : undefined;
   if (match === null) return null;
   // The place before that of the record.
   const after = match && { ...match.place, date, kind: rank, position: match.place.position - 1 };
-  const names = match === undefined ? what.slice(0, 1) : undefined;
-  const page = { ...first, name: domain, at, from: date - 1n, to: date, names, after };
+  const headers = match === undefined ? what.slice(0, 1) : undefined;
+  const page = { ...first, name: domain, at, from: date - 1n, to: date, headers, after };
   const [change] = (await context.loaders.changes.load(page, context.caller)).items;
   if (change === undefined) return null;
   return match === undefined ? change : { ...change, record: match.record };

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { requireScope } from '../../auth/viewer.js';
+import { requireScope, type Viewer } from '../../auth/viewer.js';
 import { type FeedPage, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
@@ -18,9 +18,9 @@ import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
-import { CONNECTION, paging, RECORD_PLACE } from '../connection.js';
+import { CONNECTION, paging, questionOf, RECORD_PLACE } from '../connection.js';
 import type { HeaderMatchAt } from '../pages.js';
-import { sortedTypes } from '../select-entries.js';
+import { sortedNames, sortedTypes } from '../select-entries.js';
 import { selected } from '../selections.js';
 import type {
   DnsRecordFilter,
@@ -60,19 +60,13 @@ export const acrossDomains: QueryResolvers = {
   },
   async changes(_query, args, { caller, feed }) {
     requireScope(caller.viewer, 'search:read');
-    const { key, pageOf } = feedQuestion(args);
+    const { key, pageOf } = feedQuestion(args, caller.viewer);
     const page = await feed.page(key, caller);
     if (page === null) throw goneCursor();
     return pageOf(page);
   },
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller),
 };
-
-/** Text that is the same for all pages of a question. */
-function questionOf(field: string, filter: object): string {
-  const entries = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return `${field} ${JSON.stringify(entries.sort(), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
-}
 
 type Given<Filter> = { readonly [Key in keyof Filter]: NonNullable<Filter[Key]> | undefined };
 
@@ -167,15 +161,32 @@ function requireRegistrable(text: string): string {
 }
 
 /** Which changes of all domains, as pages and subscriptions of the feed have it. */
-export function feedQuestion(args: Partial<QueryChangesArgs>) {
+/** @throws PublicError INSUFFICIENT_SCOPE, INVALID_PARAMETER, INVALID_CURSOR */
+export function feedQuestion(args: Partial<QueryChangesArgs>, viewer: Viewer) {
+  if (args.watched != null) requireScope(viewer, 'watch:read');
   requireFew('domains', args.domains ?? []);
-  const domains = args.domains == null ? undefined : [...new Set(args.domains.map(parseDomainName))].sort();
+  const read = (text: string) =>
+    text.includes('*') ? parseNameOrSubdomains('domains', text) : { parts: [parseDomainName(text)] };
+  const patterns = new Map(args.domains?.map(read).map((each) => [each.parts.join('*'), each]));
+  const conditions = {
+    registrableDomain: optional(args.registrableDomain ?? undefined, requireRegistrable),
+    watched: args.watched ?? undefined,
+    types: sortedTypes(args.types),
+    headers: sortedNames(args.headers),
+    notable: args.notable ?? undefined,
+  };
   const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
   const newestFirst = args.order === 'NEWEST_FIRST';
-  const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
+  const names = args.domains == null ? undefined : [...patterns.keys()].sort();
+  const question = questionOf('feed', {
+    ...conditions,
+    domains: names,
+    kinds: [...kinds].sort(),
+    newestFirst,
+  });
   const { first, after, pageOf } = paging<FeedPlace>(question, args, PLACE_IN_FEED);
   return {
-    key: { domains, kinds, newestFirst, first, after },
+    key: { ...conditions, domains: names && [...patterns.values()], kinds, newestFirst, first, after },
     pageOf: (page: Omit<FeedPage, 'octets'>) => pageOf(page, (change) => change.feedPlace, page.end),
   };
 }

@@ -203,7 +203,7 @@ describe('a cursor is INVALID_CURSOR', () => {
       ...['DNS_RECORD_ADDED', 'DNS_RECORD_REMOVED', 'HEADER_CREATED'],
       ...['HEADER_GONE', 'HEADER_RETURNED', 'HEADER_UPDATED'],
     ];
-    const question = ['changes', NAME, undefined, undefined, undefined, kinds, false].join(' ');
+    const question = `changes ${NAME} ${JSON.stringify(Object.entries({ kinds, newestFirst: false }))}`;
     // A place that is one, to see that the question is right.
     const sound = cursorsOf(question).write(FIRST_PLACE);
     expect((await get(`?after=${sound}`)).status).toBe(200);
@@ -388,11 +388,11 @@ describe('with types and names', () => {
       const [created, second, third] = server;
       const of = async (query: string) => inShort((await pagesOf(`order=${order}&${query}`)).flat());
       expect(await of('types=mx')).toEqual(ordered(mail));
-      expect(await of('names=Server')).toEqual(ordered(server));
-      expect(await of('types=MX&names=server')).toEqual(
+      expect(await of('headers=Server')).toEqual(ordered(server));
+      expect(await of('types=MX&headers=server')).toEqual(
         ordered([added, created, second, removed, third, again]),
       );
-      expect(await of('types=MX&names=server&kinds=HEADER_CREATED')).toEqual([created]);
+      expect(await of('types=MX&headers=server&kinds=HEADER_CREATED')).toEqual([created]);
       expect(await of('types=MX&kinds=HEADER_CREATED')).toEqual([]);
       expect(await of('types=NS')).toEqual([]);
     },

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { parseAtomFeed, parseJsonFeed } from 'feedsmith';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { escaped } from '../../../src/notify/feeds.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
-import { escaped } from '../../../src/rest/v1/presenters/feeds.js';
 import { type ObservationParts, observation } from '../../support/observations.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
 import { readElement, xmlFault } from '../../support/xml.js';

@@ -20,7 +20,7 @@ const LISTS = [
   '/search/dns-records?host=*example*&at=2023-10-01',
   '/search/http-headers?name=server&contains=ngi',
   '/search/domains?match=*example*',
-  '/domain/example.com/changes?types=A&types=MX&names=server',
+  '/domain/example.com/changes?types=A&types=MX&headers=server',
   '/changes?kinds=DNS_RECORD_ADDED&kinds=HEADER_UPDATED',
 ];
 

@@ -1,21 +1,11 @@
 import { CHANGE_COLUMNS, type CsvRow } from '../../../model/csv.js';
+import type { ToldChange } from '../../../notify/feeds.js';
 import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 
 /** What a stored operation finds of a change. */
-export interface ChangeResult {
-  readonly id: string;
-  readonly domain?: { readonly name: string };
-  readonly kind: string;
-  readonly date: string;
-  readonly source: string | null;
-  readonly routine: string | null;
+export interface ChangeResult extends ToldChange {
   readonly record?: RecordWithText;
-  readonly lastSeen?: string;
-  readonly name?: string;
-  readonly old?: string;
-  readonly new?: string;
-  readonly earliest?: string;
 }
 
 /** What the stored operation of Domain changes finds. */

@@ -1,31 +1,18 @@
-import { createHash } from 'node:crypto';
+import { atomOf, type Feed, feedOf } from '../../../notify/feeds.js';
 import type { Body, Place } from './body.js';
-import type { ChangeResult, ChangesResult, DomainChangesResult } from './changes.js';
+import type { ChangesResult, DomainChangesResult } from './changes.js';
 
-/** A feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it. */
-interface Feed {
-  readonly version: 'https://jsonfeed.org/version/1.1';
-  readonly title: string;
-  readonly home_page_url: string;
-  readonly feed_url: string;
-  readonly items: readonly FeedItem[];
-}
+const NOWHERE: Place = { base: '', self: '' };
 
-interface FeedItem {
-  readonly id: string;
-  readonly url: string;
-  readonly title: string;
-  readonly content_html: string;
-  readonly date_published: string;
-}
-
-const ofDomain = ({ domain, changes }: DomainChangesResult, _countedFrom: unknown, place?: Place): Feed =>
+const ofDomain = ({ domain, changes }: DomainChangesResult, _countedFrom: unknown, place = NOWHERE): Feed =>
   feedOf(`Changes of ${domain}`, `/domains/${domain}`, changes.nodes, domain, place);
 
-const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place?: Place): Feed =>
+const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place = NOWHERE): Feed =>
   feedOf('Changes of all domains', '/', nodes, undefined, place);
 
-const ATOM = { name: 'AtomFeed', feed: { mediaType: 'application/atom+xml', textOf: atomOf } } as const;
+// What `present` of the same body has made.
+const textOfAtom = (value: object) => atomOf(value as Feed);
+const ATOM = { name: 'AtomFeed', feed: { mediaType: 'application/atom+xml', textOf: textOfAtom } } as const;
 const JSON_FEED = {
   name: 'JsonFeed',
   feed: { mediaType: 'application/feed+json', textOf: JSON.stringify },
@@ -36,133 +23,3 @@ export const DOMAIN_CHANGES_ATOM: Body = { ...ATOM, present: ofDomain };
 export const DOMAIN_CHANGES_FEED: Body = { ...JSON_FEED, present: ofDomain };
 export const CHANGES_ATOM: Body = { ...ATOM, present: ofAll };
 export const CHANGES_FEED: Body = { ...JSON_FEED, present: ofAll };
-
-/** @param domain Of all changes; undefined: each has its own. */
-function feedOf(
-  title: string,
-  page: string,
-  changes: readonly ChangeResult[],
-  domain: string | undefined,
-  { base, self }: Place = { base: '', self: '' },
-): Feed {
-  return {
-    version: 'https://jsonfeed.org/version/1.1',
-    title,
-    home_page_url: base + page,
-    feed_url: self,
-    items: changes.map((change) => {
-      const name = domain ?? change.domain?.name ?? '';
-      return {
-        id: nameUuid(change.id),
-        url: `${base}/domains/${name}`,
-        title: titleOf(name, change),
-        content_html: contentOf(name, change),
-        date_published: change.date,
-      };
-    }),
-  };
-}
-
-/** The name space of changes, a random UUID. With another one, readers would show every change again. */
-const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
-
-/**
- * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same
- * (RFC 9562, section 5.5).
- */
-function nameUuid(id: string): string {
-  const octets = createHash('sha1').update(NAME_SPACE).update(id).digest().subarray(0, 16);
-  octets.writeUInt8((octets.readUInt8(6) & 0x0f) | 0x50, 6);
-  octets.writeUInt8((octets.readUInt8(8) & 0x3f) | 0x80, 8);
-  return `urn:uuid:${octets.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}`;
-}
-
-/** In characters: readers show a line of it. The content has all. */
-const LONGEST_TITLE = 200;
-
-function titleOf(domain: string, change: ChangeResult): string {
-  const title = [...`${domain}: ${whatOf(domain, change)}`];
-  return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).join('')}…` : title.join('');
-}
-
-/** What changed, in plain words: `MX 10 mail.example. added`. */
-function whatOf(domain: string, { kind, routine, record, name, old, new: value, earliest }: ChangeResult) {
-  if (earliest !== undefined) return `history extended, different from ${earliest} on`;
-  const added = routine === 'INITIAL' ? 'there when first observed' : 'added';
-  if (record !== undefined) {
-    const owner = record.host === domain ? '' : `${record.host} `;
-    return `${owner}${record.type} ${record.rdata} ${kind === 'DNS_RECORD_ADDED' ? added : 'removed'}`;
-  }
-  const verbs: Readonly<Record<string, string>> = {
-    HEADER_CREATED: `${added}: ${value}`,
-    HEADER_UPDATED: `changed: ${old} → ${value}`,
-    HEADER_GONE: `gone: ${old}`,
-    HEADER_RETURNED: `returned: ${value}`,
-  };
-  return `header ${name} ${verbs[kind] ?? 'changed'}`;
-}
-
-/** What a change is, as a list in HTML. */
-function contentOf(domain: string, change: ChangeResult): string {
-  const { kind, date, source, routine, record, name, old, new: value, lastSeen, earliest } = change;
-  const rdata = record && `${record.host} ${record.class} ${record.type} ${record.rdata}`;
-  const isAdded = kind === 'DNS_RECORD_ADDED';
-  const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [
-    ['Domain', domain],
-    ['Kind', routine === null ? kind : `${kind} (${routine})`],
-    ['Header', name],
-    ['Old', isAdded ? undefined : (rdata ?? old)],
-    ['New', isAdded ? rdata : value],
-    ['Different from', earliest],
-    ['Last seen', lastSeen],
-    ['Observed', date],
-    ['Observed by', source],
-  ];
-  const items = facts.flatMap(([term, text]) =>
-    text == null ? [] : `<dt>${term}</dt><dd>${escaped(text)}</dd>`,
-  );
-  return `<dl>${items.join('')}</dl>`;
-}
-
-/** Without changes, a feed has been updated at no time; Atom requires one. */
-const NEVER = '1970-01-01T00:00:00Z';
-
-/** Writes Atom (RFC 4287). */
-function atomOf(value: object): string {
-  // What `present` of the same body has made.
-  const { title, home_page_url: page, feed_url: self, items } = value as Feed;
-  const updated = items.reduce((latest, { date_published: date }) => (date > latest ? date : latest), NEVER);
-  const entries = items.map(
-    (item) => `<entry>
-<id>${escaped(item.id)}</id>
-<title>${escaped(item.title)}</title>
-<updated>${item.date_published}</updated>
-<link rel="alternate" type="text/html" href="${escaped(item.url)}"/>
-<content type="html">${escaped(item.content_html)}</content>
-</entry>
-`,
-  );
-  return `<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom">
-<id>${escaped(self)}</id>
-<title>${escaped(title)}</title>
-<updated>${updated}</updated>
-<author><name>Domain Metadata Service</name></author>
-<link rel="self" type="application/atom+xml" href="${escaped(self)}"/>
-<link rel="alternate" type="text/html" href="${escaped(page)}"/>
-${entries.join('')}</feed>
-`;
-}
-
-/** All but the characters of XML 1.0 (section 2.2): of a value, U+FFFD shows that there was something. */
-const NO_CHARACTER = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
-
-/**
- * A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are
- * (XML 1.0, sections 2.11 and 3.3.3).
- */
-export function escaped(text: string): string {
-  return text
-    .replace(NO_CHARACTER, '\u{fffd}')
-    .replace(/[&<>"'\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
-}

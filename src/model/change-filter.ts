@@ -1,0 +1,59 @@
+import type { ChangeKind, RoutineReason } from './change-kinds.js';
+import type { NamePattern } from './name-pattern.js';
+
+/** Which changes of a domain: all that is given has to be met. */
+export interface ChangeFilter {
+  readonly kinds: ReadonlySet<ChangeKind>;
+  /** Of records of these types; absent: of all. Where there are headers, too, of either. */
+  readonly types?: readonly string[] | undefined;
+  /** Of these headers, by name in lower case; absent: of all. */
+  readonly headers?: readonly string[] | undefined;
+  /** Only notable changes, or only routine ones; absent: both. */
+  readonly notable?: boolean | undefined;
+}
+
+/** Which changes of which domains. */
+export interface ChangesAnywhere extends ChangeFilter {
+  /** Of these domains, by canonical name, or below these names; absent: of all. */
+  readonly domains?: readonly NamePattern[] | undefined;
+  /** Of this domain and all below it. */
+  readonly registrableDomain?: string | undefined;
+  /** Of domains of the watch list. */
+  readonly watched?: boolean | undefined;
+}
+
+/** What a filter is about. */
+interface FilteredChange {
+  readonly domain: string;
+  readonly kind: ChangeKind;
+  readonly routine: RoutineReason | null;
+  readonly record?: { readonly type: string };
+  readonly name?: string;
+}
+
+/** Makes the test whether a change meets a filter, whatever is watched. */
+export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) => boolean {
+  const { kinds, notable } = filter;
+  const isOfDomains = domainTest(filter);
+  const [types, headers] = [filter.types, filter.headers].map((list) => list && new Set(list));
+  const isOfParts = ({ record, name }: FilteredChange) => {
+    if (types === undefined && headers === undefined) return true;
+    if (record !== undefined) return types?.has(record.type) === true;
+    return name !== undefined && headers?.has(name) === true;
+  };
+  return (change) =>
+    kinds.has(change.kind) &&
+    (notable === undefined || (change.routine === null) === notable) &&
+    isOfParts(change) &&
+    isOfDomains(change.domain);
+}
+
+function domainTest({ domains, registrableDomain: of }: ChangesAnywhere): (domain: string) => boolean {
+  const names = new Set(
+    domains?.flatMap(({ parts: [name = '', below] }) => (below === undefined ? [name] : [])),
+  );
+  const suffixes = domains?.flatMap(({ parts: [, below] }) => below ?? []) ?? [];
+  return (domain) =>
+    (of === undefined || domain === of || domain.endsWith(`.${of}`)) &&
+    (domains === undefined || names.has(domain) || suffixes.some((suffix) => domain.endsWith(suffix)));
+}
