@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Caller } from '../limits/caller.js';
+import { nextTurn } from '../limits/turns.js';
 import { paced } from '../loaders/paced.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
@@ -114,6 +115,8 @@ export class Feed {
       for await (const page of this.#pagesOf(key, this.#lookout, ended.signal)) {
         // A token that is revoked must not be of use.
         await key.viewer.recheck?.();
+        // Many listeners get what an import records, page after page.
+        if (page.items.length > 0) await nextTurn();
         yield page;
       }
     } finally {

@@ -59,7 +59,7 @@ export class Costs {
    * @throws PublicError QUERY_TOO_COMPLEX for a name that is too long.
    */
   of(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): RequestCost {
-    const values = withDefaults(variables, operation);
+    const values = valuesOf(operation, variables);
     const sizes = Object.entries(values).map(([name, value]) => [name, sizeOf(value)] as const);
     const isLong = sizes.some(([, size]) => size >= COUNTED_SIZE);
     const known = this.#known.get(operation);
@@ -73,13 +73,15 @@ export class Costs {
   }
 }
 
-/** The variables of a request, and the operation's defaults for those that it does not give. */
-function withDefaults(given: Variables, { variableDefinitions = [] }: OperationDefinitionNode): Variables {
-  const defaults: Record<string, unknown> = Object.create(null);
+/** The variables that an operation has, with its defaults for those that are not given. Those that it does not have may be many. */
+function valuesOf({ variableDefinitions = [] }: OperationDefinitionNode, given: Variables): Variables {
+  const values: Record<string, unknown> = Object.create(null);
   for (const { variable, defaultValue } of variableDefinitions) {
-    if (defaultValue !== undefined) defaults[variable.name.value] = valueFromASTUntyped(defaultValue);
+    const { value: name } = variable.name;
+    if (Object.hasOwn(given, name)) values[name] = given[name];
+    else if (defaultValue !== undefined) values[name] = valueFromASTUntyped(defaultValue);
   }
-  return Object.assign(defaults, given);
+  return values;
 }
 
 /** Fields in fields: the usual introspection query has 13, the schema itself 4. */

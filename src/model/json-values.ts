@@ -81,8 +81,9 @@ export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOf(each), 1);
-  return Object.entries(value).reduce(
-    (sum, [name, each]) => sum + SIZE_OF_NAME + name.length + sizeOf(each),
-    1,
-  );
+  let size = 1;
+  for (const name of Object.keys(value)) {
+    size += SIZE_OF_NAME + name.length + sizeOf(Reflect.get(value, name));
+  }
+  return size;
 }
