@@ -18,6 +18,7 @@ import { Costs, NO_COST, type RequestCost, type Variables } from '../limits/cost
 import { Gate } from '../limits/gate.js';
 import { createLimiters, type Limiters } from '../limits/limiters.js';
 import { ResponseSize, TooLargeError } from '../limits/response-size.js';
+import { nextTurn } from '../limits/turns.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { isCompilable } from './is-compilable.js';
@@ -168,8 +169,15 @@ export class GraphqlExecutor {
     return compiled.subscribe(undefined, context, variables);
   }
 
-  /** Executes a client's valid operation, compiled where its document is small and has come before. */
+  /** Executes a client's valid operation. To write a large result takes as long again: it has a turn of its own. */
   async execute(execution: Execution): Promise<ExecutionResult> {
+    const result = await this.#execute(execution);
+    if (execution.contextValue.size.octets > LARGE_RESULT) await nextTurn();
+    return result;
+  }
+
+  /** Compiled where its document is small and has come before. */
+  async #execute(execution: Execution): Promise<ExecutionResult> {
     const { document, operationName, variableValues, contextValue } = execution;
     const operation = getOperationAST(document, operationName);
     const compiled = operation == null ? undefined : this.#compiled(document);
@@ -202,6 +210,9 @@ export class GraphqlExecutor {
     return known.compiled;
   }
 }
+
+/** In octets: to write one takes some milliseconds. */
+const LARGE_RESULT = 256 * 1024;
 
 /** What the loaders give has its types from the database: strings and enums need no second check. */
 const COMPILER = { disableLeafSerialization: true };

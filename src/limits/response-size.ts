@@ -66,6 +66,11 @@ export class ResponseSize {
     this.add(octets * copies, advice);
   }
 
+  /** Of its lists and pages so far. */
+  get octets(): number {
+    return this.#octets;
+  }
+
   /** @throws TooLargeError */
   add(octets: number, advice: string): void {
     if (this.#octets + octets > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
