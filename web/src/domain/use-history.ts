@@ -63,7 +63,7 @@ const nothing = (): Loaded => ({
 });
 
 /** What of a domain is loaded: a type of what the API takes. */
-type Of = Pick<DomainChangesQueryVariables, 'name' | 'types' | 'names'>;
+type Of = Pick<DomainChangesQueryVariables, 'name' | 'types' | 'headers'>;
 
 /**
  * Loads the history of a domain, the newest first, and listens to what is recorded of it. Where it is too long to be loaded
@@ -88,8 +88,8 @@ function useChosen(name: string, filter: Filter, isPartial: boolean) {
   const [loaded, setLoaded] = useState<Loaded>(nothing);
   const stopped = useRef<AbortSignal>(undefined);
   const isChosen = isPartial && filter.types.size + filter.headers.size > 0;
-  const [types, names] = [[...filter.types], [...filter.headers]];
-  const of: Of = { name, ...(types.length > 0 && { types }), ...(names.length > 0 && { names }) };
+  const [types, headers] = [[...filter.types], [...filter.headers]];
+  const of: Of = { name, ...(types.length > 0 && { types }), ...(headers.length > 0 && { headers }) };
   const load = (after: string | null, signal: AbortSignal) => {
     setLoaded((known) => ({ ...known, isLoading: true, error: null }));
     attempt(signal, setLoaded, (own) => loadOlder(of, after, [MOST_CHOSEN, CHOSEN_PAGES], own, setLoaded));
