@@ -12,6 +12,8 @@ export interface ChangeData {
   readonly old?: string | null;
   readonly new?: string | null;
   readonly earliest?: string;
+  readonly oldStatus?: number;
+  readonly newStatus?: number;
   /** When what is gone, or was replaced, was last seen. */
   readonly lastSeen?: string;
 }
@@ -70,7 +72,8 @@ function whatChanged(change: ChangeData, domain: string, paint: Paint): string {
       'dim',
       `${whatChanged({ ...change, routine: null }, domain, (_, text) => text)} (first observation)`,
     );
-  const { kind, data, name, old, new: value, earliest } = change;
+  const { kind, data, name, old, new: value, earliest, oldStatus, newStatus } = change;
+  if (newStatus !== undefined) return paint('yellow', `~ status: ${newStatus} (was: ${oldStatus})`);
   if (earliest !== undefined)
     return paint('yellow', `history extended, different from ${shortTime(earliest)} on`);
   if (data !== undefined) {

@@ -1,5 +1,5 @@
 import type { Sighting } from '../history/apply-observation.js';
-import { momentsOf, sightingsOf } from '../history/moments.js';
+import { momentsOf, responsesByTime, sightingsOf } from '../history/moments.js';
 import { NOT, OTHER_TYPES, type RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
@@ -18,7 +18,7 @@ export const DMS: ExportFormat = { head: '', linesOf: exportDms };
  */
 export function* exportDms(history: StoredHistory, selection: Selection = {}): Generator<string> {
   const { at, present = false } = selection;
-  const responses = new Map(history.responses.map((response) => [response.observedAt, response]));
+  const responses = responsesByTime(history);
   for (const moment of present ? latestMoments(history, at) : momentsOf(history)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;

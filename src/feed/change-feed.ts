@@ -3,6 +3,7 @@ import { FEED_LOCK } from '../database/locks.js';
 import {
   type Change,
   type ChangeRow,
+  type ChangeSource,
   changeOfRow,
   changeRowSql,
   changeSources,
@@ -226,7 +227,9 @@ async function tablesOfShards(prisma: PrismaClient, rows: readonly FeedRow[]): P
       SELECT * FROM dns_record
        WHERE domain = ${domains} AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))),
     header_change AS MATERIALIZED (
-      SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),`;
+      SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),
+    site_response AS MATERIALIZED (
+      SELECT * FROM site_response WHERE domain = ${domains} AND observed_at <= ${latest}),`;
 }
 
 function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
@@ -243,23 +246,20 @@ async function readChanges(
   if (rows.length === 0) return [];
   // Another observation of the same time may have changed the headers: theirs is another row.
   const ofHeaders = rows.map((row) => HEADER_CHANGES.some((kind) => hasKind(row, kind)));
+  const ofSite = rows.map((row) => hasKind(row, 'SITE_STATUS_CHANGED'));
   const changes = changeSources().map(
     (source) => Prisma.sql`
       SELECT place, change.* FROM feed JOIN (${source.rows}) AS change
           ON change.domain = feed.domain AND change.date = feed.observed_at
-         AND ${
-           source.kinds === HEADER_CHANGES
-             ? Prisma.sql`feed.of_headers`
-             : Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`
-         }`,
+         AND ${isOf(source)}`,
   );
   const tables = acrossShards ? await tablesOfShards(prisma, rows) : Prisma.empty;
   const found = await prisma.$queryRaw<readonly PlacedRow[]>`
     ${PLANNED} WITH ${tables} feed AS (
       SELECT * FROM unnest(${rows.map(({ domain }) => domain)}::text[],
                            ${rows.map(({ observedAt }) => observedAt)}::bigint[],
-                           ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[])
-             WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, place))
+                           ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[], ${ofSite}::boolean[])
+             WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, of_site, place))
     SELECT place::int, ${changeRowSql(undefined)},
            CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
       FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change
@@ -278,6 +278,13 @@ async function readChanges(
       .map((change, place) => ({ ...change, feedPlace: { number, recordedAt, given: place + 1 } }))
       .slice(given);
   });
+}
+
+/** Whether a row of the feed has changes of a table. */
+function isOf({ kinds: [kind] }: ChangeSource): Prisma.Sql {
+  if (kind === 'SITE_STATUS_CHANGED') return Prisma.sql`feed.of_site`;
+  if (kind === 'HEADER_CREATED') return Prisma.sql`feed.of_headers`;
+  return Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`;
 }
 
 interface PlacedRow extends ChangeRow {

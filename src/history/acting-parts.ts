@@ -28,7 +28,7 @@ export interface ActingType {
   readonly differs: boolean;
 }
 
-interface ActingHeaders {
+export interface ActingHeaders {
   readonly headers: ReadonlyMap<string, string>;
   readonly digest: string;
   readonly differs: boolean;

@@ -1,10 +1,10 @@
 import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
-import type { Observation } from '../model/observation.js';
-import type { ActingParts } from './acting-parts.js';
+import type { Observation, SiteResponse } from '../model/observation.js';
+import type { ActingHeaders, ActingParts, ActingType } from './acting-parts.js';
 import { type DnsChanges, diffHeaders, diffRecords, identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
-import { judgeHeaders, judgeRecords } from './judge-changes.js';
+import { judgeHeaders, judgeRecords, judgeResponse } from './judge-changes.js';
 import type { Judged } from './judge-https.js';
 import type { EarlierChanges } from './routine.js';
 import {
@@ -14,15 +14,15 @@ import {
   latestOfType,
   namedTimes,
   type PartTimes,
-  type RecordedResponse,
   type RecordStay,
+  type ResponseChange,
 } from './state.js';
 
 /** What an observation changes: what there is to write besides the domain's new state. */
 export interface Changes extends DnsChanges {
   readonly headers: readonly HeaderChange[];
-  /** The response of the observation, where it changed something and its headers were acted on. */
-  readonly responses: readonly RecordedResponse[];
+  /** The response of the observation, where its headers were acted on, and something changed, or its scheme or status. */
+  readonly responses: readonly ResponseChange[];
   /** What the next changes of the RRsets and headers that changed are judged by. */
   readonly earlier: readonly EarlierChanges[];
 }
@@ -34,36 +34,27 @@ export interface Changes extends DnsChanges {
  * @param holdings what the domain holds according to `state`; only needed where a part differs.
  * @param judged the observation, and what is known of HTTPS after it.
  * @param acting the result of findActingParts for this state and this observation: at least one part.
- * @param status of its response, where that is known; it may be of one that is recorded already.
+ * @param response with its headers, where that is known; it may be recorded already.
  */
 export function applyObservation(
   state: DomainState | null,
   holdings: Holdings,
   { observation, https }: Judged,
   acting: ActingParts,
-  status: number | undefined,
+  response: SiteResponse | undefined,
 ): { readonly state: DomainState; readonly changes: Changes } {
-  const { observedAt, response } = observation;
+  const { observedAt } = observation;
   const { http } = acting;
-  const { earlier } = holdings;
   const dns = acting.types
     .filter((part) => part.differs)
-    .map((part) => {
-      const present = holdings.records.get(part.type) ?? [];
-      const latest = latestOfType(state, part.type);
-      const changes = diffRecords(part, present, observation, latest);
-      return judgeRecords(changes, present, { observedAt, isFirst: latest === null, earlier });
-    });
+    .map((part) => changesOfType(part, state, holdings, observation));
   const added = dns.flatMap((change) => change.added);
   const removed = dns.flatMap((change) => change.removed);
-  const latest = state?.http?.latest ?? null;
-  const changesOfHeaders =
-    http?.differs === true ? diffHeaders(http.headers, holdings.headers, observation, latest) : [];
-  const grounds = { observedAt, isFirst: latest === null, earlier };
-  const ofHeaders = judgeHeaders(changesOfHeaders, holdings.headers, status, grounds);
-  const { headers } = ofHeaders;
+  const ofHttp =
+    http === null ? NOTHING_OF_HTTP : changesOfHttp(http, state, holdings, observation, response);
+  const { headers, site } = ofHttp;
   const changed = added.length + removed.length + headers.length > 0;
-  const responses = changed && http !== null && response !== undefined ? [{ observedAt, ...response }] : [];
+  const responses = site !== null && (changed || site.isAnother) ? [site.response] : [];
   const next: DomainState = {
     created: state === null || observedAt < state.created ? observedAt : state.created,
     lastUpdate: later(state?.lastUpdate, observedAt),
@@ -73,9 +64,46 @@ export function applyObservation(
     http:
       http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
     https,
+    site: site?.state ?? state?.site ?? null,
   };
-  const nowEarlier = [...dns.flatMap((change) => change.earlier), ...ofHeaders.earlier];
-  return { state: next, changes: { added, removed, headers, responses, earlier: nowEarlier } };
+  const earlier = [...dns.flatMap((change) => change.earlier), ...ofHttp.earlier];
+  return { state: next, changes: { added, removed, headers, responses, earlier } };
+}
+
+function changesOfType(
+  part: ActingType,
+  state: DomainState | null,
+  { records, earlier }: Holdings,
+  observation: Observation,
+) {
+  const { observedAt } = observation;
+  const present = records.get(part.type) ?? [];
+  const latest = latestOfType(state, part.type);
+  const changes = diffRecords(part, present, observation, latest);
+  return judgeRecords(changes, present, { observedAt, isFirst: latest === null, earlier });
+}
+
+const NOTHING_OF_HTTP = { headers: [], site: null, earlier: [] };
+
+/** The changes of headers, and what the response tells of the site; null: there is none that is known. */
+function changesOfHttp(
+  { differs, headers }: ActingHeaders,
+  state: DomainState | null,
+  { headers: known, earlier }: Holdings,
+  observation: Observation,
+  response: SiteResponse | undefined,
+) {
+  const { observedAt, source = null } = observation;
+  const latest = state?.http?.latest ?? null;
+  const changes = differs ? diffHeaders(headers, known, observation, latest) : [];
+  const grounds = { observedAt, isFirst: latest === null, earlier };
+  const judged = judgeHeaders(changes, known, response?.status, grounds);
+  const site = response && judgeResponse({ ...response, observedAt, source }, state?.site ?? null, earlier);
+  return {
+    headers: judged.headers,
+    site: site ?? null,
+    earlier: [...judged.earlier, ...(site?.earlier ?? [])],
+  };
 }
 
 /** That a record was seen at a time. */
@@ -149,7 +177,7 @@ export function applySightings(
   }
   const records = new Map<string, readonly RecordStay[]>(holdings.records);
   for (const [type, stays] of present) records.set(type, [...stays.values()]);
-  const parts = { everyType: null, http: null, https: null };
+  const parts = { everyType: null, http: null, https: null, site: null };
   return {
     state: { ...parts, ...state, types, created, lastUpdate, lastChange },
     holdings: { ...holdings, records },
@@ -161,9 +189,14 @@ function staysByIdentity(stays: readonly RecordStay[]): Map<string, RecordStay> 
   return new Map(stays.map((stay) => [identityOf(stay.record), stay]));
 }
 
-/** Whether nothing changed. */
+/** Whether there is nothing to write besides the domain's new state. */
 export function isEmpty(changes: Changes): boolean {
-  return changes.added.length === 0 && changes.removed.length === 0 && changes.headers.length === 0;
+  return !tellsOfParts(changes) && changes.responses.length === 0;
+}
+
+/** Whether records or headers changed. */
+export function tellsOfParts({ added, removed, headers }: Changes): boolean {
+  return added.length > 0 || removed.length > 0 || headers.length > 0;
 }
 
 function nextTypes(

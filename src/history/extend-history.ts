@@ -4,7 +4,7 @@ import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
 import { identityOf } from './diff.js';
-import { momentsOf, observedTimes, sightingsOf } from './moments.js';
+import { momentsOf, observedTimes, responsesByTime, sightingsOf } from './moments.js';
 import { beginRecording, type Outcome, type Progress, recordObservations } from './record-observations.js';
 import {
   type DomainState,
@@ -108,8 +108,8 @@ function extendOnce(
     ...observations.flatMap(eventsOfLine),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
   const recorded = { state: history?.state ?? null, older };
-  const statuses = new Map(history?.responses.map(({ observedAt, status }) => [observedAt, status]));
-  const replayed = replay(events, { recorded, statuses, httpsGrace });
+  const responses = history === null ? undefined : responsesByTime(history);
+  const replayed = replay(events, { recorded, responses, httpsGrace });
   const outcomes = observations.map((_, line) => replayed.outcomes.get(line) ?? STALE);
   return { extended: assembled(history, replayed), changes: replayed.changes, outcomes };
 }
@@ -182,7 +182,7 @@ interface Replay {
   readonly outcomes: Map<number, Outcome>;
 }
 
-interface ReplayOptions extends Pick<Progress, 'recorded' | 'statuses'> {
+interface ReplayOptions extends Pick<Progress, 'recorded' | 'responses'> {
   readonly httpsGrace: bigint | undefined;
 }
 
@@ -213,7 +213,7 @@ function beforeAll([first]: readonly Event[], types: DomainState['types']): Doma
   const known = [...types.keys()].filter((type) => type !== OTHER_TYPES);
   return {
     ...{ created: first.time, lastUpdate: first.time, lastChange: null },
-    ...{ everyType: null, http: null, https: null },
+    ...{ everyType: null, http: null, https: null, site: null },
     types: new Map(known.map((type) => [type, { digest: '', named: null }])),
   };
 }
@@ -231,13 +231,13 @@ function replaySightings(replayed: Replay, run: readonly Event[]): void {
 function replayObservations(
   replayed: Replay,
   run: readonly Event[],
-  { httpsGrace, recorded, statuses }: ReplayOptions,
+  { httpsGrace, recorded, responses }: ReplayOptions,
 ): void {
   const observations = run.flatMap((event) => ('observation' in event ? [event.observation] : []));
   const { state, holdings } = replayed;
   const progress = recordObservations({
     ...beginRecording(state, observations, httpsGrace),
-    ...{ holdings, recorded, statuses },
+    ...{ holdings, recorded, responses },
   });
   Object.assign(replayed, { state: progress.state, holdings: progress.holdings ?? holdings });
   for (const change of progress.changes) replayed.changes.push(change);
@@ -287,7 +287,7 @@ function newsOf(
 ): Pick<ExtendedHistory, 'later' | 'extendedFrom'> {
   const known = history?.state.lastUpdate ?? null;
   const isLater = (time: Instant) => known === null || time > known;
-  const before = timesOfChanges(history ?? { stays: [], headers: [] });
+  const before = timesOfChanges(history ?? { stays: [], headers: [], responses: [] });
   const after = timesOfChanges(extended);
   const moved = [
     ...[...before].filter(([change]) => !after.has(change)),
@@ -315,11 +315,18 @@ function laterChanges(
   for (const change of changes.flatMap(({ headers }) => headers)) {
     if (isLater(change.observedAt)) at(change.observedAt).headers.push(change);
   }
+  for (const response of changes.flatMap(({ responses }) => responses)) {
+    if (isLater(response.observedAt)) at(response.observedAt).responses.push(response);
+  }
   return [...later].sort(([a], [b]) => compareInstants(a, b)).map(([, news]) => news);
 }
 
 /** Each change of a history as text, with its time. */
-function timesOfChanges({ stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>): Map<string, Instant> {
+function timesOfChanges({
+  stays,
+  headers,
+  responses,
+}: Pick<StoredHistory, 'stays' | 'headers' | 'responses'>): Map<string, Instant> {
   const times = new Map<string, Instant>();
   for (const { firstSeen, removal, record } of stays) {
     const text = `${record.type}\n${identityOf(record)}`;
@@ -327,6 +334,10 @@ function timesOfChanges({ stays, headers }: Pick<StoredHistory, 'stays' | 'heade
     if (removal !== null) times.set(`-${removal.removed} ${text}`, removal.removed);
   }
   for (const { name, observedAt, value } of headers) times.set(`${observedAt} ${name} ${value}`, observedAt);
+  for (const [at, { observedAt, status }] of responses.entries()) {
+    const before = responses[at - 1]?.status ?? status;
+    if (before !== status) times.set(`${observedAt} ${before} ${status}`, observedAt);
+  }
   return times;
 }
 
@@ -363,7 +374,7 @@ function withSightings(types: DomainState['types'], stays: readonly RecordStay[]
   );
 }
 
-/** The responses of observations that still change something. */
+/** The responses of observations that still change something, or have another scheme or status than those before. */
 function responsesOf(
   history: StoredHistory | null,
   changes: readonly Changes[],
@@ -376,9 +387,14 @@ function responsesOf(
     ...stays.flatMap(({ firstSeen, removal }) => [firstSeen, removal?.removed ?? firstSeen]),
     ...headers.map(({ observedAt }) => observedAt),
   ]);
-  return [...(history?.responses ?? []), ...changes.flatMap(({ responses }) => responses)]
-    .filter(({ observedAt }) => times.has(observedAt))
-    .sort((a, b) => compareInstants(a.observedAt, b.observedAt));
+  const replayed = changes.flatMap((change) => change.responses).map(({ old: _old, ...stored }) => stored);
+  const byTime = new Map([
+    ...(history?.responses ?? []).flatMap((each) =>
+      times.has(each.observedAt) ? [[each.observedAt, each] as const] : [],
+    ),
+    ...replayed.map((each) => [each.observedAt, each] as const),
+  ]);
+  return [...byTime.values()].sort((a, b) => compareInstants(a.observedAt, b.observedAt));
 }
 
 /**

@@ -25,8 +25,9 @@ export function headerText(change: StoredHeaderChange): ItemText {
   ];
 }
 
-export function responseText({ observedAt, scheme, status, address }: RecordedResponse): ItemText {
-  return [`the response at ${timeText(observedAt)}`, factsText({ scheme, status, address })];
+export function responseText(response: RecordedResponse): ItemText {
+  const { observedAt, scheme, status, address, source, routine } = response;
+  return [`the response at ${timeText(observedAt)}`, factsText({ scheme, status, address, source, routine })];
 }
 
 export function earlierText({ type, name, ...facts }: EarlierChanges): ItemText {

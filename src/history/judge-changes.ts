@@ -15,8 +15,11 @@ import {
   type EarlierByPart,
   type HeaderChange,
   type HeaderState,
+  isStatusChange,
   partKey,
   type RecordStay,
+  type ResponseChange,
+  type SiteState,
 } from './state.js';
 
 /** What the changes of an observation are judged by. */
@@ -133,4 +136,29 @@ export function judgeHeaders(
     return isRotation ? 'ROTATING' : null;
   };
   return { headers: changes.map((change) => ({ ...change, routine: reasonOf(change) })), earlier: judged };
+}
+
+/** Of the rows of earlier changes: no DNS type has lower case, and the type of headers is empty. */
+const SITE = 'site';
+
+/**
+ * Says of a response whether it has another scheme or status than the one before, and why another status is routine.
+ *
+ * @param before How the site responded before; null: that is not known.
+ */
+export function judgeResponse(
+  response: Omit<ResponseChange, 'routine' | 'old'>,
+  before: SiteState | null,
+  earlier: EarlierByPart,
+): Judged & { readonly response: ResponseChange; readonly state: SiteState; readonly isAnother: boolean } {
+  const { scheme, status, observedAt } = response;
+  const isAnother = before?.scheme !== scheme || before.status !== status;
+  const first = isAnother ? observedAt : (before?.first ?? observedAt);
+  const state = { scheme, status, first, latest: observedAt };
+  const change = { ...response, old: before?.status ?? null, routine: null };
+  if (!isStatusChange(change)) return { response: change, state, isAnother, earlier: [] };
+  const known = earlier.get(partKey(SITE, '')) ?? noChanges(SITE, '', observedAt, [String(change.old)]);
+  const judged = judgeByEarlier(known, observedAt, [String(status)]);
+  const routine = judged.isRotation ? 'ROTATING' : null;
+  return { response: { ...change, routine }, state, isAnother, earlier: [judged.earlier] };
 }

@@ -1,7 +1,7 @@
 import { recordsByType } from '../model/dns-record.js';
 import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import type { DnsObservation, Observation } from '../model/observation.js';
+import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
 import type { Sighting } from './apply-observation.js';
 import { type DomainState, OTHER_TYPES, type PartTimes, type RecordStay } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
@@ -65,7 +65,7 @@ export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
 }
 
 function collectParts(history: StoredHistory): PartsByTime {
-  const { state, stays, headers, keptTimes } = history;
+  const { state, stays, headers, responses, keptTimes } = history;
   const moments: PartsByTime = new Map();
   addChanges(moments, history);
   const add = (time: Instant, part: string, source: string | null = null) =>
@@ -79,9 +79,24 @@ function collectParts(history: StoredHistory): PartsByTime {
     const part = partOf(state, type, time);
     addUnchanged(moments, { time, part, source: null }, [part, EVERY_TYPE]);
   }
+  for (const { observedAt, source } of responses) add(observedAt, HTTP, source);
   const ofHeaders = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
-  for (const time of [...endsOf(state.http), ...ofHeaders]) add(time, HTTP);
+  const ofSite = endsOf(state.site);
+  for (const time of [...endsOf(state.http), ...ofSite, ...ofHeaders]) add(time, HTTP);
   return moments;
+}
+
+/** The responses that a history tells of, by time. */
+export function responsesByTime({ state, responses }: StoredHistory): Map<Instant, SiteResponse> {
+  const { site } = state;
+  return new Map<Instant, SiteResponse>([
+    ...(site === null ? [] : [[site.latest, { ...responseOf(site), address: null }] as const]),
+    ...responses.map((each) => [each.observedAt, { ...responseOf(each), address: each.address }] as const),
+  ]);
+}
+
+function responseOf({ scheme, status }: Pick<SiteResponse, 'scheme' | 'status'>) {
+  return { scheme, status };
 }
 
 /** When records of which types were last observed before their removals. */

@@ -1,11 +1,11 @@
 import type { Instant } from '../model/instant.js';
-import type { Observation } from '../model/observation.js';
-import { findActingParts, isStale, type Recorded } from './acting-parts.js';
-import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
+import type { Observation, SiteResponse } from '../model/observation.js';
+import { type ActingParts, findActingParts, isStale, type Recorded } from './acting-parts.js';
+import { applyObservation, type Changes, isEmpty, tellsOfParts } from './apply-observation.js';
 import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './diff.js';
 import { DEFAULT_HTTPS_GRACE, type HeldBack, type Judged, judgeHttps } from './judge-https.js';
-import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
+import { type DomainState, type Holdings, isStatusChange, NOTHING_HELD } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /**
@@ -42,8 +42,8 @@ export interface Progress {
   readonly httpsGrace: bigint;
   /** See findActingParts(). */
   readonly recorded?: Recorded | undefined;
-  /** By time, the status of the responses of observations that are recorded already, and have none with them. */
-  readonly statuses?: ReadonlyMap<Instant, number> | undefined;
+  /** By time, the responses of observations that are recorded already, and have none with them. */
+  readonly responses?: ReadonlyMap<Instant, SiteResponse> | undefined;
 }
 
 /** Begins with a domain's state; of a domain not yet recorded the holdings are known: none. */
@@ -66,7 +66,8 @@ export function recordObservations(progress: Progress): Progress {
   for (const observation of progress.waiting) {
     const step = recordOne(known, observation, progress);
     if (step === null) break;
-    if (step.changes === null && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
+    const isTold = step.changes !== null && tellsOfParts(step.changes);
+    if (!isTold && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
     known = step;
     outcomes.push(step.outcome);
     if (step.changes !== null) changes.push(step.changes);
@@ -109,27 +110,55 @@ function recordOne({ state, holdings }: Known, observed: Observation, progress: 
     holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
   const acting = findActingParts(state, observation, progress.recorded);
   const { contradicts, precedes } = acting;
-  const differs = acting.http?.differs === true || acting.types.some((part) => part.differs);
+  const response = responseOf(observation, progress);
+  const differs = differsFrom(state, acting, response);
   // What it left out may be all that differs from the same observation as it is recorded.
   if (holdings === null && (differs || (contradicts && isPartial(observed)))) return null;
   const outcome = { contradicts, precedes, isPartial: acting.stale, heldBack };
-  if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
+  if (actsOnNothing(acting)) {
     const after = withHttps(state, https);
     const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
     return { state: after, holdings, changes: null, outcome: { ...outcome, kind, isPartial: false } };
   }
   const held = holdings ?? NOTHING_HELD;
-  const status = statusOf(observation, progress);
-  const { state: after, changes } = applyObservation(state, held, { ...judged, observation }, acting, status);
-  if (isEmpty(changes)) {
-    return { state: after, holdings, changes: null, outcome: { ...outcome, kind: 'unchanged' } };
-  }
-  const holdingsNow = holdingsAfter(held, changes);
-  return { state: after, holdings: holdingsNow, changes, outcome: { ...outcome, kind: 'changed' } };
+  const given = { ...judged, observation };
+  const { state: after, changes } = applyObservation(state, held, given, acting, response);
+  const kind = isChange(changes) ? 'changed' : 'unchanged';
+  return {
+    state: after,
+    holdings: holdings && holdingsAfter(held, changes),
+    changes: isEmpty(changes) ? null : changes,
+    outcome: { ...outcome, kind },
+  };
 }
 
-function statusOf({ response, observedAt }: Observation, { statuses }: Progress): number | undefined {
-  return response?.status ?? statuses?.get(observedAt);
+/** A first status, and another scheme alone, are no changes. */
+function isChange(changes: Changes): boolean {
+  return tellsOfParts(changes) || changes.responses.some(isStatusChange);
+}
+
+function actsOnNothing({ everyType, types, http }: ActingParts): boolean {
+  return !everyType && types.length === 0 && http === null;
+}
+
+function responseOf(
+  { response, observedAt }: Observation,
+  { responses }: Progress,
+): SiteResponse | undefined {
+  return response ?? responses?.get(observedAt);
+}
+
+/** Whether what the domain holds is needed: for a status that is another than before, what it is judged by. */
+function differsFrom(
+  state: DomainState | null,
+  { types, http }: ActingParts,
+  response: SiteResponse | undefined,
+): boolean {
+  if (types.some((part) => part.differs)) return true;
+  if (http === null) return false;
+  return (
+    http.differs || (response !== undefined && state?.site != null && state.site.status !== response.status)
+  );
 }
 
 /** A response that is stale tells nothing of HTTPS. */

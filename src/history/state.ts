@@ -21,7 +21,12 @@ export interface DomainState {
   readonly http: (PartTimes & { readonly digest: string }) | null;
   /** Null until the site has answered over HTTPS. */
   readonly https: HttpsState | null;
+  /** Null until a response is known. */
+  readonly site: SiteState | null;
 }
+
+/** How a site responds: the scheme and status of the latest response that is known. */
+export interface SiteState extends PartTimes, Pick<SiteResponse, 'scheme' | 'status'> {}
 
 /**
  * Among the types of a domain: those that it was not known to have. An observation of every type that is stale for a known one
@@ -109,9 +114,23 @@ export interface HeaderChange {
   readonly routine: RoutineReason | null;
 }
 
-/** The response of an observation that changed something: the evidence of its changes. */
+/** The response of an observation that changed something, the evidence of its changes, or with another scheme or status than before. */
 export interface RecordedResponse extends SiteResponse {
   readonly observedAt: Instant;
+  readonly source: string | null;
+  /** Why another status is routine; null: it is notable, or the same. */
+  readonly routine: RoutineReason | null;
+}
+
+/** A response, and the status before it. */
+export interface ResponseChange extends RecordedResponse {
+  /** Null: it is the first. It follows from the history, and is not stored. */
+  readonly old: number | null;
+}
+
+/** Whether a response is a change: the first is none, nor is another scheme alone. */
+export function isStatusChange({ old, status }: ResponseChange): boolean {
+  return old !== null && old !== status;
 }
 
 /** What a domain holds now: needed only when an observation differs from it. */

@@ -114,7 +114,7 @@ const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Fields of a domain for which it costs where it is reached from a page or a match. */
-const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts']);
+const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
 
 /** The schema, and what its fields cost. */
 interface FieldCosts {

@@ -39,6 +39,9 @@ export interface Change {
   readonly new?: string | null;
   /** Of an extended history: the time from which on it differs. */
   readonly earliest?: Instant;
+  /** Of the site. */
+  readonly oldStatus?: number;
+  readonly newStatus?: number;
 }
 
 /** Changes that are in one table, in the order of one index. */
@@ -51,7 +54,7 @@ export interface ChangeSource {
 }
 
 /** The places of kinds in CHANGE_KINDS, as they are in SQL. */
-const [ADDED, REMOVED, CREATED, UPDATED, GONE, RETURNED] = CHANGE_KINDS.map((_kind, rank) =>
+const [ADDED, REMOVED, CREATED, UPDATED, GONE, RETURNED, , STATUS] = CHANGE_KINDS.map((_kind, rank) =>
   Prisma.raw(String(rank)),
 );
 
@@ -89,6 +92,15 @@ export function changeSources(domain = Prisma.raw('change.domain')): readonly Ch
               WHERE before.domain = ${domain} AND before.name = change.name
                 AND before.observed_at < change.observed_at AND before.value IS NOT NULL
               ORDER BY before.observed_at DESC LIMIT 1) AS before ON true`;
+  const ofSite = Prisma.sql`
+    SELECT change.domain, change.observed_at AS date, ${STATUS} AS kind, 0::bigint AS first_seen, '' AS type,
+           0 AS position, change.source, change.routine, NULL::text AS class, NULL::text AS host, NULL::json AS rdata,
+           NULL::bigint AS removed, NULL::bigint AS last_seen, change.status::text AS value, before.status::text AS old
+      FROM site_response AS change
+      JOIN LATERAL (
+             SELECT before.status FROM site_response AS before
+              WHERE before.domain = ${domain} AND before.observed_at < change.observed_at
+              ORDER BY before.observed_at DESC LIMIT 1) AS before ON before.status <> change.status`;
   return [
     {
       kinds: ['DNS_RECORD_ADDED'],
@@ -101,6 +113,7 @@ export function changeSources(domain = Prisma.raw('change.domain')): readonly Ch
       order: ['date', 'first_seen', 'type', 'position'],
     },
     { kinds: HEADER_CHANGES, rows: ofHeaders, order: ['date', 'kind', 'type'] },
+    { kinds: ['SITE_STATUS_CHANGED'], rows: ofSite, order: ['date'] },
   ];
 }
 
@@ -140,6 +153,7 @@ export function changeOfRow(domain: string, at: Instant | undefined, row: Change
   const kind = CHANGE_KINDS[rank] ?? 'HEADER_UPDATED';
   const place = { date, kind: rank, firstSeen, type, position };
   const change = { domain, asOf: at, kind, date, source, routine, at: place };
+  if (kind === 'SITE_STATUS_CHANGED') return { ...change, oldStatus: Number(old), newStatus: Number(value) };
   if (rdata === null) {
     const values = kind === 'HEADER_RETURNED' ? { new: value } : { new: value, old };
     return { ...change, name: type, ...values, ...(row.lastSeen !== null && { lastSeen: row.lastSeen }) };

@@ -8,6 +8,7 @@ import { BATCH_SIZE, type DomainRowKey } from './domain-row.js';
 import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
 import { loadAttempts } from './observed-parts.js';
 import { paced, type Reader } from './paced.js';
+import { loadRRsets } from './rrsets.js';
 import { searchDomains } from './search-domains.js';
 import { searchHeaders } from './search-headers.js';
 import { searchRecords } from './search-records.js';
@@ -86,6 +87,7 @@ export function createLoaders(
     headerPage: page('headerPage', loadHeaderPage),
     headerHistory: page('headerHistory', loadHeaderHistory),
     recordPage: page('recordPage', search.records),
+    rrsets: page('rrsets', loadRRsets),
     diff: page('diff', loadDiff),
     /** Pages of what is found in all domains. */
     records: page('search', search.records, searchPrisma),

@@ -12,9 +12,10 @@ import {
 } from './domain-row.js';
 import { type HeaderEntry, headerEntriesSql, parseHeaderEntries } from './header-entries.js';
 import { parsePartTimes, partTimesSql, seenUpTo, type TimesOfParts } from './observed-parts.js';
+import { parseSite, type Site, siteSql } from './site.js';
 
 /** What of a domain's history is read from further tables. `times`: of its parts, from which entries have `lastSeen`. */
-const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times'] as const;
+const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times', 'site'] as const;
 
 export type HistoryParts = Readonly<Partial<Record<(typeof PARTS)[number], boolean>>>;
 
@@ -32,6 +33,8 @@ export interface DomainHistory extends DomainRow {
   readonly httpHeaders: readonly HeaderEntry[] | null;
   readonly counts: HistoryCounts | null;
   readonly times: TimesOfParts | null;
+  /** Null also where no response is known. */
+  readonly site: Site | null;
   /** As of when it is; undefined: now. */
   readonly at: Instant | undefined;
   /** How long the lists are as JSON, in octets, about: those of a large history also where they were not read. */
@@ -54,6 +57,7 @@ export function historyOf(
     httpHeaders = null,
     counts = null,
     times = null,
+    site = null,
     octets = NO_OCTETS,
     of = { domain: name, at },
   }: LoadedParts = {},
@@ -69,6 +73,7 @@ export function historyOf(
     httpHeaders,
     counts,
     times,
+    site,
     octets,
     at,
     of,
@@ -128,7 +133,8 @@ export async function loadDomainHistories(
            CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
            CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, 'counts')} THEN (${historyCountsSql(batch)}) END AS counts,
-           CASE WHEN ${isOfKey(keys, 'times')} THEN ${partTimesSql(batch)} END AS times`
+           CASE WHEN ${isOfKey(keys, 'times')} THEN ${partTimesSql(batch)} END AS times,
+           CASE WHEN ${isOfKey(keys, 'site')} THEN ${siteSql(batch)} END AS site`
     : Prisma.empty;
   const rows = await prisma.$queryRaw<HistoryRow[]>`
     SELECT name, ${domainRowSql(batch)} AS numbers ${parts} FROM domain WHERE ${batch.isIncluded}`;
@@ -149,12 +155,13 @@ function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const times = row.times == null ? null : parsePartTimes(row.times, at);
   if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);
   const counts = row.counts == null ? null : parseHistoryCounts(row.counts);
+  const site = row.site == null ? null : parseSite(row.site);
   const [records, headers] = row.octets?.split(',').map(Number) ?? [];
   const octets = {
     dnsRecords: records ?? row.dnsRecords?.length ?? 0,
     httpHeaders: headers ?? row.httpHeaders?.length ?? 0,
   };
-  const parts = { dnsRecords, httpHeaders, counts, times, octets, of };
+  const parts = { dnsRecords, httpHeaders, counts, times, site, octets, of };
   return historyOf(parseDomainRow(row.name, row.numbers), at, parts);
 }
 

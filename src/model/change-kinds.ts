@@ -1,9 +1,14 @@
 /** The kinds of changes of DNS records, and of HTTP headers, in the order that changes of one time have. */
 export const RECORD_CHANGES = ['DNS_RECORD_ADDED', 'DNS_RECORD_REMOVED'] as const;
 export const HEADER_CHANGES = ['HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE', 'HEADER_RETURNED'] as const;
-export const DOMAIN_CHANGE_KINDS = [...RECORD_CHANGES, ...HEADER_CHANGES] as const;
-/** With the one of the feed alone: what it told of a domain before has moved. */
-export const CHANGE_KINDS = [...DOMAIN_CHANGE_KINDS, 'HISTORY_EXTENDED'] as const;
+/** The one of the feed alone, what it told of a domain before has moved, and the site's status, which no count has. */
+export const CHANGE_KINDS = [
+  ...RECORD_CHANGES,
+  ...HEADER_CHANGES,
+  'HISTORY_EXTENDED',
+  'SITE_STATUS_CHANGED',
+] as const;
+export const DOMAIN_CHANGE_KINDS = CHANGE_KINDS.filter((kind) => kind !== 'HISTORY_EXTENDED');
 
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 

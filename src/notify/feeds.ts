@@ -19,6 +19,8 @@ export interface ToldChange {
   readonly old?: string;
   readonly new?: string;
   readonly earliest?: string;
+  readonly oldStatus?: number;
+  readonly newStatus?: number;
 }
 
 /** A feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it. */
@@ -93,7 +95,9 @@ function titleOf(domain: string, change: ToldChange): string {
 }
 
 /** What changed, in plain words: `MX 10 mail.example. added`. */
-function whatOf(domain: string, { kind, routine, record, name, old, new: value, earliest }: ToldChange) {
+function whatOf(domain: string, change: ToldChange) {
+  const { kind, routine, record, name, old, new: value, earliest, oldStatus, newStatus } = change;
+  if (newStatus !== undefined) return `status ${oldStatus} → ${newStatus}`;
   if (earliest !== undefined) return `history extended, different from ${earliest} on`;
   const added = routine === 'INITIAL' ? 'there when first observed' : 'added';
   if (record !== undefined) {
@@ -111,7 +115,8 @@ function whatOf(domain: string, { kind, routine, record, name, old, new: value, 
 
 /** What a change is, as a list in HTML. */
 function contentOf(domain: string, change: ToldChange): string {
-  const { kind, date, source, routine, record, name, old, new: value, lastSeen, earliest } = change;
+  const { kind, date, source, routine, record, name, lastSeen, earliest } = change;
+  const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
   const rdata = record && `${record.host} ${record.class} ${record.type} ${record.rdata}`;
   const isAdded = kind === 'DNS_RECORD_ADDED';
   const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [

@@ -1,5 +1,6 @@
 import { FEED_LOCK } from '../database/locks.js';
 import type { Changes } from '../history/apply-observation.js';
+import { isStatusChange } from '../history/state.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import { type Columns, DATABASE_NOW, type WriteRows } from './bulk-write.js';
@@ -23,17 +24,19 @@ export function feedRows(
 ): FeedRow[] {
   return domains.flatMap(({ name: domain, observed = [], extendedFrom = null }): FeedRow[] => [
     ...(extendedFrom === null ? [] : [{ domain, observedAt: extendedFrom, changes: null }]),
-    ...observed.map((changes) => ({ domain, observedAt: timeOf(changes), changes })),
+    ...observed.flatMap((changes) => {
+      const observedAt = timeOf(changes);
+      return observedAt === undefined ? [] : [{ domain, observedAt, changes }];
+    }),
   ]);
 }
 
 const NONE: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 
-/** All changes of an observation have its time. */
-function timeOf({ added, removed, headers }: Changes): Instant {
-  const time = added[0]?.firstSeen ?? removed[0]?.removal?.removed ?? headers[0]?.observedAt;
-  if (time === undefined) throw new Error('An observation without a change is not part of the feed.');
-  return time;
+/** All changes of an observation have its time; undefined: there is none. */
+function timeOf({ added, removed, headers, responses }: Changes): Instant | undefined {
+  const [status] = responses.filter(isStatusChange);
+  return added[0]?.firstSeen ?? removed[0]?.removal?.removed ?? headers[0]?.observedAt ?? status?.observedAt;
 }
 
 function typesOf({ added, removed }: Changes): string[] {
@@ -41,17 +44,18 @@ function typesOf({ added, removed }: Changes): string[] {
 }
 
 /** Of an observation, those of its changes that are not routine. */
-function notableOf({ added, removed, headers }: Changes): Changes {
+function notableOf({ added, removed, headers, responses }: Changes): Changes {
   return {
     ...NONE,
     added: added.filter(({ routine }) => routine === null),
     removed: removed.filter(({ removal }) => removal?.routine === null),
     headers: headers.filter(({ routine }) => routine === null),
+    responses: responses.filter(({ routine }) => routine === null),
   };
 }
 
 function countsOf(changes: Changes | null): number[] {
-  const { added, removed, headers } = changes ?? NONE;
+  const { added, removed, headers, responses } = changes ?? NONE;
   const counts: Record<ChangeKind, number> = {
     DNS_RECORD_ADDED: added.length,
     DNS_RECORD_REMOVED: removed.length,
@@ -60,6 +64,7 @@ function countsOf(changes: Changes | null): number[] {
     HEADER_GONE: 0,
     HEADER_RETURNED: 0,
     HISTORY_EXTENDED: changes === null ? 1 : 0,
+    SITE_STATUS_CHANGED: responses.filter(isStatusChange).length,
   };
   for (const { kind } of headers) counts[KIND_OF_HEADER[kind]] += 1;
   return CHANGE_KINDS.map((kind) => counts[kind]);

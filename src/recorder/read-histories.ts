@@ -154,7 +154,7 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
     'name, observed_at',
   );
   const responses = await read<RecordedResponse>(
-    'domain, observed_at AS "observedAt", scheme, status, address',
+    'domain, observed_at AS "observedAt", scheme, status, address, source, routine',
     'site_response',
     'observed_at',
   );

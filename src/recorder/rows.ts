@@ -1,5 +1,12 @@
 import type { EarlierChanges } from '../history/routine.js';
-import type { DomainState, HttpsState, PartTimes, RecordStay, TypeState } from '../history/state.js';
+import type {
+  DomainState,
+  HttpsState,
+  PartTimes,
+  RecordStay,
+  SiteState,
+  TypeState,
+} from '../history/state.js';
 import type { KeptTimes } from '../history/stored-history.js';
 import type { RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
@@ -21,11 +28,17 @@ export interface DomainRow {
   readonly https_declined_first: Instant | null;
   readonly https_declined_latest: Instant | null;
   readonly https_declined_count: number | null;
+  readonly site_scheme: SiteState['scheme'] | null;
+  readonly site_status: number | null;
+  readonly site_first: Instant | null;
+  /** Null: that of `http_latest`. */
+  readonly site_latest: Instant | null;
 }
 
 export const DOMAIN_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest, dns_types,
             http_first, http_latest, http_digest,
-            https_latest, https_declined_first, https_declined_latest, https_declined_count`;
+            https_latest, https_declined_first, https_declined_latest, https_declined_count,
+            site_scheme, site_status, site_first, site_latest`;
 
 /** A DNS type as column `dns_types` holds it; times are decimal text, since JSON numbers lose digits. */
 interface StoredType {
@@ -68,7 +81,15 @@ export function stateOfRow(row: DomainRow): DomainState {
     types: new Map(Object.entries(row.dns_types).map(([type, stored]) => [type, typeState(stored)])),
     http: http === null ? null : { ...http, digest: row.http_digest ?? '' },
     https: httpsState(row),
+    site: siteState(row),
   };
+}
+
+function siteState(row: DomainRow): SiteState | null {
+  const { site_scheme: scheme, site_status: status, site_first: first } = row;
+  const latest = row.site_latest ?? row.http_latest;
+  if (scheme === null || status === null || first === null || latest === null) return null;
+  return { scheme, status, first, latest };
 }
 
 function httpsState(row: DomainRow): HttpsState | null {

@@ -13,6 +13,7 @@ import { storedTypes } from './rows.js';
 import {
   type KnownText,
   SELECT_UNKNOWN,
+  SITE_COLUMNS,
   STATE_COLUMNS,
   STAY_COLUMNS,
   TEXT_COLUMNS,
@@ -31,7 +32,7 @@ export function findStoredViolations(rows: StoredRows): string[] {
   if (history === null) return ['the column dns_types cannot be read'];
   const octets = historyOctets(rows.stays, rows.headers);
   return [
-    ...contradictions(STATE_COLUMNS, history, domain),
+    ...contradictions([...STATE_COLUMNS, ...SITE_COLUMNS], history, domain),
     ...contradictions(OCTETS, octets, domain),
     ...history.stays.flatMap((item, at) =>
       Array.from(

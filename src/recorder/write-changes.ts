@@ -60,6 +60,18 @@ export const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
   ['https_declined_first', 'bigint', ({ state }) => state.https?.declined?.first],
   ['https_declined_latest', 'bigint', ({ state }) => state.https?.declined?.latest],
   ['https_declined_count', 'integer', ({ state }) => state.https?.declined?.count],
+  [
+    'site_latest',
+    'bigint',
+    ({ state: { site, http } }) => (site?.latest === http?.latest ? null : site?.latest),
+  ],
+];
+
+/** Most observations change but the time of the latest, which is that of HTTP then. */
+export const SITE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
+  ['site_scheme', 'text', ({ state }) => state.site?.scheme],
+  ['site_status', 'integer', ({ state }) => state.site?.status],
+  ['site_first', 'bigint', ({ state }) => state.site?.first],
 ];
 
 const DOMAIN_COLUMNS: Columns<DomainChanges> = [
@@ -80,7 +92,16 @@ const DOMAIN_COLUMNS: Columns<DomainChanges> = [
     ({ keptTimes }) => (keptTimes === undefined || keptTimes.size === 0 ? null : storedKeptTimes(keptTimes)),
   ],
   ...STATE_COLUMNS,
+  ...SITE_COLUMNS.map(
+    ([name, type, read]) =>
+      [name, type, (row: DomainChanges) => (isSameSite(row) ? null : read(row))] as const,
+  ),
 ];
+
+function isSameSite({ state, stateBefore }: DomainChanges): boolean {
+  const [now, before] = [state.site, stateBefore?.site];
+  return now?.first === before?.first && now?.status === before?.status && now?.scheme === before?.scheme;
+}
 
 /** One of the rows that a domain's changes add to another table. */
 interface RowOf<Item> {
@@ -175,13 +196,15 @@ const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
   ['scheme', 'text', ({ item }) => item.scheme],
   ['status', 'integer', ({ item }) => item.status],
   ['address', 'text', ({ item }) => item.address],
+  ['source', 'text', ({ item }) => item.source],
+  ['routine', 'text', ({ item }) => item.routine],
 ];
 
 const STATE_NAMES = namesOf(STATE_COLUMNS);
 
 const INSERT_DOMAINS: WriteRows = ({ from, value }) => `
-  INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, record_octets, header_octets, kept_times)
-  SELECT ${value('name')}, ${STATE_COLUMNS.map(([name]) => value(name)).join(', ')}, GREATEST(${value('version')}, ${DATABASE_NOW}),
+  INSERT INTO domain (name, ${STATE_NAMES}, ${namesOf(SITE_COLUMNS)}, version, dns_types, recorded_at, record_octets, header_octets, kept_times)
+  SELECT ${value('name')}, ${[...STATE_COLUMNS, ...SITE_COLUMNS].map(([name]) => value(name)).join(', ')}, GREATEST(${value('version')}, ${DATABASE_NOW}),
          ${value('dns_types')}, ${DATABASE_NOW}, ${value('record_octets')}, ${value('header_octets')}, ${value('kept_times')}
     FROM ${from}
   ON CONFLICT (name) DO NOTHING
@@ -193,6 +216,7 @@ const UPDATE_DOMAINS: WriteRows = ({ from, value, keys }) => `
          version = GREATEST(${value('version')}, ${DATABASE_NOW}),
          recorded_at = GREATEST(d.recorded_at, ${DATABASE_NOW}),
          dns_types = COALESCE(${value('dns_types')}, d.dns_types),
+         ${SITE_COLUMNS.map(([name]) => `${name} = COALESCE(${value(name)}, d.${name})`).join(', ')},
          record_octets = d.record_octets + ${value('record_octets')},
          header_octets = d.header_octets + ${value('header_octets')},
          kept_times = CASE WHEN ${value('kept_times')} IS NULL THEN d.kept_times

@@ -1,6 +1,12 @@
 import type { Change as ChangeData, ChangePosition } from '../loaders/change-rows.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
-import { CHANGE_KINDS, type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
+import {
+  CHANGE_KINDS,
+  type ChangeKind,
+  DOMAIN_CHANGE_KINDS,
+  HEADER_CHANGES,
+  RECORD_CHANGES,
+} from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { paging, questionOf } from './connection.js';
@@ -19,6 +25,7 @@ const PLACE = {
 } as const;
 
 const OF_HEADERS: ReadonlySet<ChangeKind> = new Set(HEADER_CHANGES);
+const OF_RECORDS: ReadonlySet<ChangeKind> = new Set(RECORD_CHANGES);
 
 /** A page of the changes of a domain, as of the instant that its history is of. */
 export const changesOf: NonNullable<DomainResolvers['changes']> = async (history, args, context) => {
@@ -30,7 +37,8 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   const notable = args.notable ?? undefined;
   // With types or headers alone, there is nothing of the others.
   const isAll = types === undefined && headers === undefined;
-  const isSelected = (kind: ChangeKind) => isAll || (OF_HEADERS.has(kind) ? headers : types) !== undefined;
+  const isSelected = (kind: ChangeKind) =>
+    isAll || (OF_HEADERS.has(kind) ? headers : OF_RECORDS.has(kind) ? types : undefined) !== undefined;
   const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(isSelected));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
@@ -64,6 +72,7 @@ const TYPES = {
   HEADER_GONE: 'HeaderGone',
   HEADER_RETURNED: 'HeaderReturned',
   HISTORY_EXTENDED: 'HistoryExtended',
+  SITE_STATUS_CHANGED: 'SiteStatusChanged',
 } as const satisfies Record<ChangeKind, string>;
 
 export const typeOfChange = ({ kind }: ChangeData) => TYPES[kind];

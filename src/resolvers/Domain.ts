@@ -5,6 +5,7 @@ import type { StateDiff } from '../loaders/state-diff.js';
 import { unicodeName } from '../model/domain-name.js';
 import type { Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
+import { rdataText } from '../model/rdata-presentation.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
@@ -40,6 +41,20 @@ export const Domain: DomainResolvers = {
     const { items, next } = await loadersOf(history, context).recordPage.load(key, context.caller);
     const places = new Map(items.map(({ record, place }) => [record, place]));
     return pageOf({ items: [...places.keys()], next }, (record) => places.get(record));
+  },
+  async rrsets(history, args, context) {
+    const { name, at } = history;
+    const key = { name, at, types: sortedTypes(args.types) };
+    const rrsets = await loadersOf(history, context).rrsets.load(key, context.caller);
+    if (rrsets === null) throw new TooLargeError('The RRsets have more than 30,000 stays.', BY_TYPES);
+    const pools = rrsets.map(({ type, pool, ...rrset }) => ({
+      ...rrset,
+      type,
+      pool: pool.map(({ rdata, ...value }) => ({ data: rdataText(type, { ...rdata }), ...value })),
+    }));
+    const values = pools.flatMap(({ pool }) => pool);
+    context.size.addList(values.length, octetsOf(values), 1, BY_TYPES);
+    return pools;
   },
   async httpHeadersConnection(history, args, context, info) {
     const { name: domain, at, of } = history;
@@ -77,6 +92,7 @@ export const Domain: DomainResolvers = {
 };
 
 const BY_TIMES = 'Request changes, which has pages, or times that are nearer to each other.';
+const BY_TYPES = 'Select fewer types, or request dnsRecordsConnection, which has pages.';
 const BY_HISTORY = 'Request historyConnection, which has pages.';
 
 /** The types and names of a difference: with one of the two alone, nothing of the other list. */

@@ -30,7 +30,11 @@ export function selected({ fieldNodes, fragments }: Selecting): Selected {
 export function neededParts(info: Selecting): HistoryParts {
   const { fields, times } = selected(info);
   const counts = COUNTS.some((field) => fields.has(field));
-  return { dnsRecords: fields.has('dnsRecords'), httpHeaders: fields.has('httpHeaders'), counts, times };
+  const has = (field: string) => fields.has(field);
+  return {
+    ...{ dnsRecords: has('dnsRecords'), httpHeaders: has('httpHeaders'), site: has('site') },
+    ...{ counts, times },
+  };
 }
 
 const COUNTS = ['dnsRecordCount', 'httpHeaderCount', 'changeCount'];

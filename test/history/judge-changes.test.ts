@@ -247,12 +247,20 @@ test('reasons are the same by replay, after export and import, and where older o
 });
 
 /** All that is known of why changes are routine, and of how the next ones are judged. */
-function reasonsOf({ stays, headers, earlier }: Pick<StoredHistory, 'stays' | 'headers' | 'earlier'>) {
+function reasonsOf({
+  stays,
+  headers,
+  responses,
+  earlier,
+  state,
+}: Pick<StoredHistory, 'stays' | 'headers' | 'responses' | 'earlier' | 'state'>) {
   return {
     stays: stays.map(({ firstSeen, record, routine, removal }) => ({
       ...{ firstSeen, rdata: record.rdata, routine, removed: removal?.removed, reason: removal?.routine },
     })),
     headers: headers.map(({ name, observedAt, routine }) => [name, observedAt, routine]),
+    responses: responses.map(({ observedAt, status, routine }) => [observedAt, status, routine]),
     earlier,
+    site: state.site,
   };
 }

@@ -106,6 +106,7 @@ describe('what is requested at once', () => {
         recordedAt: 0n,
         version: 1n,
         times: null,
+        site: null,
         at: undefined,
         of: { domain: 'a.example', at: undefined },
       },

@@ -135,12 +135,12 @@ describe('checking the rows of a domain', () => {
     [
       'a response when HTTP was not observed',
       'UPDATE site_response SET observed_at = 0',
-      'is outside the observations of HTTP',
+      'the observations give 1970-01-01T00:00:00.000000Z',
     ],
     [
-      'a response of an observation without a change',
+      'a response of an observation that the times of HTTP do not have',
       'UPDATE site_response SET observed_at = observed_at - 1',
-      'is stored, and the observations do not give it',
+      'http is {',
     ],
     [
       'a response of what is no address',

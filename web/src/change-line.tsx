@@ -11,13 +11,23 @@ const VERBS: Readonly<Partial<Record<Change['kind'], readonly [sign: string, ver
   HEADER_RETURNED: ['+', 'returned'],
 };
 
-/** The changes of an observation. What was there when its part was first observed did not change: it is told as a number, and opens. */
+/**
+ * The changes of an observation. What was there when its part was first observed did not change, and what is routine is not news: both
+ * are told as a number, and open.
+ */
 export function ObservedChanges({ changes }: { readonly changes: readonly FeedChange[] }) {
   const initial = changes.filter(({ routine }) => routine === 'INITIAL');
-  const others = changes.filter(({ routine }) => routine !== 'INITIAL');
+  const notable = changes.filter(({ routine, kind }) => routine === null || kind === 'HISTORY_EXTENDED');
+  const routine = changes.filter((change) => !initial.includes(change) && !notable.includes(change));
   return (
     <>
-      {others.length > 0 && <Lines changes={others} />}
+      {notable.length > 0 && <Lines changes={notable} />}
+      {routine.length > 0 && (
+        <details class="initial">
+          <summary>{counted(routine.length, 'routine change')}</summary>
+          <Lines changes={routine} />
+        </details>
+      )}
       {initial.length > 0 && (
         <details class="initial">
           <summary>First observed, with {contentOf(initial)}</summary>
@@ -67,7 +77,14 @@ function OwnChangeLine({ change }: { readonly change: Change }) {
       <span class="sign" aria-hidden="true">
         {sign}
       </span>
-      {'record' in change ? (
+      {'newStatus' in change ? (
+        <>
+          <span class="tag">status</span> {change.oldStatus}
+          <span aria-hidden="true"> → </span>
+          <span class="visually-hidden"> to </span>
+          {change.newStatus}
+        </>
+      ) : 'record' in change ? (
         <>
           <span class="tag">{change.record.type}</span>{' '}
           {change.record.host !== change.domain.name && (

@@ -147,7 +147,7 @@ describe('a question that is not valid is rejected with what is wrong:', () => {
     ['?order=newest', 'order: "newest" is not one of OLDEST_FIRST, NEWEST_FIRST.'],
     [
       '?kinds=HEADER_GONE&kinds=GONE',
-      'kinds: "GONE" is not one of DNS_RECORD_ADDED, DNS_RECORD_REMOVED, HEADER_CREATED, HEADER_UPDATED, HEADER_GONE, HEADER_RETURNED.',
+      'kinds: "GONE" is not one of DNS_RECORD_ADDED, DNS_RECORD_REMOVED, HEADER_CREATED, HEADER_UPDATED, HEADER_GONE, HEADER_RETURNED, SITE_STATUS_CHANGED.',
     ],
     [
       '?from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z',
@@ -201,7 +201,7 @@ describe('a cursor is INVALID_CURSOR', () => {
   ])('%s, though it was made for the question', async (_case, place) => {
     const kinds = [
       ...['DNS_RECORD_ADDED', 'DNS_RECORD_REMOVED', 'HEADER_CREATED'],
-      ...['HEADER_GONE', 'HEADER_RETURNED', 'HEADER_UPDATED'],
+      ...['HEADER_GONE', 'HEADER_RETURNED', 'HEADER_UPDATED', 'SITE_STATUS_CHANGED'],
     ];
     const question = `changes ${NAME} ${JSON.stringify(Object.entries({ kinds, newestFirst: false }))}`;
     // A place that is one, to see that the question is right.

@@ -79,6 +79,9 @@ function rowOf(change: Change): CsvRow {
     const { type, host: name, rdata } = change.record;
     return { ...at, name, type, [kind === 'DNS_RECORD_ADDED' ? 'new' : 'old']: rdata, ...lastSeen };
   }
+  if ('newStatus' in change) {
+    return { ...at, old: String(change.oldStatus), new: String(change.newStatus) };
+  }
   const old = 'old' in change ? change.old : null;
   return { ...at, name: change.name, old, new: 'new' in change ? change.new : null, ...lastSeen };
 }

@@ -94,7 +94,7 @@ function withRecordedCounts(
   return {
     dnsRecordCount: known.dnsRecordCount + ofKind('DNS_RECORD_ADDED'),
     httpHeaderCount: known.httpHeaderCount + ofKind('HEADER_CREATED'),
-    changeCount: known.changeCount + added.length,
+    changeCount: known.changeCount + added.length - ofKind('SITE_STATUS_CHANGED'),
   };
 }
 

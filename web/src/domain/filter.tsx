@@ -33,7 +33,8 @@ export function matchesLane(filter: Filter, { kind, name }: Lane): boolean {
 }
 
 export function matchesChange(filter: Filter, change: Change): boolean {
-  return 'record' in change ? matchesType(filter, change.record.type) : matchesHeader(filter, change.name);
+  if ('record' in change) return matchesType(filter, change.record.type);
+  return 'name' in change ? matchesHeader(filter, change.name) : isAll(filter);
 }
 
 /** Chooses types and headers, of the timeline, the state, the difference and the changes. */
@@ -91,7 +92,7 @@ function choicesOf({ changes, records, headers }: LoadedHistory) {
   const names = new Set(headers.map(({ name }) => name));
   for (const change of changes) {
     if ('record' in change) types.add(change.record.type);
-    else names.add(change.name);
+    else if ('name' in change) names.add(change.name);
   }
   return { types: [...types].sort(compareTypes), headers: [...names].sort() };
 }

@@ -88,7 +88,7 @@ export function withRecorded(history: LoadedHistory, recorded: readonly Change[]
     if ('record' in change) {
       if (change.record.removed == null) records.set(keyOf(change.record), change.record);
       else records.delete(keyOf(change.record));
-    } else {
+    } else if ('name' in change) {
       const value = 'new' in change ? change.new : change.old;
       const seen = 'new' in change ? change.date : change.lastSeen;
       const known = headers.get(change.name)?.lastSeen ?? seen;

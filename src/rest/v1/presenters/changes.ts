@@ -67,8 +67,9 @@ export interface LiveResult {
 }
 
 function rowOf(domain: string | undefined, change: ChangeResult): CsvRow {
-  const { record, lastSeen, domain: _named, ...fields } = change;
+  const { record, lastSeen, domain: _named, oldStatus, newStatus, ...fields } = change;
   const row = { ...fields, domain, last_seen: lastSeen };
+  if (newStatus !== undefined) return { ...row, old: String(oldStatus), new: String(newStatus) };
   if (record === undefined) return row;
   const { host: name, type, rdata } = record;
   return { ...row, name, type, [change.kind === 'DNS_RECORD_ADDED' ? 'new' : 'old']: rdata };
@@ -76,9 +77,11 @@ function rowOf(domain: string | undefined, change: ChangeResult): CsvRow {
 
 /** A change as a body has it: with its domain, where the operation selects that. */
 function presentChange(change: ChangeResult): object {
-  const { domain, id, kind, date, source, routine, record, lastSeen, earliest, ...header } = change;
+  const { domain, id, kind, date, source, routine, record, lastSeen, earliest, ...others } = change;
   const common = { ...(domain && { domain: domain.name }), id, kind, date, source, routine };
   if (earliest !== undefined) return { ...common, earliest };
+  const { oldStatus, newStatus, ...header } = others;
+  if (newStatus !== undefined) return { ...common, oldStatus, newStatus };
   const what =
     record === undefined
       ? { name: header.name, old: header.old ?? null, new: header.new ?? null }

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { type ObservationParts, observation, timeText } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+
+const HOUR = 3_600;
+const NS = { host: 'example.com', class: 'IN', type: 'NS', target: 'ns1.example.net' };
+/** Each hour one of three addresses in turn, and always the same name server. */
+const LOOKS: readonly ObservationParts[] = Array.from({ length: 8 }, (_, hour) => ({
+  at: hour * HOUR,
+  records: [`192.0.2.${(hour % 3) + 1}`, NS],
+}));
+const time = (hour: number) => `${timeText(hour * HOUR).slice(0, 19)}.000000Z`;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await createRecorder(service.database.pool).record(LOOKS.map(observation));
+});
+afterAll(() => service.stop());
+
+async function ask(query: string) {
+  const body = JSON.stringify({ query });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${service.url}/graphql`, { method: 'POST', headers, body });
+  return (await response.json()) as { readonly data: unknown; readonly errors?: unknown };
+}
+
+const FIELDS = 'host type rotating poolSize pool { data firstSeen lastSeen stays }';
+
+test('an RRset tells its pool: each value it had, when and how often, the latest first, and whether it rotates', async () => {
+  expect(await ask(`{ domain(name: "example.com") { rrsets { ${FIELDS} } } }`)).toMatchObject({
+    data: {
+      domain: {
+        rrsets: [
+          {
+            ...{ host: 'example.com', type: 'A', rotating: true, poolSize: 3 },
+            pool: [
+              { data: '192.0.2.2', firstSeen: time(1), lastSeen: time(7), stays: 3 },
+              { data: '192.0.2.1', firstSeen: time(0), lastSeen: time(6), stays: 3 },
+              { data: '192.0.2.3', firstSeen: time(2), lastSeen: time(5), stays: 2 },
+            ],
+          },
+          {
+            ...{ host: 'example.com', type: 'NS', rotating: false, poolSize: 1 },
+            pool: [{ data: 'ns1.example.net.', firstSeen: time(0), lastSeen: time(7), stays: 1 }],
+          },
+        ],
+      },
+    },
+  });
+});
+
+test('types select, and as of a time nothing later is known', async () => {
+  const then = `domain(name: "example.com", at: "${timeText(2 * HOUR + 60)}")`;
+  expect(await ask(`{ ${then} { rrsets(types: ["a"]) { ${FIELDS} } } }`)).toMatchObject({
+    data: {
+      domain: {
+        rrsets: [
+          {
+            ...{ type: 'A', rotating: false, poolSize: 3 },
+            pool: [
+              { data: '192.0.2.3', firstSeen: time(2), lastSeen: time(2), stays: 1 },
+              { data: '192.0.2.2', lastSeen: time(1), stays: 1 },
+              { data: '192.0.2.1', lastSeen: time(0), stays: 1 },
+            ],
+          },
+        ],
+      },
+    },
+  });
+  expect(await ask('{ domain(name: "example.com") { rrsets(types: ["MX"]) { type } } }')).toMatchObject({
+    data: { domain: { rrsets: [] } },
+  });
+});
