@@ -133,7 +133,7 @@ function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse):
 }
 
 /** The largest body that is read, in octets, decompressed. */
-export const BODY_LIMIT = 512 * 1024;
+const BODY_LIMIT = 512 * 1024;
 
 const readText = express.text({
   limit: BODY_LIMIT,

@@ -278,7 +278,7 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
     const token = await service.createToken({ scopes: ['search:read'] });
     return fetch(`${service.url}/api/v1${path}`, { headers: bearer(token) });
   },
-  413: (path) => askRaw(path, 'content-length: 600000'),
+  413: (path) => askRaw(path, 'transfer-encoding: chunked', `1;${'a'.repeat(20_000)}\r\n`),
   431: (path) => askRaw(path, `x: ${'a'.repeat(20_000)}`),
   429: async (path) => {
     const { database } = service;
@@ -311,8 +311,8 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([broken.stop(), cutOff.stop()]));
 
-async function askRaw(path: string, field: string): Promise<Response> {
-  const octets = `GET /api/v1${path} HTTP/1.1\r\nhost: a\r\n${field}\r\nconnection: close\r\n\r\n`;
+async function askRaw(path: string, field: string, body = ''): Promise<Response> {
+  const octets = `GET /api/v1${path} HTTP/1.1\r\nhost: a\r\n${field}\r\nconnection: close\r\n\r\n${body}`;
   const response = await exchangeRaw(service.port, Buffer.from(octets));
   await requireDocumentedRaw(octets, response);
   return responseOf(response);
