@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SCOPES } from '../../../src/auth/viewer.js';
+import { STATUS_OF_CODE } from '../../../src/graphql/format-error.js';
 import {
   CHANGE_KINDS,
   DOMAIN_CHANGE_KINDS,
@@ -14,7 +15,6 @@ import {
 } from '../../../src/model/change-kinds.js';
 import { MOST_OF_PAGE } from '../../../src/model/cursor.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
-import { STATUS_OF_CODE } from '../../../src/rest/v1/problem.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase } from '../../support/database.js';
 import { violationsOf } from '../../support/documented.js';
