@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Viewer } from '../../auth/viewer.js';
-import { requireScope, requireToken } from '../../auth/viewer.js';
+import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
