@@ -10,7 +10,7 @@ import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
-import { type MediaType, preferredType } from './media-types.js';
+import type { MediaType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { Place } from './presenters/body.js';
@@ -83,7 +83,7 @@ export function createRestV1(
     requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.mediaTypes.length > 1) varyByAccept(response);
-    const mediaType = preferredType(request.headers.accept, route.mediaTypes);
+    const mediaType = route.preferred(request.headers.accept ?? '');
     const stream = mediaType === 'text/event-stream' ? route.stream : null;
     const caller = { viewer, signal: response };
     const [requested, cost] = await readAndPay(executor, stream ?? route, domain, caller, response);

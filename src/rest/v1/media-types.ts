@@ -21,7 +21,7 @@ const PARAMETERS = '; charset=utf-8; header=present';
  */
 export function preferredType(accept: string | undefined, offered: readonly MediaType[]): MediaType {
   const [first = 'application/json'] = offered;
-  if (!accept || accept === '*/*' || offered.length < 2) return first;
+  if (!accept || offered.length < 2) return first;
   const types = offered.map((type) => type + PARAMETERS);
   const preferred = new Negotiator({ headers: { accept } }).mediaType(types) ?? '';
   return offered[types.indexOf(preferred)] ?? first;
