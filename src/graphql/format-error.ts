@@ -63,15 +63,28 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
 export function shownError(error: unknown): GraphQLError {
   const { message, code } = maskError(error, () => {});
   const originalError = error instanceof Error ? error : null;
-  return new GraphQLError(message, { originalError, extensions: { http: { status: STATUS[code] ?? 500 } } });
+  const [status] = STATUS_OF_CODE[code];
+  return new GraphQLError(message, { originalError, extensions: { http: { status } } });
 }
 
-const STATUS: Partial<Record<ErrorCode, number>> = {
-  QUERY_TOO_COMPLEX: 400,
-  INVALID_PARAMETER: 400,
-  INVALID_CURSOR: 400,
-  RATE_LIMITED: 429,
-  UNAVAILABLE: 503,
+/** The status of each code, and its phrase, which is the title where `type` is about:blank. */
+export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
+  INVALID_DOMAIN: [400, 'Bad Request'],
+  INVALID_PARAMETER: [400, 'Bad Request'],
+  INVALID_CURSOR: [400, 'Bad Request'],
+  TOO_LARGE: [400, 'Bad Request'],
+  QUERY_TOO_COMPLEX: [400, 'Bad Request'],
+  UNAUTHENTICATED: [401, 'Unauthorized'],
+  FORBIDDEN: [403, 'Forbidden'],
+  DOMAIN_NOT_FOUND: [404, 'Not Found'],
+  NOT_FOUND: [404, 'Not Found'],
+  METHOD_NOT_ALLOWED: [405, 'Method Not Allowed'],
+  PAYLOAD_TOO_LARGE: [413, 'Content Too Large'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'Unsupported Media Type'],
+  RATE_LIMITED: [429, 'Too Many Requests'],
+  HEADERS_TOO_LARGE: [431, 'Request Header Fields Too Large'],
+  INTERNAL: [500, 'Internal Server Error'],
+  UNAVAILABLE: [503, 'Service Unavailable'],
 };
 
 function shortened(message: string): string {

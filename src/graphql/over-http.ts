@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import { GraphQLError } from 'graphql';
-import type { Viewer } from '../auth/viewer.js';
-import { requireToken } from '../auth/viewer.js';
+import { requireToken, type Viewer } from '../auth/viewer.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { memoized } from '../model/memoized.js';
 import { searchOf } from '../model/request-target.js';
@@ -24,22 +23,15 @@ export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   readonly listed?: ReadonlyMap<string, string> | undefined;
 }
 
-/** GraphQL over HTTP on one path: POST, GET and HEAD, and Apollo Sandbox for a browser. */
-export interface GraphqlOverHttp {
-  /** Reads the body itself. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-  stop(): Promise<void>;
-}
+export type GraphqlOverHttp = Awaited<ReturnType<typeof createGraphqlOverHttp>>;
 
 /**
- * GraphQL by Apollo Server, on node:http: what is hot does not pass Express.
+ * GraphQL over HTTP on one path, by Apollo Server on node:http: POST, GET and HEAD, and Apollo Sandbox for a
+ * browser.
  *
  * @throws OperationError where a listed operation is not allowed.
  */
-export async function createGraphqlOverHttp(
-  executor: GraphqlExecutor,
-  options: GraphqlOverHttpOptions,
-): Promise<GraphqlOverHttp> {
+export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: GraphqlOverHttpOptions) {
   const { sandbox, viewerOf } = options;
   const listed = options.listed && onlyListed(executor, options.listed, options.maxFields);
   const apollo = await startGraphqlServer(executor, options);
@@ -76,8 +68,13 @@ export async function createGraphqlOverHttp(
     return listed === undefined ? body : listed(body);
   };
 
-  const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    if (request.method === 'OPTIONS') return sendMethods(response);
+  /** Reads the body itself. */
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method === 'OPTIONS') {
+      // The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites.
+      response.writeHead(200, { allow: METHODS, 'content-length': 0 }).end();
+      return;
+    }
     const caller = { viewer: viewerOf(request), signal: response };
     const { mediaType, stream, page } = acceptedBy(request);
     const accept = mediaType ?? JSON_RESPONSE;
@@ -130,11 +127,6 @@ function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: St
   if (format === undefined) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
   response.statusCode = 200;
   return end(response, format.mediaType, format.begin + format.next(body.string.trimEnd()) + format.end);
-}
-
-/** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */
-function sendMethods(response: ServerResponse): void {
-  response.writeHead(200, { allow: METHODS, 'content-length': 0 }).end();
 }
 
 function sendPage(response: ServerResponse, { body }: HTTPGraphQLResponse): void {

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap } from '@apollo/server';
-import express, { type Request } from 'express';
+import express from 'express';
 import { GraphQLError } from 'graphql';
+import Negotiator from 'negotiator';
 import { nextTurn } from '../limits/turns.js';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
@@ -48,18 +49,16 @@ const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
 /** What a request accepts. Clients send few different fields: each is read once. */
-export function acceptedBy({ headers: { accept = '*/*' } }: Pick<IncomingMessage, 'headers'>): Accepted {
-  return readAccept(accept);
+export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>): Accepted {
+  return readAccept(accept || '*/*');
 }
 
 const readAccept = memoized((accept: string): Accepted => {
-  const request: Pick<Request, 'accepts'> = Object.assign(Object.create(express.request), {
-    headers: { accept },
-  });
+  const client = new Negotiator({ headers: { accept } });
   return {
-    mediaType: request.accepts(OF_RESPONSE) || undefined,
-    stream: streamFor(request, accept),
-    page: /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html',
+    mediaType: client.mediaType(OF_RESPONSE),
+    stream: streamFor(client, accept),
+    page: /text\//i.test(accept) && client.mediaType(WITH_PAGE) === 'text/html',
   };
 }, 1_000);
 
@@ -67,11 +66,11 @@ const readAccept = memoized((accept: string): Accepted => {
 const NAMES_PARTS = /^\s*multipart\/mixed\s*;.*\bsubscriptionSpec="?1\.0\b/i;
 
 /** Parts only where they are named: whoever accepts anything gets events. */
-function streamFor(request: Pick<Request, 'accepts'>, accept: string): StreamFormat | undefined {
+function streamFor(client: Negotiator, accept: string): StreamFormat | undefined {
   const range = accept.split(',').find((each) => NAMES_PARTS.test(each));
   const parts = range?.replace(/;\s*q=.*/i, '').trim() ?? EVENTS.mediaType;
-  const accepted = request.accepts([EVENTS.mediaType, parts]);
-  if (accepted === false) return undefined;
+  const accepted = client.mediaType([EVENTS.mediaType, parts]);
+  if (accepted === undefined) return undefined;
   return accepted === EVENTS.mediaType ? EVENTS : PARTS;
 }
 
@@ -133,7 +132,7 @@ function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse):
 }
 
 /** The largest body that is read, in octets, decompressed. */
-export const BODY_LIMIT = 512 * 1024;
+const BODY_LIMIT = 512 * 1024;
 
 const readText = express.text({
   limit: BODY_LIMIT,
@@ -182,19 +181,16 @@ const ENCODINGS =
   'The encoding of the body is not supported. Send UTF-8, plain or compressed by gzip, deflate or br.';
 
 /** What is wrong with a body, by the status that body-parser gives its error. */
-const OF_BODY: ReadonlyMap<unknown, readonly [code: string, message: string]> = new Map<
-  unknown,
-  readonly [code: string, message: string]
->([
-  [400, NO_JSON],
-  [413, ['PAYLOAD_TOO_LARGE', 'The body is larger than 512 kB. Ask for less in one request.']],
-  [415, ['UNSUPPORTED_MEDIA_TYPE', ENCODINGS]],
-]);
+const OF_BODY: Readonly<Record<number, readonly [code: string, message: string]>> = {
+  400: NO_JSON,
+  413: ['PAYLOAD_TOO_LARGE', 'The body is larger than 512 kB. Ask for less in one request.'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', ENCODINGS],
+};
 
 /** The error for a body that could not be read; itself if it is not the client's. */
 function bodyError(error: unknown): unknown {
-  const status = error instanceof Error ? Reflect.get(error, 'status') : undefined;
-  const wrong = OF_BODY.get(status);
+  const { status } = Object(error);
+  const wrong = OF_BODY[status];
   return wrong === undefined ? error : rejection(status, ...wrong);
 }
 

@@ -9,7 +9,6 @@ import { compressResponse } from './compression.js';
 import { allowOrigins } from './cross-origin.js';
 import { readForwarding } from './forwarding.js';
 import { handleErrors, type OnRequestFailure } from './handle-errors.js';
-import { limitBody } from './limit-body.js';
 import { observeRequests, type RequestParts } from './log-requests.js';
 import type { DocumentedService } from './pages/html-pages.js';
 import { createPages } from './pages/pages.js';
@@ -52,7 +51,6 @@ export function createApp(options: AppOptions): RequestListener {
     allow?.(request, response);
     // A preflight is answered.
     if (response.writableEnded) return;
-    await limitBody(request, response);
     await authenticate(request, response);
     const { api } = request.kind;
     if (api !== 'rest' && api !== 'graphql') return pages(request, response);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import compression from 'compression';
-import express, { type Request, type Response } from 'express';
+import type { Request, Response } from 'express';
+import Negotiator from 'negotiator';
 
 /** Bodies of fewer octets go into one packet anyway. */
 export const COMPRESSION_THRESHOLD = 1_024;
@@ -27,13 +28,7 @@ export function compressResponse(request: IncomingMessage, response: ServerRespo
 
 /** The length of a compressed body is not known, and that of HEAD must be the same (RFC 9110, section 8.6). */
 function omitLength(request: IncomingMessage, response: ServerResponse): void {
-  // As Express finds it.
-  const { headers } = request;
-  const client: Pick<Request, 'acceptsEncodings'> = Object.assign(Object.create(express.request), {
-    headers,
-  });
-  const coding = client.acceptsEncodings(['br', 'gzip', 'deflate', 'identity']) || 'identity';
-  const isCompressed = coding === 'identity' || response.hasHeader('content-encoding');
+  const coding = new Negotiator(request).encoding(['br', 'gzip', 'deflate', 'identity']) ?? 'identity';
   const isSmall = Number(response.getHeader('content-length')) < COMPRESSION_THRESHOLD;
-  if (!isCompressed && !isSmall) response.removeHeader('content-length');
+  if (coding !== 'identity' && !isSmall) response.removeHeader('content-length');
 }

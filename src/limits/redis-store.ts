@@ -10,12 +10,7 @@ const CONNECT_TIMEOUT = 1_000;
 const MAX_RETRY_DELAY = 1_000;
 
 /** Redis, as the limiters use it. */
-export interface RedisStore {
-  readonly client: Redis;
-  /** Sends a command, and gives its result; undefined: Redis is unavailable, which costs a request no time. */
-  attempt<Result>(command: () => Promise<Result>): Promise<Result | undefined>;
-  close(): void;
-}
+export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 
 /**
  * Connects to Redis, and reconnects whenever the connection is lost. It never fails: one line in the log says that
@@ -24,7 +19,7 @@ export interface RedisStore {
  *
  * @param url `redis://…` or `rediss://…`
  */
-export async function openRedisStore(url: string, log: Logger): Promise<RedisStore> {
+export async function openRedisStore(url: string, log: Logger) {
   const client = connect(url);
   let wasReady = false;
   let unavailable = false;
@@ -48,7 +43,8 @@ export async function openRedisStore(url: string, log: Logger): Promise<RedisSto
   await client.connect().catch(failed);
   return {
     client,
-    async attempt(command) {
+    /** Sends a command, and gives its result; undefined: Redis is unavailable, which costs a request no time. */
+    async attempt<Result>(command: () => Promise<Result>): Promise<Result | undefined> {
       if (client.status !== 'ready') return undefined;
       try {
         const result = await command();
@@ -60,7 +56,7 @@ export async function openRedisStore(url: string, log: Logger): Promise<RedisSto
         return undefined;
       }
     },
-    close() {
+    close(): void {
       closed = true;
       client.disconnect();
     },

@@ -76,7 +76,9 @@ export function createLoaders(
         return aroundBatch(loader, 1, () => load(connections, key));
       }),
   });
-  const search = acrossShards ? SEARCHES_OF_SHARDS : SEARCHES;
+  const search = acrossShards
+    ? { records: searchRecordsOfShards, headers: searchHeadersOfShards, domains: searchDomainsOfShards }
+    : { records: searchRecords, headers: searchHeaders, domains: searchDomains };
   return {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     domainHistory: batch<DomainHistoryKey, DomainHistory | null>('domainHistory', loadDomainHistories),
@@ -100,17 +102,6 @@ export function createLoaders(
     ),
   };
 }
-
-const SEARCHES = {
-  records: searchRecords,
-  headers: searchHeaders,
-  domains: searchDomains,
-};
-const SEARCHES_OF_SHARDS: typeof SEARCHES = {
-  records: searchRecordsOfShards,
-  headers: searchHeadersOfShards,
-  domains: searchDomainsOfShards,
-};
 
 /** A key of a batch, and who waits for it. */
 interface Wanted<Key> {

@@ -85,36 +85,3 @@ export function parseDnsEntries(text: string, ofRow: (row: number) => OfDomain):
     };
   });
 }
-
-/** What a row of table `dns_record` has besides its place, as items of a JSON array: times as digits. */
-export type DnsEntryItems = readonly [
-  host: string,
-  className: string,
-  removed: string | null,
-  lastSeen: string | null,
-  rdata: object | null,
-];
-
-/** The items of parseDnsEntry() in SQL. @param at As of when; undefined: now. */
-export function dnsEntryItems(at?: Instant): Prisma.Sql {
-  return Prisma.sql`host, class, (${knownAt('removed', at)})::text, (${knownAt('last_seen', at)})::text, rdata`;
-}
-
-/** A DNS record. */
-export function parseDnsEntry(
-  { firstSeen, type }: Pick<DnsEntry, 'firstSeen' | 'type'>,
-  [host, className, removed, last, rdata]: DnsEntryItems,
-  of: OfDomain,
-): DnsEntry {
-  const unknown = removed === null ? null : firstSeen;
-  return {
-    host,
-    class: className,
-    type,
-    firstSeen,
-    removed: removed === null ? null : BigInt(removed),
-    lastSeen: last === null ? unknown : BigInt(last),
-    of,
-    ...rdata,
-  };
-}

@@ -119,24 +119,19 @@ const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 /** What finds the names by an index, each a query of its own. */
 export function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
   const ofMatch = match === undefined ? null : namesMeeting(match, most, most);
-  const isInterval = (from: Instant | undefined, to: Instant | undefined) =>
-    from !== undefined || to !== undefined;
+  const within = (column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined) =>
+    (from ?? to) !== undefined &&
+    firstOf('domain', { condition: isWithin(column, from, to), order: column }, most);
   const sources: (Prisma.Sql | false)[] = [
     registrableDomain !== undefined &&
       Prisma.sql`
         (SELECT name FROM known_name WHERE name = ${registrableDomain})
         UNION ALL (${firstOf('known_name', endingWith(`.${registrableDomain}`), most)})`,
     ofMatch !== null && ofMatch,
-    isInterval(times.changedFrom, times.changedTo) &&
-      firstOf('domain', inInterval(LAST_CHANGE, times.changedFrom, times.changedTo), most),
-    isInterval(times.createdFrom, times.createdTo) &&
-      firstOf('domain', inInterval(Prisma.raw('created'), times.createdFrom, times.createdTo), most),
+    within(LAST_CHANGE, times.changedFrom, times.changedTo),
+    within(Prisma.raw('created'), times.createdFrom, times.createdTo),
   ];
   return sources.filter((source) => source !== false);
-}
-
-function inInterval(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined) {
-  return { condition: isWithin(column, from, to), order: column };
 }
 
 function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {

@@ -63,7 +63,11 @@ export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promi
     source: sourceOf(key.filter),
     searched: headersSearched(key),
     inOrder: (rows) => queriesInOrder(key, rows),
-    read: (found) => readHeaders(prisma, key, { ...found, queries: withTimes(found.queries) }),
+    read: ({ queries, ...found }) => {
+      const times = Prisma.sql`SELECT domain, observed_at, last_seen FROM header_change`;
+      const withTimes = Prisma.sql`${queries}, header_time AS NOT MATERIALIZED (${times})`;
+      return readHeaders(prisma, key, { ...found, queries: withTimes });
+    },
   });
 }
 
@@ -91,7 +95,11 @@ export function sourceOf({ name, value, contains }: HeaderFilter): Source | null
 
 /** Whether a row of table `header_change` meets all that the filter has. */
 function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
-  const end = endSql('change', at);
+  // When the header had another value or was gone; null if it was not.
+  const end = Prisma.sql`
+    (SELECT min(later.observed_at) FROM header_change AS later
+      WHERE later.domain = change.domain AND later.name = change.name AND later.observed_at > change.observed_at
+            ${upTo('later.observed_at', at)})`;
   return allOf([
     Prisma.sql`name = ${name}`,
     value !== undefined && Prisma.sql`value = ${value}`,
@@ -103,25 +111,10 @@ function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: 
   ]);
 }
 
-/** When the header had another value or was gone, as of an instant; null if it was not. */
-function endSql(table: string, at: Instant | undefined): Prisma.Sql {
-  const [domain, name, from] = ['domain', 'name', 'observed_at'].map((column) =>
-    Prisma.raw(`${table}.${column}`),
-  );
-  return Prisma.sql`
-    (SELECT min(later.observed_at) FROM header_change AS later
-      WHERE later.domain = ${domain} AND later.name = ${name} AND later.observed_at > ${from} ${upTo('later.observed_at', at)})`;
-}
-
 /** The condition that rows come after the place of the question. */
 function followsSql({ after }: HeaderSearchKey): Prisma.Sql {
   if (after === undefined) return Prisma.empty;
   return Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
-}
-
-/** With the times of all headers, for readHeaders(). */
-function withTimes(queries: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`${queries}, header_time AS NOT MATERIALIZED (SELECT domain, observed_at, last_seen FROM header_change)`;
 }
 
 /** In so many domains the header is looked for: for each row that is read. */

@@ -3,7 +3,7 @@ import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
 import { knownAt, pageOf } from './columns.js';
-import { type DnsEntry, type DnsEntryItems, dnsEntryItems, parseDnsEntry } from './dns-entries.js';
+import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import {
   allOf,
@@ -308,9 +308,11 @@ function queriesInOrder(key: RecordSearchKey, rows: number): Prisma.Sql {
        WHERE (SELECT count(*) FROM found) <= ${literal(key.first)})`;
 }
 
+/** Times as digits. */
 type Row = readonly [
   ...[domain: string, firstSeen: string, type: string, position: number],
-  ...[source: string | null, latestOfType: string | null, ...DnsEntryItems],
+  ...[source: string | null, latestOfType: string | null],
+  ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
 ];
 
 /** Reads the records of a page. */
@@ -341,9 +343,17 @@ export function readRecords(
         ...{ domain, firstSeen: BigInt(firstSeen), type, position },
       }),
       rest: Prisma.sql`
-      source, (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type), ${dnsEntryItems()}`,
-      matchOf: ([, , , , source, latest, ...items], place) => {
-        const record = parseDnsEntry(place, items, { domain: place.domain, at });
+      source, (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type),
+      host, class, removed::text, last_seen::text, rdata`,
+      matchOf: ([, , , , source, latest, host, className, removed, last, rdata], place) => {
+        const { domain, firstSeen, type } = place;
+        const record: DnsEntry = {
+          ...{ host, class: className, type, firstSeen },
+          removed: removed === null ? null : BigInt(removed),
+          lastSeen: last !== null ? BigInt(last) : removed === null ? null : firstSeen,
+          of: { domain, at },
+          ...rdata,
+        };
         if (record.removed === null && lastSeen)
           record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
         return { record, source, place };

@@ -242,7 +242,7 @@ const MOST_LONG_OCTETS = 4 * 1024 ** 2;
  */
 export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Prisma.Sql {
   const isKind = kind === 'TXT' ? Prisma.sql`kind = 'TXT'` : Prisma.sql`kind <> 'TXT' AND kind = ${kind}`;
-  const pattern = likePart(part);
+  const pattern = `%${escapedLike(part)}%`;
   // Where there are more long texts than are read, there are more values than are looked up.
   return Prisma.sql`
     WITH long AS MATERIALIZED (
@@ -265,11 +265,6 @@ export function allOf(conditions: readonly (Prisma.Sql | false)[]): Prisma.Sql {
 /** A number in the text of a statement, where PostgreSQL plans with it. */
 export function literal(number: number): Prisma.Sql {
   return Prisma.raw(String(number));
-}
-
-/** A pattern of LIKE for texts with the part. */
-function likePart(part: string): string {
-  return `%${escapedLike(part)}%`;
 }
 
 function escapedLike(text: string): string {

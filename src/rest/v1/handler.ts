@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Viewer } from '../../auth/viewer.js';
-import { requireScope, requireToken } from '../../auth/viewer.js';
+import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
@@ -11,7 +10,7 @@ import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
-import { type MediaType, preferredType } from './media-types.js';
+import type { MediaType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { Place } from './presenters/body.js';
@@ -84,7 +83,7 @@ export function createRestV1(
     requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.mediaTypes.length > 1) varyByAccept(response);
-    const mediaType = preferredType(request.headers.accept, route.mediaTypes);
+    const mediaType = route.preferred(request.headers.accept ?? '');
     const stream = mediaType === 'text/event-stream' ? route.stream : null;
     const caller = { viewer, signal: response };
     const [requested, cost] = await readAndPay(executor, stream ?? route, domain, caller, response);

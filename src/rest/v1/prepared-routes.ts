@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { ExecutionResult } from 'graphql';
 import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
-import type { MediaType } from './media-types.js';
+import { memoized } from '../../model/memoized.js';
+import { type MediaType, preferredType } from './media-types.js';
 import type { Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import type { Route } from './routes.js';
@@ -18,6 +19,8 @@ export interface PreparedRoute extends Operation {
   readonly table: StoredOperation;
   /** What it answers with, that of most clients first. */
   readonly mediaTypes: readonly MediaType[];
+  /** As preferredType(). Clients send few different fields: each is read once. */
+  readonly preferred: (accept: string) => MediaType;
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
   /**
@@ -34,15 +37,17 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
   const { parameters, state, body } = route;
   const file = `${(route.runs ?? route).operationId}.graphql`;
   const stored = prepareStored(executor, file);
+  const mediaTypes: readonly MediaType[] = [
+    body.feed?.mediaType ?? 'application/json',
+    ...(body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
+    ...(route['x-stream'] === undefined ? [] : (['text/event-stream'] as const)),
+  ];
   return {
     ...route,
     stored,
     table: body.page === undefined ? stored : prepareStored(executor, file, true),
-    mediaTypes: [
-      body.feed?.mediaType ?? 'application/json',
-      ...(body.page === undefined ? [] : (['text/csv', 'application/x-ndjson'] as const)),
-      ...(route['x-stream'] === undefined ? [] : (['text/event-stream'] as const)),
-    ],
+    mediaTypes,
+    preferred: memoized((accept) => preferredType(accept, mediaTypes), 1_000),
     validation:
       state === null
         ? null

@@ -1,33 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { maskError, type OnInternalError } from '../../graphql/format-error.js';
-import {
-  type ErrorCode,
-  ForbiddenError,
-  methodNotAllowed,
-  PublicError,
-  UnauthenticatedError,
-} from '../../model/errors.js';
-import { namesType } from './media-types.js';
-
-/** The status of each code, and its phrase, which is the title where `type` is about:blank. */
-export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
-  INVALID_DOMAIN: [400, 'Bad Request'],
-  INVALID_PARAMETER: [400, 'Bad Request'],
-  INVALID_CURSOR: [400, 'Bad Request'],
-  TOO_LARGE: [400, 'Bad Request'],
-  QUERY_TOO_COMPLEX: [400, 'Bad Request'],
-  UNAUTHENTICATED: [401, 'Unauthorized'],
-  FORBIDDEN: [403, 'Forbidden'],
-  DOMAIN_NOT_FOUND: [404, 'Not Found'],
-  NOT_FOUND: [404, 'Not Found'],
-  METHOD_NOT_ALLOWED: [405, 'Method Not Allowed'],
-  PAYLOAD_TOO_LARGE: [413, 'Content Too Large'],
-  UNSUPPORTED_MEDIA_TYPE: [415, 'Unsupported Media Type'],
-  RATE_LIMITED: [429, 'Too Many Requests'],
-  HEADERS_TOO_LARGE: [431, 'Request Header Fields Too Large'],
-  INTERNAL: [500, 'Internal Server Error'],
-  UNAVAILABLE: [503, 'Service Unavailable'],
-};
+import Negotiator from 'negotiator';
+import { maskError, type OnInternalError, STATUS_OF_CODE } from '../../graphql/format-error.js';
+import { ForbiddenError, methodNotAllowed, PublicError, UnauthenticatedError } from '../../model/errors.js';
 
 const NAME = 'realm="Domain Metadata Service"';
 const REALM = `Bearer ${NAME}`;
@@ -67,9 +41,9 @@ export function sendProblem(
   response: ServerResponse,
   { body, headers }: ReturnType<typeof problemOf>,
 ): void {
-  const type = namesType(request.headers.accept, 'application/problem+json')
-    ? 'application/problem+json'
-    : 'application/json';
+  const accept = request.headers.accept?.toLowerCase() ?? '';
+  const isNamed = new Negotiator({ headers: { accept } }).mediaTypes().includes('application/problem+json');
+  const type = isNamed ? 'application/problem+json' : 'application/json';
   varyByAccept(response);
   const fields = { ...headers, 'content-type': `${type}; charset=utf-8` };
   sendBody(response, body.status, fields, JSON.stringify(body));

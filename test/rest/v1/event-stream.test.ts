@@ -79,8 +79,8 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
     expect(changes.map(({ data }) => JSON.parse(data).new)).toEqual(['a.example', 'b.example']);
   });
 
-  test('is a stream only where Accept names it, and not application/json; HEAD has its header fields', async () => {
-    for (const accept of ['text/event-stream, application/json', '*/*', 'text/event-stream;q=0']) {
+  test('is a stream only where Accept prefers it to application/json; HEAD has its header fields', async () => {
+    for (const accept of ['application/json, text/event-stream', '*/*', 'text/event-stream;q=0']) {
       const { headers } = await fetch(`${service.url}/api/v1/changes`, { headers: { accept } });
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SCOPES } from '../../../src/auth/viewer.js';
+import { STATUS_OF_CODE } from '../../../src/graphql/format-error.js';
 import {
   CHANGE_KINDS,
   DOMAIN_CHANGE_KINDS,
@@ -14,7 +15,6 @@ import {
 } from '../../../src/model/change-kinds.js';
 import { MOST_OF_PAGE } from '../../../src/model/cursor.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
-import { STATUS_OF_CODE } from '../../../src/rest/v1/problem.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase } from '../../support/database.js';
 import { violationsOf } from '../../support/documented.js';
@@ -278,7 +278,7 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
     const token = await service.createToken({ scopes: ['search:read'] });
     return fetch(`${service.url}/api/v1${path}`, { headers: bearer(token) });
   },
-  413: (path) => askRaw(path, 'content-length: 600000'),
+  413: (path) => askRaw(path, 'transfer-encoding: chunked', `1;${'a'.repeat(20_000)}\r\n`),
   431: (path) => askRaw(path, `x: ${'a'.repeat(20_000)}`),
   429: async (path) => {
     const { database } = service;
@@ -311,8 +311,8 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([broken.stop(), cutOff.stop()]));
 
-async function askRaw(path: string, field: string): Promise<Response> {
-  const octets = `GET /api/v1${path} HTTP/1.1\r\nhost: a\r\n${field}\r\nconnection: close\r\n\r\n`;
+async function askRaw(path: string, field: string, body = ''): Promise<Response> {
+  const octets = `GET /api/v1${path} HTTP/1.1\r\nhost: a\r\n${field}\r\nconnection: close\r\n\r\n${body}`;
   const response = await exchangeRaw(service.port, Buffer.from(octets));
   await requireDocumentedRaw(octets, response);
   return responseOf(response);

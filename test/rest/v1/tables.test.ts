@@ -196,7 +196,8 @@ describe('a client gets the media type that it prefers', () => {
     ['TEXT/CSV; charset=utf-8; header=present', CSV],
     ['text/csv, */*', CSV],
     ['text/csv;q=0.5, */*', 'application/json'],
-    ['text/csv, application/json', 'application/json'],
+    ['text/csv, application/json', CSV],
+    ['application/json, text/csv', 'application/json'],
     ['text/csv, application/json;q=0.9', CSV],
     ['text/csv;q=0, */*', 'application/json'],
     ['text/csv;q=0', 'application/json'],
@@ -207,7 +208,8 @@ describe('a client gets the media type that it prefers', () => {
     ['text/csv;q=0.001, application/json;q=0', CSV],
     ['application/x-ndjson, text/csv;q=0.9', NDJSON],
     ['text/event-stream', 'text/event-stream'],
-    ['text/event-stream, application/json', 'application/json'],
+    ['text/event-stream, application/json', 'text/event-stream'],
+    ['application/json, text/event-stream', 'application/json'],
     ['application/problem+json', 'application/json'],
   ])('Accept: %s: %s', (accept, expected) => {
     expect(preferredType(accept, offered)).toBe(expected);

@@ -1,7 +1,7 @@
+import { STATUS_OF_CODE } from '../../../graphql/format-error.js';
 import { csvHead } from '../../../model/csv.js';
 import { DESCRIBED, schemaReference } from '../described.js';
 import { linesOf } from '../media-types.js';
-import { STATUS_OF_CODE } from '../problem.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
 /** The responses of an operation, by status. @param example Of the body. */
