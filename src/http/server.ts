@@ -73,6 +73,7 @@ export async function startHttpServer(
   // allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
+  server.maxRequestsPerSocket = MAX_REQUESTS;
   const { connections, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
@@ -107,6 +108,9 @@ function readTarget(request: IncomingMessage): void {
     request.url = pathname + search;
   }
 }
+
+/** On one connection, as proxies have it by default (nginx, keepalive_requests): what is pipelined behind the last gets 503. */
+const MAX_REQUESTS = 1_000;
 
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
 const BACKLOG = 4_096;

@@ -49,6 +49,22 @@ describe('closing', () => {
   });
 });
 
+test('a connection ends after 1,000 requests: what is pipelined behind them is not handled', async () => {
+  let handled = 0;
+  const answer: RequestListener = (_request, response) => {
+    handled += 1;
+    response.end('done');
+  };
+  const server = await startHttpServer(answer, { host: '127.0.0.1', port: 0, log });
+  cleanUp.push(() => server.close());
+  const socket = connect(server.port, '127.0.0.1');
+  const received = text(socket);
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(1_200));
+  const responses = (await received).split('HTTP/1.1 ').slice(1);
+  expect(responses.filter((response) => response.startsWith('200 OK'))).toHaveLength(1_000);
+  expect(handled).toBe(1_000);
+});
+
 describe('a connection is closed', () => {
   const start = (listener: RequestListener, limits: Partial<TimeLimits>) =>
     startHttpServer(listener, {
