@@ -133,6 +133,10 @@ export function settingsFrom(read: Read) {
       /** For how long a worker has a domain to itself. An observation ends at half of that. */
       lease: read('OBSERVE_LEASE', '2m', duration({ least: '5s', most: '1h', example: '2m' })),
     },
+    notify: {
+      /** Whether messages are sent to receivers at addresses that are not public. */
+      allowPrivate: read('NOTIFY_PRIVATE', 'deny', choice('deny', 'allow')) === 'allow',
+    },
     /** How many requests a process executes at once, and how many searches of these. */
     gate: {
       places: read('REQUESTS_AT_ONCE', '64', integer(1, 10_000)),

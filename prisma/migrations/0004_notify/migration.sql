@@ -1,0 +1,25 @@
+-- Who is told of changes, how far, and the message that was not received yet.
+CREATE TABLE notification (
+  name          text COLLATE "C" PRIMARY KEY,
+  url           text NOT NULL,
+  form          text NOT NULL,
+  secret        text,
+  filter        jsonb NOT NULL,
+  from_time     bigint NOT NULL,
+  digest        bigint,
+  created_at    bigint NOT NULL,
+  cursor        text NOT NULL,
+  read_to       bigint NOT NULL,
+  read_at       bigint NOT NULL,
+  message_id    text,
+  message       text,
+  kept_at       bigint,
+  attempts      integer NOT NULL DEFAULT 0,
+  failing_since bigint,
+  failure       text,
+  due           bigint NOT NULL DEFAULT 0,
+  paused        text,
+  received_at   bigint,
+  lease         uuid,
+  leased_until  bigint NOT NULL DEFAULT 0
+);

@@ -1,0 +1,155 @@
+import { durationText } from '../../model/duration.js';
+import { UsageError } from '../../model/errors.js';
+import { formatInstant, parseInstant } from '../../model/instant.js';
+import { receiverAddress, shortAddress } from '../../notify/address.js';
+import { changesOf } from '../../notify/changes-source.js';
+import {
+  addNotification,
+  type Filter,
+  isNotificationName,
+  listNotifications,
+  type NewNotification,
+  pauseNotification,
+  removeNotification,
+  resumeNotification,
+} from '../../notify/notifications.js';
+import { newSecret } from '../../notify/webhook.js';
+import type { CommandContext } from '../command-context.js';
+import { readDomains } from '../domain-arguments.js';
+import { withQuestions } from '../questions.js';
+import { createTable, timeText } from '../table.js';
+import { jsonLine, writeText } from '../write-text.js';
+
+interface AddOptions {
+  readonly url: string;
+  readonly domains?: readonly string[];
+  readonly registrableDomain?: string;
+  readonly watched?: true;
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  readonly headers?: readonly string[];
+  /** The routine changes, too. */
+  readonly all: boolean;
+  /** RFC 3339. */
+  readonly from?: string;
+  /** In microseconds. */
+  readonly digest?: bigint;
+}
+
+/** `dms notify add`: has a receiver told of changes from now on. */
+export async function runAdd(context: CommandContext, name: string, options: AddOptions): Promise<void> {
+  if (!isNotificationName(name)) {
+    throw new UsageError(
+      `${JSON.stringify(name)} is not a valid name: write 1 to 64 letters, digits and . _ @ : / + -, beginning with a letter or digit.`,
+    );
+  }
+  const { allowPrivate } = context.settings().notify;
+  const { href: url } = receiverAddress(options.url, allowPrivate);
+  const filter = await filterOf(context, options);
+  let cursor = '';
+  await withQuestions(context, async (asking) => {
+    cursor = await changesOf(asking).end(filter);
+  });
+  const createdAt = context.now();
+  const fromTime = options.from === undefined ? createdAt : parseInstant(options.from);
+  const secret = newSecret();
+  const added: NewNotification = {
+    ...{ name, url, form: 'json', secret, filter, fromTime, createdAt, cursor },
+    digest: options.digest ?? null,
+  };
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    await addNotification(writingPrisma, added);
+    await writeText(context.stdout, `${secret}\n`).catch(async (error: Error) => {
+      await removeNotification(writingPrisma, name);
+      throw error;
+    });
+  });
+  context.notes.write(
+    'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
+  );
+}
+
+async function filterOf(context: CommandContext, options: AddOptions): Promise<Filter> {
+  const { domains = [], registrableDomain, watched, kinds, types, headers, all } = options;
+  const patterns = domains.filter((text) => text.startsWith('*.'));
+  const names = await readDomains(
+    context,
+    domains.filter((text) => !text.startsWith('*.')),
+  );
+  return {
+    ...(domains.length > 0 && { domains: [...patterns, ...names] }),
+    ...(registrableDomain !== undefined && { registrableDomain }),
+    ...(watched && { watched: 'true' }),
+    ...(kinds && { kinds }),
+    ...(types && { types }),
+    ...(headers && { headers }),
+    ...(!all && { notable: 'true' }),
+  };
+}
+
+/** `dms notify list`: a table, or JSON, of all notifications, without secrets. */
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const found = await listNotifications(writingPrisma);
+    if (found.length === 0) {
+      context.notes.write('There is no notification. To add one: dms notify add NAME --url URL\n');
+      return;
+    }
+    const text = json
+      ? found.map((each) => jsonLine(described(each))).join('')
+      : createTable(context.stdout.columns, HEADINGS)(found.map(rowOf));
+    await writeText(context.stdout, text);
+  });
+}
+
+type Listed = Awaited<ReturnType<typeof listNotifications>>[number];
+
+function described(listed: Listed) {
+  const { name, url, form, filter, digest, attempts, failure, paused } = listed;
+  const time = (instant: bigint | null) => (instant === null ? null : formatInstant(instant));
+  return {
+    ...{ name, url: shortAddress(url), as: form, filter },
+    from: time(listed.fromTime),
+    digest: digest === null ? null : durationText(digest),
+    ...{ state: stateOf(listed), reason: paused ?? failure, attempts },
+    ...{ waitingSince: time(listed.keptAt), lastReceived: time(listed.receivedAt) },
+  };
+}
+
+const HEADINGS = ['name', 'to', 'tells', 'last received', 'state'];
+
+function rowOf(listed: Listed): string[] {
+  const { name, url, filter, receivedAt, paused, failure } = listed;
+  const tells = Object.entries(filter as Filter).map(([key, value]) => `${key}=${[value].flat().join(',')}`);
+  const reason = paused ?? failure;
+  return [
+    ...[name, shortAddress(url), tells.join(' ')],
+    receivedAt === null ? 'never' : timeText(receivedAt),
+    stateOf(listed) + (reason === null ? '' : `: ${reason}`),
+  ];
+}
+
+function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
+  if (paused !== null) return 'paused';
+  return failure === null ? 'active' : 'failing';
+}
+
+/** `dms notify pause`: sends nothing until it is resumed. */
+export async function runPause(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) =>
+    pauseNotification(writingPrisma, name, 'by dms notify pause'),
+  );
+  await context.sumUp(`paused ${name}\n`);
+}
+
+/** `dms notify resume`: goes on where it was paused. */
+export async function runResume(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) => resumeNotification(writingPrisma, name));
+  await context.sumUp(`resumed ${name}\n`);
+}
+
+/** `dms notify remove`: ends it, with what was not received. */
+export async function runRemove(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) => removeNotification(writingPrisma, name));
+  await context.sumUp(`removed ${name}\n`);
+}
