@@ -125,7 +125,7 @@ export function startObserving(
   });
   const sender = new Sender({
     ...{ prisma: database.writingPrisma, log, now, registry },
-    ...{ basePath: settings.basePath, allowPrivate: settings.notify.allowPrivate },
+    ...{ basePath: settings.basePath, ...settings.notify },
     openChanges: () => openChanges(database),
   });
   const stop = async () => {

@@ -165,11 +165,17 @@ function addNotify(program: Command, context: CommandContext): void {
     .command('add')
     .summary('tell a receiver of changes from now on')
     .description(
-      'Has each notable change told from now on, in signed messages by POST, and prints the secret of the signatures, only this ' +
+      'Has each notable change told from now on, by POST or by mail. Messages as JSON are signed: the secret is printed, only this ' +
         `once. All that is written has to be met by a change. ${TIMES}`,
     )
     .argument('<name>', 'a name for it, unique among all notifications')
-    .requiredOption('--url <url>', 'where messages go: https://…')
+    .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
+    .addOption(
+      new Option(
+        '--as <form>',
+        'the form of messages by POST (default: json); slack: for chats with webhooks like those of Slack',
+      ).choices(['json', 'slack']),
+    )
     .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
     .option('--registrable-domain <name>', 'only changes of that domain and all below it')
     .option('--watched', 'only changes of watched domains')
@@ -186,6 +192,12 @@ function addNotify(program: Command, context: CommandContext): void {
     .description('Shows all notifications, and what became of their messages, without what is a secret.')
     .option(...JSON_LINES)
     .action(run(context, async () => (await import('./commands/notify.js')).runList));
+  notify
+    .command('test')
+    .summary('send a test message now')
+    .description('Sends a message that tells nothing, now and once. Exit code: 0 if it was received, else 1.')
+    .argument('<name>', "the notification's name")
+    .action(run(context, async () => (await import('./commands/notify.js')).runTest));
   notify
     .command('pause')
     .summary('send nothing for now')

@@ -25,6 +25,7 @@ import {
   readReplicas,
   redisUrl,
   replicaUrl,
+  smtpUrl,
   tokenClaim,
   trustProxy,
 } from './parse-addresses.js';
@@ -136,6 +137,8 @@ export function settingsFrom(read: Read) {
     notify: {
       /** Whether messages are sent to receivers at addresses that are not public. */
       allowPrivate: read('NOTIFY_PRIVATE', 'deny', choice('deny', 'allow')) === 'allow',
+      /** Where mail is sent by; absent: none is sent. */
+      smtp: read('SMTP_URL', '', optional(smtpUrl)),
     },
     /** How many requests a process executes at once, and how many searches of these. */
     gate: {

@@ -33,10 +33,15 @@ const LONGEST_PAUSE = 4n * 3_600n * SECOND;
 /** Beyond it, pauses are the longest. */
 const MOST_STEPS = 8;
 
+/** Whether an answer is a success (RFC 9110, section 15.3). */
+export function isReceived(answer: Answer): boolean {
+  return 'status' in answer && answer.status >= 200 && answer.status < 300;
+}
+
 /** Decides what becomes of a message by the answer to it. */
 export function deliveryOf(answer: Answer, { attempts, failingSince, now }: Attempts): Delivery {
   const { status, retryAfter } = 'status' in answer ? answer : { status: 0, retryAfter: undefined };
-  if (status >= 200 && status < 300) return { kind: 'received' };
+  if (isReceived(answer)) return { kind: 'received' };
   const reason = 'status' in answer ? `HTTP ${status}` : answer.error;
   // As Standard Webhooks have it: the receiver is not interested any more.
   if (status === 410) return { kind: 'paused', reason: 'HTTP 410: the receiver wants no more' };

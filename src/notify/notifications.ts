@@ -120,13 +120,18 @@ export async function advance(
   await update(prisma, held, to);
 }
 
+/** The id of a message, which no other one has. */
+export function newMessageId(): string {
+  return `msg_${randomUUID()}`;
+}
+
 /** Keeps a message, before it is sent first, and goes on reading behind what it tells. */
 export async function keepMessage(
   prisma: PrismaClient,
   held: Held,
   { body, cursor, now }: { readonly body: string; readonly cursor: string; readonly now: Instant },
 ): Promise<void> {
-  const messageId = `msg_${randomUUID()}`;
+  const messageId = newMessageId();
   await update(prisma, held, { ...UNTRIED, messageId, message: body, keptAt: now, cursor });
 }
 

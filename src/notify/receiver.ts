@@ -14,6 +14,20 @@ export interface KeptMessage {
 export interface Sending {
   /** Whether receivers may be at addresses that are not public. */
   readonly allowPrivate: boolean;
+  /** Undefined: no mail can be sent. */
+  readonly smtp: SmtpServer | undefined;
+}
+
+/** Where mail is sent by, and from whom. */
+export interface SmtpServer {
+  readonly host: string;
+  readonly port: number;
+  /** Whether TLS begins with the connection; otherwise by STARTTLS, where the server has it. */
+  readonly isSecure: boolean;
+  /** Empty: none is needed. */
+  readonly user: string;
+  readonly password: string;
+  readonly from: string;
 }
 
 /** A kind of receiver. */

@@ -37,7 +37,7 @@ export interface SenderOptions extends Sending {
 /** In milliseconds: how often it is looked for what is to be sent. */
 const IDLE = 1_000;
 /** In microseconds: for how long a process has a notification to itself. Each message extends it; none takes as long. */
-const LEASE = 60_000_000n;
+const LEASE = 120_000_000n;
 /** A page of large values is read by fewer changes. */
 const MOST_CHANGES = ['100', '10', '1'];
 

@@ -1,9 +1,14 @@
+import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
+import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAsking } from '../../src/asking.js';
+import { readSettings } from '../../src/config/env.js';
 import { changesOf } from '../../src/notify/changes-source.js';
+import type { SmtpServer } from '../../src/notify/receiver.js';
 import { Sender } from '../../src/notify/sender.js';
 import { pruneFeed } from '../../src/recorder/prune-feed.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -13,7 +18,7 @@ import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../suppo
 import { observation } from '../support/observations.js';
 import { type ReceivedMessage, startReceiver } from '../support/receiver.js';
 
-const WAITING = { timeout: 20_000, interval: 50 };
+const WAITING = { timeout: 50_000, interval: 50 };
 const HOUR = 3_600_000_000n;
 /** Before all that the tests record. */
 const FROM = ['--from', '2000-01-01'];
@@ -46,7 +51,7 @@ afterEach(async () => {
 
 afterAll(() => database.close());
 
-function startSender(metrics = registry, allowPrivate = true): Sender {
+function startSender(metrics = registry, allowPrivate = true, smtp?: SmtpServer): Sender {
   const stream = new Writable({
     write(line, _encoding, written) {
       log.push(String(line));
@@ -54,7 +59,7 @@ function startSender(metrics = registry, allowPrivate = true): Sender {
     },
   });
   const sender = new Sender({
-    ...{ prisma: database.writingPrisma, registry: metrics, allowPrivate, basePath: '/dms' },
+    ...{ prisma: database.writingPrisma, registry: metrics, allowPrivate, smtp, basePath: '/dms' },
     openChanges: async () => changesOf(createAsking(database)),
     log: createLogger({ level: 'debug', stream }),
     now: () => BigInt(Date.now()) * 1000n + ahead,
@@ -398,6 +403,106 @@ describe('a notification', () => {
     expect(shown).toContain('HTTP 500');
     expect(shown).not.toContain('a-secret-path');
     expect(shown).not.toContain(secret);
+  });
+});
+
+describe('a chat', () => {
+  test('gets a text with a line for each change, as many as fit, which calls nobody', async () => {
+    const added = await dms('notify', 'add', 'ops', '--url', receiver.url, '--as', 'slack', ...FROM, '--all');
+    expect([added.code, added.stdout]).toEqual([0, 'added ops\n']);
+    const call = '<!channel> & @here';
+    await createRecorder(database.pool).record([observation({ at: 1, headers: { server: call } })]);
+    startSender();
+    await received(1);
+    await allReceived();
+    const [message] = receiver.received;
+    expect(message?.headers).not.toHaveProperty('webhook-signature');
+    expect(JSON.parse(message?.body ?? '')).toEqual({
+      text:
+        'ops: 1 change\n' +
+        '• example.com: header server there when first observed: &lt;!channel&gt; &amp; @\u{200b}here',
+    });
+    const names = Array.from({ length: 100 }, (_, number) => `d${number}.example`);
+    const recorder = createRecorder(database.pool);
+    await recorder.record(names.map((domain) => observation({ domain, at: 2, records: ['192.0.2.1'] })));
+    await received(2);
+    const { text } = JSON.parse(receiver.received[1]?.body ?? '') as { text: string };
+    expect(text.length).toBeLessThan(2_000);
+    const more = Number(/\nand (\d+) more$/.exec(text)?.[1]);
+    expect(text.match(/^• d/gm)).toHaveLength(100 - more);
+  });
+});
+
+describe('a mailbox', () => {
+  test('gets a mail with a line for each change, the same Message-ID each time, until the server accepts it', async () => {
+    const mails: string[] = [];
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onAuth({ username, password }, _session, done) {
+        if (username === 'u' && password === 'p') done(null, { user: 'u' });
+        else done(new Error('wrong password'));
+      },
+      async onData(stream, _session, done) {
+        mails.push(await text(stream));
+        done(mails.length === 1 ? Object.assign(new Error('busy'), { responseCode: 451 }) : null);
+      },
+    });
+    await new Promise<void>((listening) => {
+      server.listen(0, '127.0.0.1', () => listening());
+    });
+    // A server on a port has such an address.
+    const { port } = server.server.address() as AddressInfo;
+    const environment = {
+      ...database.environment,
+      SMTP_URL: `smtp://u:p@127.0.0.1:${port}?from=dms@service.example`,
+    };
+    const add = ['notify', 'add', 'ops', '--url', 'mailto:ops@team.example', ...FROM, '--all'];
+    expect((await dms(...add)).stderr).toContain('SMTP_URL, which is not set');
+    expect((await runDms([...add, '--as', 'slack'], environment)).code).toBe(2);
+    const added = await runDms(add, environment);
+    expect([added.code, added.stdout]).toEqual([0, 'added ops\n']);
+    const address = await recordAddress();
+    const { smtp } = readSettings(environment).notify;
+    startSender(registry, false, smtp);
+    await vi.waitFor(async () => {
+      expect(await listed()).toMatchObject({ state: 'failing', reason: expect.stringContaining('451 busy') });
+    }, WAITING);
+    ahead = HOUR;
+    await allReceived();
+    expect(mails).toHaveLength(2);
+    for (const mail of mails) {
+      expect(mail).toMatch(/^From: dms@service\.example\r$/m);
+      expect(mail).toMatch(/^To: ops@team\.example\r$/m);
+      expect(mail).toMatch(/^Subject: ops: 1 change\r$/m);
+      expect(mail).toContain(`\r\nexample.com: A ${address} there when first observed\r\n`);
+    }
+    const ids = mails.map((mail) => /^Message-ID: <msg_[\w-]+@service\.example>/m.exec(mail)?.[0]);
+    expect(ids[0]).toBeDefined();
+    expect(ids[1]).toBe(ids[0]);
+    const tested = await runDms(['notify', 'test', 'ops'], environment);
+    expect([tested.code, mails.length]).toEqual([0, 3]);
+    expect((await runDms(['notify', 'list'], environment)).stdout).toContain('mailto:ops@team.example');
+    await new Promise<void>((closed) => {
+      server.close(closed);
+    });
+  });
+});
+
+describe('dms notify test', () => {
+  test.each([[], ['--as', 'slack']])('sends a message now, and says what came of it: %j', async (...as) => {
+    await dms('notify', 'add', 'ops', '--url', receiver.url, ...as);
+    const { code, stdout } = await dms('notify', 'test', 'ops');
+    expect([code, stdout]).toEqual([0, `received by ${new URL(receiver.url).origin}/…: HTTP 204\n`]);
+    expect(receiver.received[0]?.body).toMatch(/"type":"test"|ops: a test/);
+    receiver.respond = (response) => response.writeHead(404).end();
+    const failed = await dms('notify', 'test', 'ops');
+    expect([failed.code, failed.stderr]).toEqual([1, 'dms: The message was not received: HTTP 404.\n']);
+    const notAllowed = await runDms(['notify', 'test', 'ops'], database.environment);
+    expect([notAllowed.code, notAllowed.stderr]).toEqual([
+      1,
+      'dms: The message was not received: 127.0.0.1 is not a public address.\n',
+    ]);
   });
 });
 

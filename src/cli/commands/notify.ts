@@ -1,18 +1,22 @@
 import { durationText } from '../../model/duration.js';
-import { UsageError } from '../../model/errors.js';
+import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, parseInstant } from '../../model/instant.js';
 import { receiverAddress, shortAddress } from '../../notify/address.js';
 import { changesOf } from '../../notify/changes-source.js';
+import { isReceived } from '../../notify/delivery.js';
 import {
   addNotification,
   type Filter,
+  findNotification,
   isNotificationName,
   listNotifications,
   type NewNotification,
+  newMessageId,
   pauseNotification,
   removeNotification,
   resumeNotification,
 } from '../../notify/notifications.js';
+import { receiverOf } from '../../notify/receivers.js';
 import { newSecret } from '../../notify/webhook.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
@@ -22,6 +26,8 @@ import { jsonLine, writeText } from '../write-text.js';
 
 interface AddOptions {
   readonly url: string;
+  /** Of messages by POST. */
+  readonly as?: 'json' | 'slack';
   readonly domains?: readonly string[];
   readonly registrableDomain?: string;
   readonly watched?: true;
@@ -43,8 +49,10 @@ export async function runAdd(context: CommandContext, name: string, options: Add
       `${JSON.stringify(name)} is not a valid name: write 1 to 64 letters, digits and . _ @ : / + -, beginning with a letter or digit.`,
     );
   }
-  const { allowPrivate } = context.settings().notify;
-  const { href: url } = receiverAddress(options.url, allowPrivate);
+  const { href: url, protocol } = receiverAddress(options.url, context.settings().notify);
+  const isMail = protocol === 'mailto:';
+  if (isMail && options.as !== undefined) throw new UsageError('--as is for messages by POST, not for mail.');
+  const form = isMail ? 'mail' : (options.as ?? 'json');
   const filter = await filterOf(context, options);
   let cursor = '';
   await withQuestions(context, async (asking) => {
@@ -52,21 +60,26 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   });
   const createdAt = context.now();
   const fromTime = options.from === undefined ? createdAt : parseInstant(options.from);
-  const secret = newSecret();
+  const secret = form === 'json' ? newSecret() : null;
   const added: NewNotification = {
-    ...{ name, url, form: 'json', secret, filter, fromTime, createdAt, cursor },
+    ...{ name, url, form, secret, filter, fromTime, createdAt, cursor },
     digest: options.digest ?? null,
   };
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     await addNotification(writingPrisma, added);
-    await writeText(context.stdout, `${secret}\n`).catch(async (error: Error) => {
-      await removeNotification(writingPrisma, name);
-      throw error;
-    });
+    if (secret !== null) {
+      await writeText(context.stdout, `${secret}\n`).catch(async (error: Error) => {
+        await removeNotification(writingPrisma, name);
+        throw error;
+      });
+    }
   });
-  context.notes.write(
-    'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
-  );
+  if (secret === null) await context.sumUp(`added ${name}\n`);
+  else {
+    context.notes.write(
+      'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
+    );
+  }
 }
 
 async function filterOf(context: CommandContext, options: AddOptions): Promise<Filter> {
@@ -132,6 +145,21 @@ function rowOf(listed: Listed): string[] {
 function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
   if (paused !== null) return 'paused';
   return failure === null ? 'active' : 'failing';
+}
+
+/** `dms notify test`: sends a message that tells nothing, now and once. */
+export async function runTest(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const { url, form, secret } = await findNotification(writingPrisma, name);
+    const receiver = receiverOf(form);
+    const body = receiver.bodyOf({ notification: name, at: context.now(), told: { type: 'test' } });
+    const { notify } = context.settings();
+    const message = { url, secret, id: newMessageId(), body };
+    const answer = await receiver.send(message, notify, new AbortController().signal);
+    const text = 'status' in answer ? `HTTP ${answer.status}` : answer.error;
+    if (!isReceived(answer)) throw new OperationError(`The message was not received: ${text}.`);
+    await context.sumUp(`received by ${shortAddress(url)}: ${text}\n`);
+  });
 }
 
 /** `dms notify pause`: sends nothing until it is resumed. */
