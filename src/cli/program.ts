@@ -184,7 +184,16 @@ function addNotify(program: Command, context: CommandContext): void {
     .option('--headers <name,...>', 'only these headers', collectWords)
     .option('--all', 'the routine changes, too: what rotates, serials, validators', false)
     .option(...time(context, '--from', 'only changes dated after that time (default: now)'))
+    .option(
+      '--settle <duration>',
+      'only changes that still stand that long after their recording, such as 2h',
+      parseDuration,
+    )
     .option('--digest <duration>', 'at most one message in that time, such as 1h', parseDuration)
+    .option(
+      '--watch-failures <number>',
+      'also when a watched domain fails for the so many-th time in a row, such as 3, and when it is observed again',
+    )
     .action(run(context, async () => (await import('./commands/notify.js')).runAdd));
   notify
     .command('list')

@@ -5,6 +5,10 @@ import type { Filter } from './notifications.js';
 export interface ChangesSource {
   /** A page of Changes. `next` is the cursor where it ends. @throws PublicError INVALID_CURSOR for one not in the feed. */
   page(parameters: Filter): Promise<{ readonly changes: readonly RestChange[]; readonly next: string }>;
+  /** A page of the changes of a domain. @throws PublicError DOMAIN_NOT_FOUND once it is erased. */
+  ofDomain(
+    parameters: Filter,
+  ): Promise<{ readonly changes: readonly Omit<RestChange, 'domain'>[]; readonly next: string | null }>;
   /** The cursor of the end of the feed. @throws PublicError for a filter that is not valid. */
   end(filter: Filter): Promise<string>;
 }
@@ -19,6 +23,7 @@ interface Questions {
 export function changesOf({ ask, follow }: Questions): ChangesSource {
   return {
     page: (parameters) => ask({ operation: 'getChanges', parameters }),
+    ofDomain: (parameters) => ask({ operation: 'getDomainChanges', parameters }),
     async end(filter) {
       // Its first page is empty, and has the place where it begins.
       for await (const { end } of follow(filter, new AbortController().signal)) return end;

@@ -25,7 +25,16 @@ export type Told =
   | { readonly type: 'changes'; readonly changes: readonly RestChange[]; readonly links: Links }
   /** What was recorded between is not in the feed any more. */
   | { readonly type: 'gap'; readonly after: string; readonly until: string; readonly links: Links }
+  | { readonly type: 'watch'; readonly domains: readonly WatchedState[]; readonly links: Links }
   | { readonly type: 'test' };
+
+/** A watched domain that fails, or has recovered. */
+export interface WatchedState {
+  readonly domain: string;
+  readonly state: 'failing' | 'recovered';
+  /** In a row. */
+  readonly failures: number;
+}
 
 /** Paths of the service, or templates of them (RFC 6570). */
 export type Links = Readonly<Record<string, string>>;

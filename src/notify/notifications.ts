@@ -9,7 +9,16 @@ export type { Notification };
 /** What a notification is made with. */
 export type NewNotification = Pick<
   Notification,
-  'name' | 'url' | 'form' | 'secret' | 'fromTime' | 'digest' | 'createdAt' | 'cursor'
+  | 'name'
+  | 'url'
+  | 'form'
+  | 'secret'
+  | 'fromTime'
+  | 'settle'
+  | 'digest'
+  | 'watchFailures'
+  | 'createdAt'
+  | 'cursor'
 > & { readonly filter: Filter };
 
 /** The parameters of Changes in REST that select. */
@@ -115,7 +124,10 @@ export async function release(prisma: PrismaClient, held: Held): Promise<void> {
 export async function advance(
   prisma: PrismaClient,
   held: Held,
-  to: { readonly cursor: string } | { readonly readTo: bigint; readonly readAt: Instant },
+  to:
+    | { readonly cursor: string }
+    | { readonly readTo: bigint; readonly readAt: Instant }
+    | { readonly due: Instant },
 ): Promise<void> {
   await update(prisma, held, to);
 }
@@ -125,14 +137,20 @@ export function newMessageId(): string {
   return `msg_${randomUUID()}`;
 }
 
-/** Keeps a message, before it is sent first, and goes on reading behind what it tells. */
+/** A message to keep, and what is told by it: where the feed is read on, or which domains fail. */
+type NewMessage = { readonly body: string; readonly now: Instant } & (
+  | { readonly cursor: string }
+  | { readonly failing: string[] }
+);
+
+/** Keeps a message, before it is sent first, and goes on behind what it tells. */
 export async function keepMessage(
   prisma: PrismaClient,
   held: Held,
-  { body, cursor, now }: { readonly body: string; readonly cursor: string; readonly now: Instant },
+  { body, now, ...then }: NewMessage,
 ): Promise<void> {
   const messageId = newMessageId();
-  await update(prisma, held, { ...UNTRIED, messageId, message: body, keptAt: now, cursor });
+  await update(prisma, held, { ...UNTRIED, messageId, message: body, keptAt: now, ...then });
 }
 
 /** Stores what became of a message. */

@@ -22,6 +22,8 @@ import {
 } from './notifications.js';
 import type { Sending } from './receiver.js';
 import { receiverOf } from './receivers.js';
+import { countSettled, standing } from './settle.js';
+import { watchedNews } from './watched.js';
 
 export interface SenderOptions extends Sending {
   readonly prisma: PrismaClient;
@@ -38,6 +40,8 @@ export interface SenderOptions extends Sending {
 const IDLE = 1_000;
 /** In microseconds: for how long a process has a notification to itself. Each message extends it; none takes as long. */
 const LEASE = 120_000_000n;
+/** In microseconds: how often it is looked which watched domains fail. */
+const WATCHED_EVERY = 10_000_000n;
 /** A page of large values is read by fewer changes. */
 const MOST_CHANGES = ['100', '10', '1'];
 
@@ -50,6 +54,8 @@ export class Sender {
   /** By the name of the notification. */
   readonly #active = new Map<string, Promise<void>>();
   readonly #looking: Promise<void>;
+  /** When it looks at the watched domains next. */
+  #nextWatched = 0n;
   #changes: Promise<ChangesSource> | undefined;
   readonly #failing = new Set<string>();
 
@@ -80,15 +86,17 @@ export class Sender {
   async #startDue(): Promise<void> {
     const { prisma, now } = this.#options;
     const rows = await prisma.notification.findMany({
-      select: { name: true, paused: true, due: true, keptAt: true, readTo: true, leasedUntil: true },
+      omit: { message: true },
     });
     const time = now();
     this.#metrics.looked(rows, time);
     if (rows.length === 0) return;
     const end = await endOfFeed(prisma);
-    for (const { name, paused, due, keptAt, readTo, leasedUntil } of rows) {
-      const isDue =
-        paused === null && due <= time && leasedUntil <= time && (keptAt !== null || readTo !== end);
+    const looksAtWatched = time >= this.#nextWatched;
+    if (looksAtWatched) this.#nextWatched = time + WATCHED_EVERY;
+    for (const { name, paused, due, keptAt, readTo, leasedUntil, watchFailures } of rows) {
+      const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
+      const isDue = paused === null && due <= time && leasedUntil <= time && isNew;
       if (!isDue || this.#active.has(name)) continue;
       const work = this.#attempt(name, () => this.#work(name));
       this.#active.set(
@@ -121,7 +129,7 @@ export class Sender {
         if (row === null || row.due > now()) return;
         const { messageId: id, message: body } = row;
         if (id !== null && body !== null) await this.#send(held, row, id, body);
-        else if (!(await this.#read(held, row))) return;
+        else if (!(await this.#tellWatched(held, row)) && !(await this.#read(held, row))) return;
       }
     } finally {
       await release(prisma, held);
@@ -134,32 +142,58 @@ export class Sender {
     const time = now();
     // What is recorded while the page is read counts as not read.
     const readTo = await endOfFeed(prisma);
-    const page = await this.#pageAfter(row);
+    let page = await this.#pageAfter(row);
     if (page === null) {
       await this.#tellGap(held, row);
       return true;
     }
-    const changes = page.changes.filter(({ date }) => parseInstant(date) > row.fromTime);
+    if (row.settle !== null) {
+      const { count, next } = await countSettled(prisma, page.changes, row.readTo, time - row.settle);
+      if (count === 0 && page.changes.length > 0) {
+        await advance(prisma, held, { due: next + row.settle });
+        return false;
+      }
+      if (count < page.changes.length) page = (await this.#pageAfter(row, [String(count)])) ?? page;
+    }
+    const dated = page.changes.filter(({ date }) => parseInstant(date) > row.fromTime);
+    const changes = row.settle === null ? dated : await standing(await this.#source(), dated);
     const links = this.#linksOf(row, row.cursor);
-    if (changes.length > 0) await this.#keep(held, row, { type: 'changes', changes, links }, page.next);
+    if (changes.length > 0)
+      await this.#keep(held, row, { type: 'changes', changes, links }, { cursor: page.next });
     else if (page.next !== row.cursor) await advance(prisma, held, { cursor: page.next });
     else await advance(prisma, held, { readTo, readAt: time });
     return page.next !== row.cursor;
   }
 
   /** The page after the cursor; null where that is not in the feed any more. */
-  async #pageAfter({ filter, cursor }: Notification) {
+  async #pageAfter({ filter, cursor }: Notification, sizes = MOST_CHANGES) {
     const changes = await this.#source();
-    for (const first of MOST_CHANGES) {
+    for (const first of sizes) {
       try {
         return await changes.page({ ...filterOf(filter), first, after: cursor });
       } catch (error) {
         const code = error instanceof PublicError ? error.code : undefined;
         if (code === 'INVALID_CURSOR') return null;
-        if (code !== 'TOO_LARGE' || first === MOST_CHANGES.at(-1)) throw error;
+        if (code !== 'TOO_LARGE' || first === sizes.at(-1)) throw error;
       }
     }
     return null;
+  }
+
+  /** Keeps a message if watched domains have begun to fail, or recovered. @returns whether it does. */
+  async #tellWatched(held: Held, row: Notification): Promise<boolean> {
+    if (row.watchFailures === null) return false;
+    const filter = filterOf(row.filter);
+    const { domains, failing } = await watchedNews(
+      this.#options.prisma,
+      filter,
+      row.watchFailures,
+      row.failing,
+    );
+    if (domains.length === 0) return false;
+    const links = this.#linksOf(row, row.cursor);
+    await this.#keep(held, row, { type: 'watch', domains, links }, { failing });
+    return true;
   }
 
   /** What is in the feed now may be a year of changes after a restore: the receiver is to read the present state. */
@@ -169,14 +203,19 @@ export class Sender {
     const after = formatInstant(row.readAt);
     const links = this.#linksOf(row, cursor);
     log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');
-    await this.#keep(held, row, { type: 'gap', after, until: formatInstant(now()), links }, cursor);
+    await this.#keep(held, row, { type: 'gap', after, until: formatInstant(now()), links }, { cursor });
   }
 
-  async #keep(held: Held, row: Notification, told: Told, cursor: string): Promise<void> {
+  async #keep(
+    held: Held,
+    row: Notification,
+    told: Told,
+    then: { readonly cursor: string } | { readonly failing: string[] },
+  ): Promise<void> {
     const { prisma, now } = this.#options;
     const at = now();
     const body = receiverOf(row.form).bodyOf({ notification: row.name, at, told });
-    await keepMessage(prisma, held, { body, cursor, now: at });
+    await keepMessage(prisma, held, { body, now: at, ...then });
   }
 
   async #send(held: Held, row: Notification, id: string, body: string): Promise<void> {

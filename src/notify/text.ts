@@ -14,6 +14,14 @@ export function textOf({ notification, told }: Message): { title: string; lines:
       const { after, until } = told;
       return { title: `${notification}: changes between ${after} and ${until} are lost to it`, lines: [] };
     }
+    case 'watch': {
+      const lines = told.domains.map(({ domain, state, failures }) =>
+        state === 'recovered'
+          ? `${domain}: observed again`
+          : `${domain}: not observed, ${failures} times in a row`,
+      );
+      return { title: `${notification}: watched domains`, lines };
+    }
     case 'test':
       return { title: `${notification}: a test`, lines: [] };
   }

@@ -15,7 +15,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { runDms, startDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { observation } from '../support/observations.js';
+import { instant, observation } from '../support/observations.js';
 import { type ReceivedMessage, startReceiver } from '../support/receiver.js';
 
 const WAITING = { timeout: 50_000, interval: 50 };
@@ -100,7 +100,13 @@ function verified(secret: string, { headers, body }: ReceivedMessage) {
     readonly timestamp: string;
     readonly data: {
       readonly notification: string;
-      readonly changes: readonly { readonly domain: string; readonly kind: string; readonly rdata: string }[];
+      readonly changes: readonly {
+        readonly domain: string;
+        readonly kind: string;
+        readonly rdata?: string;
+        readonly new?: string;
+      }[];
+      readonly domains?: readonly { readonly domain: string; readonly state: string }[];
       readonly links: Record<string, string>;
     };
   };
@@ -403,6 +409,73 @@ describe('a notification', () => {
     expect(shown).toContain('HTTP 500');
     expect(shown).not.toContain('a-secret-path');
     expect(shown).not.toContain(secret);
+  });
+});
+
+describe('with --settle', () => {
+  test('a change is told once it stood so long after its recording, and not if it was undone meanwhile', async () => {
+    const recorder = createRecorder(database.pool);
+    const record = (at: number, records: readonly string[], server: string) =>
+      recorder.record([observation({ at: at * 86_400, records, headers: { server } })]);
+    await record(1, ['192.0.2.1'], 'a');
+    const secret = await add(...FROM, '--all', '--settle', '2h');
+    await record(2, ['192.0.2.1', '192.0.2.2', '192.0.2.3'], 'b');
+    await record(3, ['192.0.2.1', '192.0.2.2'], 'c');
+    await record(4, ['192.0.2.1', '192.0.2.2'], 'b');
+    startSender();
+    await vi.waitFor(async () => {
+      const [row] = await database.prisma.notification.findMany();
+      expect(row?.due).toBeGreaterThan(BigInt(Date.now()) * 1000n + HOUR);
+    }, WAITING);
+    expect(receiver.received).toEqual([]);
+    // The clock of the database cannot be set.
+    await record(5, ['192.0.2.1', '192.0.2.2', '192.0.2.4'], 'b');
+    const { rowCount } = await database.pool.query(
+      'UPDATE change_feed SET recorded_at = recorded_at + $1 WHERE observed_at = $2',
+      [4n * HOUR, instant(5 * 86_400)],
+    );
+    expect(rowCount).toBe(1);
+    ahead = 3n * HOUR;
+    await received(1);
+    await allReceived();
+    const told = () => receiver.received.map((message) => verified(secret, message).data.changes);
+    expect(told().map((changes) => changes.map((change) => change.rdata ?? change.new))).toEqual([
+      ['192.0.2.2', 'b', '192.0.2.3', 'b'],
+    ]);
+    ahead = 7n * HOUR;
+    await received(2);
+    await allReceived();
+    expect(told()[1]?.map(({ rdata }) => rdata)).toEqual(['192.0.2.4']);
+  });
+});
+
+describe('with --watch-failures', () => {
+  test('it tells that a watched domain fails for the N-th time in a row, once, and that it has recovered', async () => {
+    const secret = await add('--watch-failures', '3', '--domains', '*.example.com,other.example');
+    const names = ['a.example.com', 'b.example.com', 'other.example', 'foreign.example'];
+    await dms('watch', 'add', ...names);
+    const fail = (name: string, failures: number) =>
+      database.prisma.watchedDomain.updateMany({ where: { name }, data: { failures } });
+    for (const name of names) await fail(name, name.startsWith('b') ? 2 : 3);
+    startSender();
+    const told = async (count: number) => {
+      await received(count);
+      const { type, data } = verified(secret, receiver.received[count - 1] as ReceivedMessage);
+      return [type, ...(data.domains ?? []).map(({ domain, state }) => `${domain} ${state}`).sort()];
+    };
+    expect(await told(1)).toEqual(['watch', 'a.example.com failing', 'other.example failing']);
+    await allReceived();
+    await fail('a.example.com', 4);
+    await dms('watch', 'remove', 'other.example');
+    await fail('b.example.com', 3);
+    ahead = HOUR;
+    expect(await told(2)).toEqual(['watch', 'b.example.com failing']);
+    await allReceived();
+    await fail('a.example.com', 0);
+    ahead = 2n * HOUR;
+    expect(await told(3)).toEqual(['watch', 'a.example.com recovered']);
+    await allReceived();
+    expect(receiver.received).toHaveLength(3);
   });
 });
 

@@ -39,7 +39,10 @@ interface AddOptions {
   /** RFC 3339. */
   readonly from?: string;
   /** In microseconds. */
+  readonly settle?: bigint;
   readonly digest?: bigint;
+  /** A number. */
+  readonly watchFailures?: string;
 }
 
 /** `dms notify add`: has a receiver told of changes from now on. */
@@ -63,7 +66,9 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   const secret = form === 'json' ? newSecret() : null;
   const added: NewNotification = {
     ...{ name, url, form, secret, filter, fromTime, createdAt, cursor },
-    digest: options.digest ?? null,
+    settle: atMostOneDay('--settle', options.settle),
+    digest: atMostOneDay('--digest', options.digest),
+    watchFailures: options.watchFailures === undefined ? null : failuresOf(options.watchFailures),
   };
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     await addNotification(writingPrisma, added);
@@ -82,16 +87,29 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   }
 }
 
+const DAY = 86_400_000_000n;
+
+/** The feed keeps what is not told yet for three days. */
+function atMostOneDay(flag: string, duration: bigint | undefined): bigint | null {
+  if (duration !== undefined && duration > DAY) throw new UsageError(`${flag}: write at most 1d.`);
+  return duration ?? null;
+}
+
+function failuresOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError('--watch-failures: write a number from 1 to 9999, such as 3.');
+}
+
 async function filterOf(context: CommandContext, options: AddOptions): Promise<Filter> {
   const { domains = [], registrableDomain, watched, kinds, types, headers, all } = options;
-  const patterns = domains.filter((text) => text.startsWith('*.'));
+  const patterns = domains.filter((text) => text.startsWith('*.')).map((text) => text.toLowerCase());
   const names = await readDomains(
     context,
     domains.filter((text) => !text.startsWith('*.')),
   );
   return {
     ...(domains.length > 0 && { domains: [...patterns, ...names] }),
-    ...(registrableDomain !== undefined && { registrableDomain }),
+    ...(registrableDomain !== undefined && { registrableDomain: registrableDomain.toLowerCase() }),
     ...(watched && { watched: 'true' }),
     ...(kinds && { kinds }),
     ...(types && { types }),
@@ -118,12 +136,14 @@ export async function runList(context: CommandContext, { json }: { json: boolean
 type Listed = Awaited<ReturnType<typeof listNotifications>>[number];
 
 function described(listed: Listed) {
-  const { name, url, form, filter, digest, attempts, failure, paused } = listed;
+  const { name, url, form, filter, settle, digest, watchFailures, attempts, failure, paused } = listed;
   const time = (instant: bigint | null) => (instant === null ? null : formatInstant(instant));
   return {
     ...{ name, url: shortAddress(url), as: form, filter },
     from: time(listed.fromTime),
+    settle: settle === null ? null : durationText(settle),
     digest: digest === null ? null : durationText(digest),
+    watchFailures,
     ...{ state: stateOf(listed), reason: paused ?? failure, attempts },
     ...{ waitingSince: time(listed.keptAt), lastReceived: time(listed.receivedAt) },
   };
