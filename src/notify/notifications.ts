@@ -138,10 +138,14 @@ export function newMessageId(): string {
 }
 
 /** A message to keep, and what is told by it: where the feed is read on, or which domains fail. */
-type NewMessage = { readonly body: string; readonly now: Instant } & (
-  | { readonly cursor: string }
-  | { readonly failing: string[] }
-);
+export interface NewMessage {
+  readonly body: string;
+  readonly now: Instant;
+  readonly cursor?: string;
+  readonly failing?: string[];
+  /** Whether there may be more to tell at once. */
+  readonly isFull: boolean;
+}
 
 /** Keeps a message, before it is sent first, and goes on behind what it tells. */
 export async function keepMessage(
@@ -157,12 +161,12 @@ export async function keepMessage(
 export async function storeDelivery(
   prisma: PrismaClient,
   held: Held,
-  { attempts, failingSince, keptAt, digest }: Notification,
+  { attempts, failingSince, keptAt, digest, isFull }: Notification,
   delivery: Delivery,
   now: Instant,
 ): Promise<void> {
   if (delivery.kind === 'received') {
-    const due = digest === null ? 0n : (keptAt ?? now) + digest;
+    const due = digest === null || isFull ? 0n : (keptAt ?? now) + digest;
     const none = { ...UNTRIED, messageId: null, message: null, keptAt: null };
     await update(prisma, held, { ...none, due, receivedAt: now });
     return;

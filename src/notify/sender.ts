@@ -15,6 +15,8 @@ import {
   type Held,
   holdNotification,
   keepMessage,
+  listNotifications,
+  type NewMessage,
   type Notification,
   readHeld,
   release,
@@ -42,6 +44,8 @@ const IDLE = 1_000;
 const LEASE = 120_000_000n;
 /** In microseconds: how often it is looked which watched domains fail. */
 const WATCHED_EVERY = 10_000_000n;
+/** In milliseconds: how long a sender that stops waits for what does not answer. */
+const WITHOUT_ANSWER = 5_000;
 /** A page of large values is read by fewer changes. */
 const MOST_CHANGES = ['100', '10', '1'];
 
@@ -69,8 +73,9 @@ export class Sender {
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     const abort = setTimeout(() => this.#aborting.abort(), grace);
-    await this.#looking;
-    await Promise.all(this.#active.values());
+    const ended = this.#looking.then(() => Promise.all(this.#active.values()));
+    // A mail server, and a database, may take longer than there is time.
+    await Promise.race([ended, pause(grace + WITHOUT_ANSWER, undefined, { ref: false })]);
     clearTimeout(abort);
   }
 
@@ -85,9 +90,7 @@ export class Sender {
 
   async #startDue(): Promise<void> {
     const { prisma, now } = this.#options;
-    const rows = await prisma.notification.findMany({
-      omit: { message: true },
-    });
+    const rows = await listNotifications(prisma);
     const time = now();
     this.#metrics.looked(rows, time);
     if (rows.length === 0) return;
@@ -158,11 +161,12 @@ export class Sender {
     const dated = page.changes.filter(({ date }) => parseInstant(date) > row.fromTime);
     const changes = row.settle === null ? dated : await standing(await this.#source(), dated);
     const links = this.#linksOf(row, row.cursor);
-    if (changes.length > 0)
-      await this.#keep(held, row, { type: 'changes', changes, links }, { cursor: page.next });
-    else if (page.next !== row.cursor) await advance(prisma, held, { cursor: page.next });
-    else await advance(prisma, held, { readTo, readAt: time });
-    return page.next !== row.cursor;
+    const isAll = page.next === row.cursor;
+    const then = { cursor: page.next, isFull: page.changes.length === Number(MOST_CHANGES[0]) };
+    if (changes.length > 0) await this.#keep(held, row, { type: 'changes', changes, links }, then);
+    else if (!isAll) await advance(prisma, held, { cursor: page.next });
+    else if (readTo !== row.readTo) await advance(prisma, held, { readTo, readAt: time });
+    return !isAll;
   }
 
   /** The page after the cursor; null where that is not in the feed any more. */
@@ -192,7 +196,7 @@ export class Sender {
     );
     if (domains.length === 0) return false;
     const links = this.#linksOf(row, row.cursor);
-    await this.#keep(held, row, { type: 'watch', domains, links }, { failing });
+    await this.#keep(held, row, { type: 'watch', domains, links }, { failing, isFull: false });
     return true;
   }
 
@@ -203,14 +207,19 @@ export class Sender {
     const after = formatInstant(row.readAt);
     const links = this.#linksOf(row, cursor);
     log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');
-    await this.#keep(held, row, { type: 'gap', after, until: formatInstant(now()), links }, { cursor });
+    await this.#keep(
+      held,
+      row,
+      { type: 'gap', after, until: formatInstant(now()), links },
+      { cursor, isFull: false },
+    );
   }
 
   async #keep(
     held: Held,
     row: Notification,
     told: Told,
-    then: { readonly cursor: string } | { readonly failing: string[] },
+    then: Omit<NewMessage, 'body' | 'now'>,
   ): Promise<void> {
     const { prisma, now } = this.#options;
     const at = now();

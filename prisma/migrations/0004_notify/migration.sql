@@ -17,6 +17,7 @@ CREATE TABLE notification (
   message_id     text,
   message        text,
   kept_at        bigint,
+  is_full        boolean NOT NULL DEFAULT false,
   attempts       integer NOT NULL DEFAULT 0,
   failing_since  bigint,
   failure        text,
