@@ -44,6 +44,8 @@ const IDLE = 1_000;
 const LEASE = 120_000_000n;
 /** In microseconds: how often it is looked which watched domains fail. */
 const WATCHED_EVERY = 10_000_000n;
+/** In microseconds: after that it is looked again whether a change has settled. */
+const LONGEST_WAIT = 60_000_000n;
 /** In milliseconds: how long a sender that stops waits for what does not answer. */
 const WITHOUT_ANSWER = 5_000;
 /** A page of large values is read by fewer changes. */
@@ -153,7 +155,9 @@ export class Sender {
     if (row.settle !== null) {
       const { count, next } = await countSettled(prisma, page.changes, row.readTo, time - row.settle);
       if (count === 0 && page.changes.length > 0) {
-        await advance(prisma, held, { due: next + row.settle });
+        // Watched domains are looked at meanwhile.
+        const [settled, soon] = [next + row.settle, time + LONGEST_WAIT];
+        await advance(prisma, held, { due: settled < soon ? settled : soon });
         return false;
       }
       if (count < page.changes.length) page = (await this.#pageAfter(row, [String(count)])) ?? page;
