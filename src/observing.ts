@@ -7,6 +7,8 @@ import type { Database } from './database/client.js';
 import { OperationError } from './model/errors.js';
 import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
+import { type ChangesSource, changesOf } from './notify/changes-source.js';
+import { Sender } from './notify/sender.js';
 import { createDnsClient } from './observer/dns/client.js';
 import type { DnsServer } from './observer/dns/name-server.js';
 import { ResolverChecks, type ResolverState } from './observer/dns/resolver-checks.js';
@@ -88,8 +90,14 @@ export interface StopObserving {
   readonly resolvers: () => readonly ResolverState[];
 }
 
+/** Loads what changes are read by: a worker without notifications needs none of it. */
+async function openChanges(database: Database): Promise<ChangesSource> {
+  const { createAsking } = await import('./asking.js');
+  return changesOf(createAsking(database));
+}
+
 /**
- * Starts a worker that observes what is due until it is stopped.
+ * Starts a worker that observes what is due, and sends what is to be told of it, until it is stopped.
  *
  * @param tracing Null: no traces are sent.
  * @throws OperationError where no resolver is known.
@@ -115,7 +123,14 @@ export function startObserving(
     lease: settings.observe.lease,
     idle: IDLE,
   });
-  const stop = () => worker.stop(settings.shutdownTimeout);
+  const sender = new Sender({
+    ...{ prisma: database.writingPrisma, log, now, registry },
+    ...{ basePath: settings.basePath, ...settings.notify },
+    openChanges: () => openChanges(database),
+  });
+  const stop = async () => {
+    await Promise.all([worker, sender].map((each) => each.stop(settings.shutdownTimeout)));
+  };
   return Object.assign(stop, { resolvers: () => checks.states });
 }
 

@@ -23,11 +23,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   feed: ['loaders', 'limits', 'history', 'database', 'model'],
   resolvers: ['feed', 'loaders', 'limits', 'auth', 'model'],
   graphql: ['resolvers', 'feed', 'loaders', 'limits', 'auth', 'database', 'model'],
-  notify: [],
+  // Receivers have the guard of addresses that sites have.
+  notify: ['observer', 'database', 'telemetry', 'model'],
   rest: ['graphql', 'notify', 'limits', 'auth', 'model'],
   http: ['rest', 'graphql', 'limits', 'auth', 'telemetry', 'model'],
   config: ['auth', 'model'],
-  observing: ['config', 'observer', 'recorder', 'database', 'telemetry', 'model'],
+  observing: ['asking', 'config', 'notify', 'observer', 'recorder', 'database', 'telemetry', 'model'],
   monitoring: ['cluster', 'config', 'http', 'recorder', 'database', 'telemetry', 'model'],
   serving: [
     ...['monitoring', 'cluster', 'http', 'rest', 'graphql', 'feed', 'loaders', 'limits', 'auth', 'config'],
@@ -39,7 +40,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   asking: ['rest', 'graphql', 'feed', 'loaders', 'auth', 'database', 'model'],
   cli: [
-    ...['application', 'cluster', 'asking', 'observing', 'monitoring', 'http', 'auth', 'config', 'observer'],
+    ...['application', 'cluster', 'asking', 'observing', 'monitoring', 'http', 'auth', 'config', 'notify'],
+    'observer',
     ...['importers', 'exporters', 'recorder', 'history', 'database', 'telemetry', 'model'],
   ],
   main: ['cli', 'application', 'config', 'telemetry', 'model'],

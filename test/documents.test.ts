@@ -151,7 +151,7 @@ describe('docs/commands.md', () => {
     expect(documented).toEqual(namesIn(await helpOf(), /^ {2}(\w+)(?: [<[]\S+)* {2,}\S/gm));
   });
 
-  test.each(['watch', 'token'])('has every command of dms %s', async (command) => {
+  test.each(['watch', 'notify', 'token'])('has every command of dms %s', async (command) => {
     const names = namesIn(await helpOf(command), /^ {2}(\w+)(?: \S+)* {2,}\S/gm);
     expect(page('docs/commands.md')).toMatch(new RegExp(`\`dms ${command} ${[...names].join('\\\\\\|')}\``));
   });

@@ -39,6 +39,7 @@ export function createProgram(context: CommandContext): Command {
   addServices(program, context);
   addObserve(program, context);
   addWatch(program, context);
+  addNotify(program, context);
   addImport(program, context);
   addQuestions(program, context);
   addCheck(program, context);
@@ -151,6 +152,79 @@ function addWatch(program: Command, context: CommandContext): void {
     )
     .option(...JSON_LINES)
     .action(run(context, async () => (await import('./commands/watch.js')).runList));
+}
+
+function addNotify(program: Command, context: CommandContext): void {
+  const notify = program
+    .command('notify')
+    .summary('tell receivers of changes')
+    .description(
+      'Manages who is told of changes: dms serve and dms worker send messages (see docs/notifications.md).',
+    );
+  notify
+    .command('add')
+    .summary('tell a receiver of changes from now on')
+    .description(
+      'Has each notable change told from now on, by POST or by mail. Messages as JSON are signed: the secret is printed, only this ' +
+        `once. All that is written has to be met by a change. ${TIMES}`,
+    )
+    .argument('<name>', 'a name for it, unique among all notifications')
+    .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
+    .addOption(
+      new Option(
+        '--as <form>',
+        'the form of messages by POST (default: json); slack: for chats with webhooks like those of Slack',
+      ).choices(['json', 'slack']),
+    )
+    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
+    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
+    .option('--watched', 'only changes of watched domains')
+    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectWords)
+    .option('--headers <name,...>', 'only these headers', collectWords)
+    .option('--all', 'the routine changes, too: what rotates, serials, validators', false)
+    .option(...time(context, '--from', 'only changes dated after that time (default: now)'))
+    .option(
+      '--settle <duration>',
+      'only changes that still stand that long after their recording, such as 2h',
+      parseDuration,
+    )
+    .option('--digest <duration>', 'at most one message in that time, such as 1h', parseDuration)
+    .option(
+      '--watch-failures <number>',
+      'also when a watched domain fails for the so many-th time in a row, such as 3, and when it is observed again',
+    )
+    .action(run(context, async () => (await import('./commands/notify.js')).runAdd));
+  notify
+    .command('list')
+    .summary('show the notifications')
+    .description('Shows all notifications, and what became of their messages, without what is a secret.')
+    .option(...JSON_LINES)
+    .action(run(context, async () => (await import('./commands/notify.js')).runList));
+  notify
+    .command('test')
+    .summary('send a test message now')
+    .description('Sends a message that tells nothing, now and once. Exit code: 0 if it was received, else 1.')
+    .argument('<name>', "the notification's name")
+    .action(run(context, async () => (await import('./commands/notify.js')).runTest));
+  notify
+    .command('pause')
+    .summary('send nothing for now')
+    .description('Sends nothing until dms notify resume. The feed keeps for three days what is not told.')
+    .argument('<name>', "the notification's name")
+    .action(run(context, async () => (await import('./commands/notify.js')).runPause));
+  notify
+    .command('resume')
+    .summary('go on sending')
+    .description('Goes on where a notification was paused, first with the message that was not received.')
+    .argument('<name>', "the notification's name")
+    .action(run(context, async () => (await import('./commands/notify.js')).runResume));
+  notify
+    .command('remove')
+    .summary('tell a receiver of nothing more')
+    .description('Removes a notification, with the message that was not received.')
+    .argument('<name>', "the notification's name")
+    .action(run(context, async () => (await import('./commands/notify.js')).runRemove));
 }
 
 /** Complete by its type: a new format is not forgotten here. */

@@ -48,6 +48,32 @@ export function redisUrl(name: string, value: string): string {
   );
 }
 
+/** A mail server, and the address to send from. The error does not show it. */
+export function smtpUrl(name: string, value: string) {
+  const url = parseUrl(value);
+  const isSecure = url?.protocol === 'smtps:';
+  const [user, password] = [url?.username ?? '', url?.password ?? ''].map((text) =>
+    attempt(() => decodeURIComponent(text)),
+  );
+  const from = url?.searchParams.get('from') ?? user ?? '';
+  const hasScheme = isSecure || url?.protocol === 'smtp:';
+  if (
+    hasScheme &&
+    url.hostname !== '' &&
+    user !== undefined &&
+    password !== undefined &&
+    /^[^\s@]+@[^\s@]+$/.test(from)
+  ) {
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    return { host, port: Number(url.port) || (isSecure ? 465 : 587), isSecure, user, password, from };
+  }
+  throw invalidSecret(
+    name,
+    'the URL of a mail server with the address to send from',
+    'write smtp://user:password@host:587?from=dms@example.com, with special characters in the password percent-encoded, or smtps://… for TLS from the beginning',
+  );
+}
+
 /** Where an identity provider has its keys. Without TLS they could be from anyone. */
 export function jwksUrl(name: string, value: string): URL {
   const url = parseUrl(value);

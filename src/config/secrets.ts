@@ -5,6 +5,7 @@ import { parseUrl, splitList } from './parse.js';
 const URLS = [
   'DATABASE_URL',
   'REDIS_URL',
+  'SMTP_URL',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ];

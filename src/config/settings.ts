@@ -25,6 +25,7 @@ import {
   readReplicas,
   redisUrl,
   replicaUrl,
+  smtpUrl,
   tokenClaim,
   trustProxy,
 } from './parse-addresses.js';
@@ -132,6 +133,12 @@ export function settingsFrom(read: Read) {
       connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
       /** For how long a worker has a domain to itself. An observation ends at half of that. */
       lease: read('OBSERVE_LEASE', '2m', duration({ least: '5s', most: '1h', example: '2m' })),
+    },
+    notify: {
+      /** Whether messages are sent to receivers at addresses that are not public. */
+      allowPrivate: read('NOTIFY_PRIVATE', 'deny', choice('deny', 'allow')) === 'allow',
+      /** Where mail is sent by; absent: none is sent. */
+      smtp: read('SMTP_URL', '', optional(smtpUrl)),
     },
     /** How many requests a process executes at once, and how many searches of these. */
     gate: {

@@ -8,13 +8,20 @@ const SOON = 60_000;
 /** So many numbers are deleted by one statement. */
 const NUMBERS_AT_ONCE = 10_000n;
 
+/** In microseconds: for how long what a notification has not read is kept, at least. */
+const KEPT_FOR_NOTIFICATIONS = 3n * 86_400_000_000n;
+
 /**
  * Deletes the rows of the feed that were recorded before an instant, by the database's clock. The newest row stays: a reader that
- * has read everything continues there.
+ * has read everything continues there. So does what a notification has not read, for three days.
  *
  * @returns how many were deleted.
  */
-export async function pruneFeed(prisma: PrismaClient, before: Instant): Promise<number> {
+export async function pruneFeed(
+  prisma: PrismaClient,
+  before: Instant,
+  now: Instant = BigInt(Date.now()) * 1_000n,
+): Promise<number> {
   const select = { number: true } as const;
   const kept =
     (await prisma.changeFeed.findFirst({
@@ -24,12 +31,35 @@ export async function pruneFeed(prisma: PrismaClient, before: Instant): Promise<
     })) ?? (await prisma.changeFeed.findFirst({ select, orderBy: { number: 'desc' } }));
   const oldest = await prisma.changeFeed.findFirst({ select, orderBy: { number: 'asc' } });
   if (kept === null || oldest === null) return 0;
+  const first = await firstUnread(prisma, kept.number, now - KEPT_FOR_NOTIFICATIONS);
   let deleted = 0;
-  for (let from = oldest.number; from < kept.number; from += NUMBERS_AT_ONCE) {
-    const end = from + NUMBERS_AT_ONCE < kept.number ? from + NUMBERS_AT_ONCE : kept.number;
+  for (let from = oldest.number; from < first; from += NUMBERS_AT_ONCE) {
+    const end = from + NUMBERS_AT_ONCE < first ? from + NUMBERS_AT_ONCE : first;
     deleted += (await prisma.changeFeed.deleteMany({ where: { number: { lt: end } } })).count;
   }
   return deleted;
+}
+
+/**
+ * The first row that a notification continues with, up to a row.
+ *
+ * @param since When what it has not read was recorded at the earliest.
+ */
+async function firstUnread(prisma: PrismaClient, upTo: bigint, since: Instant): Promise<bigint> {
+  const behind = await prisma.notification.findMany({
+    select: { readTo: true },
+    where: { readTo: { lt: upTo } },
+    orderBy: { readTo: 'asc' },
+  });
+  for (const { readTo } of behind) {
+    const next = await prisma.changeFeed.findFirst({
+      select: { recordedAt: true },
+      where: { number: { gt: readTo } },
+      orderBy: { number: 'asc' },
+    });
+    if (next === null || next.recordedAt >= since) return readTo;
+  }
+  return upTo;
 }
 
 /**

@@ -27,6 +27,7 @@ const COMMANDS = [
   'worker',
   'observe',
   'watch',
+  'notify',
   'import',
   'show',
   'search',

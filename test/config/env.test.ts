@@ -31,6 +31,7 @@ test('without any setting, the defaults hold', () => {
     shutdownTimeout: 10_000,
     telemetry: { metricsPort: undefined, metricsHost: '127.0.0.1', traces: false },
     secrets: [],
+    notify: { allowPrivate: false, smtp: undefined },
     observe: {
       dnsServers: [],
       dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'],
@@ -93,6 +94,8 @@ test('each setting is read', () => {
     OBSERVE_SOURCE: 'probe 1',
     OBSERVE_IGNORED_HEADERS: 'Date, x-Request-ID',
     OBSERVE_PRIVATE: 'allow',
+    NOTIFY_PRIVATE: 'allow',
+    SMTP_URL: 'smtps://u:p@[::1]?from=dms@mail.example',
     OBSERVE_CONCURRENCY: '1000',
     OBSERVE_QUESTIONS_PER_RESOLVER: '100',
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1',
@@ -147,6 +150,12 @@ test('each setting is read', () => {
     shutdownTimeout: 500,
     telemetry: { metricsPort: 9464, metricsHost: '0.0.0.0', traces: true },
     secrets: ['p', 'q%2C', 'q,'],
+    notify: {
+      allowPrivate: true,
+      smtp: {
+        ...{ host: '::1', port: 465, isSecure: true, user: 'u', password: 'p', from: 'dms@mail.example' },
+      },
+    },
     observe: {
       dnsServers: [
         { address: '192.0.2.53', port: 53 },

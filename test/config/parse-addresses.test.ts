@@ -81,6 +81,28 @@ describe('a Redis', () => {
   });
 });
 
+describe('a mail server', () => {
+  test.each([
+    ['smtp://mail.example?from=dms@a.example', ['mail.example', 587, false, '', 'dms@a.example']],
+    ['smtps://dms%40a.example:p@mail.example', ['mail.example', 465, true, 'dms@a.example', 'dms@a.example']],
+    ['smtp://u:p@[::1]:25?from=x@a.example', ['::1', 25, false, 'u', 'x@a.example']],
+  ])('is at %s', (url, expected) => {
+    const { host, port, isSecure, user, from } = readSettings({ SMTP_URL: url }).notify.smtp ?? {};
+    expect([host, port, isSecure, user, from]).toEqual(expected);
+  });
+
+  test.each([
+    'mail.example',
+    'smtp://u:s3cret@mail.example',
+    'https://u:s3cret@h?from=a@b',
+    'smtp://u:s3cret%zz@h',
+  ])('is not at %s, and the complaint does not show it, but how to write it', (url) => {
+    const complaint = complaintOf({ SMTP_URL: url });
+    expect(complaint).toContain('SMTP_URL is not the URL of a mail server');
+    expect(complaint).not.toContain('s3cret');
+  });
+});
+
 const corsOrigins = (value: string) => readSettings({ CORS_ORIGINS: value }).http.corsOrigins;
 
 describe('CORS_ORIGINS', () => {

@@ -1,0 +1,203 @@
+import { durationText } from '../../model/duration.js';
+import { OperationError, UsageError } from '../../model/errors.js';
+import { formatInstant, parseInstant } from '../../model/instant.js';
+import { receiverAddress, shortAddress } from '../../notify/address.js';
+import { changesOf } from '../../notify/changes-source.js';
+import { isReceived } from '../../notify/delivery.js';
+import {
+  addNotification,
+  type Filter,
+  findNotification,
+  isNotificationName,
+  listNotifications,
+  type NewNotification,
+  newMessageId,
+  pauseNotification,
+  removeNotification,
+  resumeNotification,
+} from '../../notify/notifications.js';
+import { receiverOf } from '../../notify/receivers.js';
+import { newSecret } from '../../notify/webhook.js';
+import type { CommandContext } from '../command-context.js';
+import { readDomains } from '../domain-arguments.js';
+import { withQuestions } from '../questions.js';
+import { createTable, timeText } from '../table.js';
+import { jsonLine, writeText } from '../write-text.js';
+
+interface AddOptions {
+  readonly url: string;
+  /** Of messages by POST. */
+  readonly as?: 'json' | 'slack';
+  readonly domains?: readonly string[];
+  readonly registrableDomain?: string;
+  readonly watched?: true;
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  readonly headers?: readonly string[];
+  /** The routine changes, too. */
+  readonly all: boolean;
+  /** RFC 3339. */
+  readonly from?: string;
+  /** In microseconds. */
+  readonly settle?: bigint;
+  readonly digest?: bigint;
+  /** A number. */
+  readonly watchFailures?: string;
+}
+
+/** `dms notify add`: has a receiver told of changes from now on. */
+export async function runAdd(context: CommandContext, name: string, options: AddOptions): Promise<void> {
+  if (!isNotificationName(name)) {
+    throw new UsageError(
+      `${JSON.stringify(name)} is not a valid name: write 1 to 64 letters, digits and . _ @ : / + -, beginning with a letter or digit.`,
+    );
+  }
+  const { href: url, protocol } = receiverAddress(options.url, context.settings().notify);
+  const isMail = protocol === 'mailto:';
+  if (isMail && options.as !== undefined) throw new UsageError('--as is for messages by POST, not for mail.');
+  const form = isMail ? 'mail' : (options.as ?? 'json');
+  const filter = await filterOf(context, options);
+  let cursor = '';
+  await withQuestions(context, async (asking) => {
+    cursor = await changesOf(asking).end(filter);
+  });
+  const createdAt = context.now();
+  const fromTime = options.from === undefined ? createdAt : parseInstant(options.from);
+  const secret = form === 'json' ? newSecret() : null;
+  const added: NewNotification = {
+    ...{ name, url, form, secret, filter, fromTime, createdAt, cursor },
+    settle: atMostOneDay('--settle', options.settle),
+    digest: atMostOneDay('--digest', options.digest),
+    watchFailures: options.watchFailures === undefined ? null : failuresOf(options.watchFailures),
+  };
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    await addNotification(writingPrisma, added);
+    if (secret !== null) {
+      await writeText(context.stdout, `${secret}\n`).catch(async (error: Error) => {
+        await removeNotification(writingPrisma, name);
+        throw error;
+      });
+    }
+  });
+  if (secret === null) await context.sumUp(`added ${name}\n`);
+  else {
+    context.notes.write(
+      'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
+    );
+  }
+}
+
+const DAY = 86_400_000_000n;
+
+/** The feed keeps what is not told yet for three days. */
+function atMostOneDay(flag: string, duration: bigint | undefined): bigint | null {
+  if (duration !== undefined && duration > DAY) throw new UsageError(`${flag}: write at most 1d.`);
+  return duration ?? null;
+}
+
+function failuresOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError('--watch-failures: write a number from 1 to 9999, such as 3.');
+}
+
+async function filterOf(context: CommandContext, options: AddOptions): Promise<Filter> {
+  const { domains = [], registrableDomain, watched, kinds, types, headers, all } = options;
+  const patterns = domains.filter((text) => text.startsWith('*.')).map((text) => text.toLowerCase());
+  const names = await readDomains(
+    context,
+    domains.filter((text) => !text.startsWith('*.')),
+  );
+  return {
+    ...(domains.length > 0 && { domains: [...patterns, ...names] }),
+    ...(registrableDomain !== undefined && { registrableDomain: registrableDomain.toLowerCase() }),
+    ...(watched && { watched: 'true' }),
+    ...(kinds && { kinds }),
+    ...(types && { types }),
+    ...(headers && { headers }),
+    ...(!all && { notable: 'true' }),
+  };
+}
+
+/** `dms notify list`: a table, or JSON, of all notifications, without secrets. */
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const found = await listNotifications(writingPrisma);
+    if (found.length === 0) {
+      context.notes.write('There is no notification. To add one: dms notify add NAME --url URL\n');
+      return;
+    }
+    const text = json
+      ? found.map((each) => jsonLine(described(each))).join('')
+      : createTable(context.stdout.columns, HEADINGS)(found.map(rowOf));
+    await writeText(context.stdout, text);
+  });
+}
+
+type Listed = Awaited<ReturnType<typeof listNotifications>>[number];
+
+function described(listed: Listed) {
+  const { name, url, form, filter, settle, digest, watchFailures, attempts, failure, paused } = listed;
+  const time = (instant: bigint | null) => (instant === null ? null : formatInstant(instant));
+  return {
+    ...{ name, url: shortAddress(url), as: form, filter },
+    from: time(listed.fromTime),
+    settle: settle === null ? null : durationText(settle),
+    digest: digest === null ? null : durationText(digest),
+    watchFailures,
+    ...{ state: stateOf(listed), reason: paused ?? failure, attempts },
+    ...{ waitingSince: time(listed.keptAt), lastReceived: time(listed.receivedAt) },
+  };
+}
+
+const HEADINGS = ['name', 'to', 'tells', 'last received', 'state'];
+
+function rowOf(listed: Listed): string[] {
+  const { name, url, filter, receivedAt, paused, failure } = listed;
+  const tells = Object.entries(filter as Filter).map(([key, value]) => `${key}=${[value].flat().join(',')}`);
+  const reason = paused ?? failure;
+  return [
+    ...[name, shortAddress(url), tells.join(' ')],
+    receivedAt === null ? 'never' : timeText(receivedAt),
+    stateOf(listed) + (reason === null ? '' : `: ${reason}`),
+  ];
+}
+
+function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
+  if (paused !== null) return 'paused';
+  return failure === null ? 'active' : 'failing';
+}
+
+/** `dms notify test`: sends a message that tells nothing, now and once. */
+export async function runTest(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const { url, form, secret } = await findNotification(writingPrisma, name);
+    const receiver = receiverOf(form);
+    const body = receiver.bodyOf({ notification: name, at: context.now(), told: { type: 'test' } });
+    const { notify } = context.settings();
+    const message = { url, secret, id: newMessageId(), body };
+    const answer = await receiver.send(message, notify, new AbortController().signal);
+    const text = 'status' in answer ? `HTTP ${answer.status}` : answer.error;
+    if (!isReceived(answer)) throw new OperationError(`The message was not received: ${text}.`);
+    await context.sumUp(`received by ${shortAddress(url)}: ${text}\n`);
+  });
+}
+
+/** `dms notify pause`: sends nothing until it is resumed. */
+export async function runPause(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) =>
+    pauseNotification(writingPrisma, name, 'by dms notify pause'),
+  );
+  await context.sumUp(`paused ${name}\n`);
+}
+
+/** `dms notify resume`: goes on where it was paused. */
+export async function runResume(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) => resumeNotification(writingPrisma, name));
+  await context.sumUp(`resumed ${name}\n`);
+}
+
+/** `dms notify remove`: ends it, with what was not received. */
+export async function runRemove(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) => removeNotification(writingPrisma, name));
+  await context.sumUp(`removed ${name}\n`);
+}

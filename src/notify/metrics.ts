@@ -1,0 +1,46 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Instant } from '../model/instant.js';
+import type { Delivery } from './delivery.js';
+
+/** What the metrics tell of a notification. */
+interface Measured {
+  readonly name: string;
+  readonly paused: string | null;
+  /** Of the message that was not received yet. */
+  readonly keptAt: Instant | null;
+}
+
+/** Creates the metrics of notifications in a registry, once for each registry. */
+export function createNotificationMetrics(registry: Registry) {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'dms_notification_attempts_total',
+    help: 'Attempts to send a message, by what became of it.',
+    labelNames: ['notification', 'outcome'],
+    registers,
+  });
+  const labelNames = ['notification'];
+  // All processes read the same.
+  const aggregator = 'max';
+  const lag = new Gauge({
+    name: 'dms_notification_lag_seconds',
+    help: 'For how long a message has not been received; 0: there is none.',
+    ...{ labelNames, aggregator, registers },
+  });
+  const paused = new Gauge({
+    name: 'dms_notification_paused',
+    help: 'Whether a notification is paused: 1, or 0.',
+    ...{ labelNames, aggregator, registers },
+  });
+  return {
+    attempted: (notification: string, outcome: Delivery['kind']) => attempts.inc({ notification, outcome }),
+    looked(notifications: readonly Measured[], now: Instant): void {
+      lag.reset();
+      paused.reset();
+      for (const { name: notification, keptAt, paused: reason } of notifications) {
+        lag.set({ notification }, keptAt === null ? 0 : Number(now - keptAt) / 1e6);
+        paused.set({ notification }, reason === null ? 0 : 1);
+      }
+    },
+  };
+}

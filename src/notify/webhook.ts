@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { jsonOf } from './messages.js';
+import { post } from './post.js';
+import type { Receiver } from './receiver.js';
+
+/** A secret as Standard Webhooks write it. */
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/** A receiver of signed JSON (https://www.standardwebhooks.com/). */
+export const WEBHOOK: Receiver = {
+  bodyOf: jsonOf,
+  async send({ url, secret, id, body }, { allowPrivate }, signal) {
+    const time = new Date();
+    const headers = {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(time.getTime() / 1000)),
+      'webhook-signature': new Webhook(secret ?? '').sign(id, time, body),
+    };
+    return post(url, headers, body, allowPrivate, signal);
+  },
+};

@@ -1,0 +1,39 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A message that a receiver has got. */
+export interface ReceivedMessage {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Starts a receiver on loopback. @param respond Without an end of the response, it hangs. */
+export async function startReceiver(
+  respond: (response: ServerResponse, count: number) => void = (response) => response.writeHead(204).end(),
+) {
+  const received: ReceivedMessage[] = [];
+  const receiver = { respond };
+  const server = createServer(async (request, response) => {
+    const { method, url: path, headers } = request;
+    received.push({ method, path, headers, body: await text(request) });
+    receiver.respond(response, received.length);
+  });
+  await new Promise<void>((listening) => {
+    server.listen(0, '127.0.0.1', listening);
+  });
+  // A server on a port has such an address.
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(receiver, {
+    received,
+    url: `http://127.0.0.1:${port}/hooks/a-secret-path`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => {
+        server.close(closed);
+      });
+    },
+  });
+}
