@@ -31,10 +31,9 @@ export function responseText(response: RecordedResponse): ItemText {
 }
 
 export function earlierText({ type, name, ...facts }: EarlierChanges): ItemText {
-  return [
-    `what ${type === '' ? 'the header' : `the ${type} records of`} ${JSON.stringify(name)} ${type === '' ? 'is' : 'are'} judged by`,
-    factsText(facts),
-  ];
+  // Of headers the type is empty, of the site the name.
+  const part = [type || 'header', name].filter(Boolean).join(' ');
+  return [`what ${JSON.stringify(part)} is judged by`, factsText(facts)];
 }
 
 /** What is told of something, `none` for null. Members that are null are left out, as absent ones are. */
