@@ -180,7 +180,7 @@ export class GraphqlExecutor {
   async #execute(execution: Execution): Promise<ExecutionResult> {
     const { document, operationName, variableValues, contextValue } = execution;
     const operation = getOperationAST(document, operationName);
-    const compiled = operation == null ? undefined : this.#compiled(document);
+    const compiled = operation == null ? undefined : this.#compiled(document, contextValue.cost);
     if (compiled !== undefined) {
       // The compiler collects every error of a list: of 99,000 values, for a second.
       const definitions = operation?.variableDefinitions ?? [];
@@ -199,11 +199,11 @@ export class GraphqlExecutor {
     return subscribe({ schema: this.schema, ...execution });
   }
 
-  #compiled(document: DocumentNode): CompiledQuery | undefined {
+  #compiled(document: DocumentNode, cost: RequestCost): CompiledQuery | undefined {
     const known: KnownDocument = this.#known.get(document) ?? { occurrences: 0, compiled: undefined };
     this.#known.set(document, known);
     known.occurrences += 1;
-    if (known.occurrences === OCCURRENCES_BEFORE_COMPILING && isCompilable(this.schema, document)) {
+    if (known.occurrences === OCCURRENCES_BEFORE_COMPILING && isCompilable(document, cost)) {
       const compiled = compileQuery(this.schema, document, undefined, COMPILER);
       if (isCompiledQuery(compiled)) known.compiled = compiled;
     }

@@ -13,22 +13,17 @@ import {
   type Field,
   type FieldCost,
   Measurement,
+  NO_COST,
   type RequestCost,
   tooComplex,
   type Variables,
 } from './measure.js';
 
-export type { RequestCost, Variables };
+export { NO_COST, type RequestCost, type Variables };
 
 const FREE: FieldCost = { units: 0 };
 
 const TOKENS_OF_UNIT = 1_000;
-
-/** Of a request whose operation is not known. */
-export const NO_COST: RequestCost = {
-  ...{ units: new Map(), sum: 0, unitsOfChange: 0, unitsOfDocument: 0 },
-  ...{ fields: 0, depth: 0, isSearch: false, wideFields: 0, ofPrimary: false },
-};
 
 /** What requests cost by a schema with directives `@cost`. */
 export class Costs {

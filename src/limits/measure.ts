@@ -11,6 +11,7 @@ import {
   getNamedType,
   getNullableType,
   type InlineFragmentNode,
+  isAbstractType,
   isCompositeType,
   isInterfaceType,
   isListType,
@@ -40,6 +41,8 @@ export interface RequestCost {
   readonly unitsOfDocument: number;
   /** How many fields the response has, about: lists have the lengths that are asked for. */
   readonly fields: number;
+  /** How many a compiler writes code for, about: those of an interface or union once for each type that it may be. */
+  readonly written: number;
   /** Fields in fields. */
   readonly depth: number;
   /** Whether it takes a place for searches. */
@@ -64,7 +67,7 @@ export interface FieldCost {
 export type Field = GraphQLField<unknown, unknown>;
 
 /** What is selected in one place, fragments included. */
-interface Measure extends Pick<RequestCost, 'fields' | 'depth' | 'isSearch' | 'wideFields' | 'ofPrimary'> {
+interface Measure extends Omit<RequestCost, 'units' | 'sum' | 'unitsOfChange' | 'unitsOfDocument'> {
   /** The cost of its fields. */
   readonly units: number;
   /** Whether one of its fields is a list of a domain. */
@@ -78,13 +81,14 @@ interface FieldMeasure extends Measure {
 }
 
 const NOTHING: Measure = {
-  units: 0,
-  fields: 0,
-  depth: 0,
-  hasLists: false,
-  isSearch: false,
-  wideFields: 0,
-  ofPrimary: false,
+  ...{ units: 0, fields: 0, written: 0, depth: 0, wideFields: 0 },
+  ...{ hasLists: false, isSearch: false, ofPrimary: false },
+};
+
+/** Of a request whose operation is not known. */
+export const NO_COST: RequestCost = {
+  ...NOTHING,
+  ...{ units: new Map(), sum: 0, unitsOfChange: 0, unitsOfDocument: 0 },
 };
 
 /** As how many fields one with arguments counts, besides their size: it is read by itself, and they may be refused, each with an error. */
@@ -222,6 +226,7 @@ export class Measurement {
       own,
       units: atMost(own + length * inside.units),
       fields: atMost((isCalled ? this.#fieldsOf(given) : 1) + length * inside.fields),
+      written: atMost(this.#typesOf(parent) * (1 + inside.written)),
       depth: inside.depth + 1,
       hasLists: LISTS_OF_DOMAIN.has(name.value),
       isSearch: inside.isSearch || cost.search === true,
@@ -277,6 +282,11 @@ export class Measurement {
     return 1 + ('value' in node ? String(node.value).length : 0);
   }
 
+  /** How many types of objects a parent may be. */
+  #typesOf(parent: Parent): number {
+    return isAbstractType(parent) ? this.#costs.schema.getPossibleTypes(parent).length : 1;
+  }
+
   #typeOf({ typeCondition }: InlineFragmentNode | FragmentDefinitionNode, parent: Parent): Parent {
     const type = typeCondition && this.#costs.schema.getType(typeCondition.name.value);
     return isCompositeType(type) ? type : parent;
@@ -306,6 +316,7 @@ function together(one: Measure, other: Measure): Measure {
   return {
     units: atMost(one.units + other.units),
     fields: atMost(one.fields + other.fields),
+    written: atMost(one.written + other.written),
     depth: Math.max(one.depth, other.depth),
     hasLists: one.hasLists || other.hasLists,
     isSearch: one.isSearch || other.isSearch,

@@ -1,12 +1,15 @@
-import { parse } from 'graphql';
+import { getOperationAST, parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { isCompilable } from '../../src/graphql/is-compilable.js';
 import { createSchema } from '../../src/graphql/schema.js';
+import { Costs, NO_COST } from '../../src/limits/costs.js';
 
-const SCHEMA = createSchema();
+const COSTS = new Costs(createSchema());
 
 function compiles(source: string): boolean {
-  return isCompilable(SCHEMA, parse(source, { noLocation: true }));
+  const document = parse(source, { noLocation: true });
+  const operation = getOperationAST(document);
+  return isCompilable(document, operation ? COSTS.of(document, operation, {}) : NO_COST);
 }
 
 /** Fields `a0: FIELD a1: FIELD ...`. */
