@@ -36,6 +36,8 @@ export interface FeedKey extends ChangesAnywhere {
 /** A change, and where it is in the feed. */
 export interface FeedChange extends Change {
   readonly feedPlace: FeedPlace;
+  /** Whether its domain was watched when it was read. */
+  readonly watched: boolean;
 }
 
 /** Where nothing was ever recorded. */
@@ -85,6 +87,7 @@ interface FeedRow {
   readonly counts: readonly number[];
   readonly octets: bigint;
   readonly recordedAt: Instant;
+  readonly watched: boolean;
   /** How many of its changes were given before. */
   readonly given: number;
   /** Whether its changes are read for the page. */
@@ -158,7 +161,7 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
                 AND (octets_with = octets OR octets_with <= ${literal(MOST_OCTETS)}) AS is_chosen
         FROM measured)
     SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types, counts, octets,
-           recorded_at AS "recordedAt", given, is_chosen AS "isChosen",
+           recorded_at AS "recordedAt", ${IS_WATCHED} AS watched, given, is_chosen AS "isChosen",
            (SELECT count(*) FROM examined) AS examined, (SELECT count(*) FROM examined WHERE wanted > 0) AS matching
       FROM chosen
      WHERE is_chosen OR place = 1 OR place = (SELECT count(*) FROM examined)
@@ -167,6 +170,8 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
 
 /** In rows of before they had headers: it is of any. */
 const ANY_HEADER = '*';
+
+const IS_WATCHED = Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`;
 
 /** Whether a row may have changes of the question. */
 function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedKey): Prisma.Sql {
@@ -183,9 +188,7 @@ function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedK
         SELECT FROM unnest(${below}::text[]) AS suffix WHERE right(domain, length(suffix)) = suffix))`,
     registrableDomain !== undefined &&
       Prisma.sql`right('.' || domain, ${registrableDomain.length + 1}) = ${`.${registrableDomain}`}`,
-    watched === true && Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`,
-    watched === false &&
-      Prisma.sql`NOT EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`,
+    watched !== undefined && Prisma.sql`${IS_WATCHED} = ${watched}`,
     isOfParts.length > 0 && Prisma.sql`(${Prisma.join(isOfParts, ' OR ')})`,
   ]);
 }
@@ -272,10 +275,10 @@ async function readChanges(
     ofRows[place - 1]?.push(change);
   }
   return rows.flatMap((row, at) => {
-    const { number, recordedAt, given } = row;
+    const { number, recordedAt, watched, given } = row;
     const all = [...(ofRows[at] ?? []), ...(hasKind(row, 'HISTORY_EXTENDED') ? [extension(row)] : [])];
     return (newestFirst ? all.reverse() : all)
-      .map((change, place) => ({ ...change, feedPlace: { number, recordedAt, given: place + 1 } }))
+      .map((change, place) => ({ ...change, watched, feedPlace: { number, recordedAt, given: place + 1 } }))
       .slice(given);
   });
 }

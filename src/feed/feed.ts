@@ -163,21 +163,6 @@ export class Feed {
     };
   }
 
-  /** Of changes, those of domains that are watched, or are not; undefined: all. */
-  async #watched(
-    changes: readonly FeedChange[],
-    watched: boolean | undefined,
-  ): Promise<readonly FeedChange[]> {
-    if (watched === undefined || changes.length === 0) return changes;
-    const names = [...new Set(changes.map(({ domain }) => domain))];
-    const rows = await this.#prisma.watchedDomain.findMany({
-      where: { name: { in: names } },
-      select: { name: true },
-    });
-    const found = new Set(rows.map(({ name }) => name));
-    return changes.filter(({ domain }) => found.has(domain) === watched);
-  }
-
   async *#pagesOf(
     { after, signal, viewer: _, ...filter }: LiveKey,
     lookout: Lookout,
@@ -207,8 +192,7 @@ export class Feed {
         continue;
       }
       const from = place;
-      const found = page.items.filter((change) => isAfter(change.feedPlace, from) && test(change));
-      const items = await this.#watched(found, filter.watched);
+      const items = page.items.filter((change) => isAfter(change.feedPlace, from) && test(change));
       const [piece = { items: [], end: page.end }] = piecesOf(items, page.end);
       place = piece.end;
       if (place === page.end) begin = place;

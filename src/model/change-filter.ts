@@ -29,11 +29,13 @@ interface FilteredChange {
   readonly routine: RoutineReason | null;
   readonly record?: { readonly type: string };
   readonly name?: string;
+  /** Whether its domain is watched; absent: a filter of that is not met. */
+  readonly watched?: boolean;
 }
 
-/** Makes the test whether a change meets a filter, whatever is watched. */
+/** Makes the test whether a change meets a filter. */
 export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) => boolean {
-  const { kinds, notable } = filter;
+  const { kinds, notable, watched } = filter;
   const isOfDomains = domainTest(filter);
   const [types, headers] = [filter.types, filter.headers].map((list) => list && new Set(list));
   const isOfParts = ({ record, name }: FilteredChange) => {
@@ -44,6 +46,7 @@ export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) =>
   return (change) =>
     kinds.has(change.kind) &&
     (notable === undefined || (change.routine === null) === notable) &&
+    (watched === undefined || change.watched === watched) &&
     isOfParts(change) &&
     isOfDomains(change.domain);
 }
