@@ -51,11 +51,6 @@ export interface FeedPage extends Page<FeedChange, FeedPlace> {
   readonly octets: number;
 }
 
-/** Whether one place comes after another, from the oldest on. */
-export function isAfter(one: FeedPlace, other: FeedPlace): boolean {
-  return one.number > other.number || (one.number === other.number && one.given > other.given);
-}
-
 /** The error for a cursor of a place that is not in the feed. */
 export function goneCursor(): PublicError {
   return new PublicError(
@@ -74,6 +69,9 @@ export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
 const MOST_EXAMINED = 10_000;
 /** What a page has of records and values, in octets. */
 const MOST_OCTETS = 262_144;
+
+/** In characters, of the values of a page: as JSON they may be six times as many. */
+const MOST_CHARACTERS = 1_000_000;
 
 /** An observation that changed something. */
 interface FeedRow {
@@ -122,15 +120,27 @@ async function readPage(
   if (begin === undefined) return { items: [], end: NO_PLACE, next: null, octets: 0 };
   const chosen = found.filter(({ isChosen }) => isChosen);
   const all = (await readChanges(prisma, chosen, key, acrossShards)).filter(changeTest(key));
-  const items = all.slice(0, key.first);
+  const items = fitting(all, key.first);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, row) => sum + Number(row.octets), 0);
   const last = items.at(-1)?.feedPlace;
-  if (last !== undefined && all.length > key.first) return { items, end: last, next: last, octets };
+  if (last !== undefined && all.length > items.length) return { items, end: last, next: last, octets };
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
   const isAll = begin.matching === BigInt(chosen.length);
   const end = endOf((isAll ? found : chosen).at(-1) ?? begin);
   return { items, end, next: isAll && begin.examined < rows ? null : end, octets };
+}
+
+/** Those that a page has of changes: so many, as far as their values allow, and at least one. */
+function fitting(changes: readonly FeedChange[], first: number): readonly FeedChange[] {
+  let characters = 0;
+  const end = changes.findIndex((change, at) => {
+    const { record, old, new: now } = change;
+    const values = record === undefined ? [old, now] : Object.values(record).flat();
+    for (const value of values) if (typeof value === 'string') characters += value.length;
+    return at > 0 && (at === first || characters > MOST_CHARACTERS);
+  });
+  return end < 0 ? changes : changes.slice(0, end);
 }
 
 /**

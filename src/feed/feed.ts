@@ -8,16 +8,7 @@ import { paced } from '../loaders/paced.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
-import {
-  type FeedChange,
-  type FeedKey,
-  type FeedPage,
-  type FeedPlace,
-  goneCursor,
-  isAfter,
-  loadEnd,
-  loadFeed,
-} from './change-feed.js';
+import { type FeedKey, type FeedPage, type FeedPlace, goneCursor, loadEnd, loadFeed } from './change-feed.js';
 
 /** Which changes of all domains a listener gets as they are recorded. */
 export interface LiveKey extends ChangesAnywhere, Caller {
@@ -51,12 +42,8 @@ const ADVANCE_AFTER = 15_000;
 const LONGEST_FAILURE = 30_000;
 /** In octets, of the pages that are kept. */
 const MOST_OCTETS = 8 * 1024 ** 2;
-/** Changes of a page that is kept: a page of an observation reads all of it. */
-const MOST_READ = 20_000;
 /** How many changes a listener gets at once. */
-export const PAGE_GIVEN = 100;
-/** In characters, of what a listener gets at once: written as JSON they may be six times as many. */
-const MOST_CHARACTERS = 1_000_000;
+const PAGE_GIVEN = 100;
 /** How many may listen, and how many of one client. */
 const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
@@ -72,9 +59,12 @@ const CLOSED = 'The service is being stopped.';
 export class Feed {
   readonly #prisma: PrismaClient;
   readonly #options: LiveOptions;
-  readonly #clients = new Map<string, number>();
-  #listeners = 0;
-  #lookout: Lookout | undefined;
+  /** What ends each listener, and its client. */
+  readonly #listeners = new Map<AbortController, string>();
+  #looking: Promise<void> | undefined;
+  /** How often the end of the feed was seen to be another, and what tells it. */
+  #seen = 0;
+  readonly #ends = new EventEmitter().setMaxListeners(0);
   #isClosed = false;
   /** By the place that they follow. */
   readonly #pages: LRUCache<string, FeedPage, FeedPlace>;
@@ -87,9 +77,9 @@ export class Feed {
       ...{ maxSize: MOST_OCTETS, ttl: options.keptFor ?? KEPT_FOR, ignoreFetchAbort: true },
       sizeCalculation: ({ octets }) => octets + 1,
       fetchMethod: async (_key, _stale, { context: after }) => {
-        const page = await this.#pageAfter({ kinds: ALL_KINDS, first: MOST_READ, after });
+        const page = await this.#pageAfter({ kinds: ALL_KINDS, after });
         // Nothing is kept where there is nothing yet.
-        return isAfter(page.end, after) ? page : undefined;
+        return keyOf(page.end) === keyOf(after) ? undefined : page;
       },
     });
   }
@@ -103,16 +93,13 @@ export class Feed {
    *   hour, the database is away, or the process stops.
    */
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
-    const leave = this.#enter(key.viewer.rateLimitKey);
-    const ended = new AbortController();
+    const ended = this.#enter(key.viewer.rateLimitKey);
     const end = () => ended.abort(new PublicError('UNAVAILABLE', TOO_LONG));
     const timer = setTimeout(end, this.#options.longest ?? LONGEST).unref();
     key.signal.once('close', () => ended.abort(new ClientGoneError()));
+    this.#looking ??= this.#look();
     try {
-      if (this.#lookout === undefined || this.#lookout.isOver) {
-        this.#lookout = new Lookout(this.#prisma, this.#options.lookEvery ?? LOOK_EVERY);
-      }
-      for await (const page of this.#pagesOf(key, this.#lookout, ended.signal)) {
+      for await (const page of this.#pagesOf(key, ended.signal)) {
         // A token that is revoked must not be of use.
         await key.viewer.recheck?.();
         // Many listeners get what an import records, page after page.
@@ -121,7 +108,7 @@ export class Feed {
       }
     } finally {
       clearTimeout(timer);
-      leave();
+      this.#listeners.delete(ended);
     }
   }
 
@@ -130,77 +117,89 @@ export class Feed {
     return paced(caller, () => this.#load(key));
   }
 
+  /** Ends all listeners, and accepts no other. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#endAll(new PublicError('UNAVAILABLE', CLOSED));
+    await this.#looking;
+  }
+
   #load(key: FeedKey): Promise<FeedPage | null> {
     return loadFeed(this.#prisma, key, this.#options.acrossShards);
   }
 
-  async #pageAfter(key: Omit<FeedKey, 'newestFirst'>): Promise<FeedPage> {
-    const page = await this.#load({ ...key, newestFirst: false });
+  async #pageAfter(key: Omit<FeedKey, 'newestFirst' | 'first'>): Promise<FeedPage> {
+    const page = await this.#load({ ...key, newestFirst: false, first: PAGE_GIVEN });
     if (page === null) throw goneCursor();
     return page;
   }
 
-  /** Ends all listeners, and accepts no other. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#lookout?.end(new PublicError('UNAVAILABLE', CLOSED));
-    await this.#lookout?.ended;
+  #enter(client: string): AbortController {
+    if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
+    const ofClient = [...this.#listeners.values()].filter((each) => each === client);
+    if (ofClient.length >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
+    if (this.#listeners.size >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
+    const ended = new AbortController();
+    this.#listeners.set(ended, client);
+    return ended;
   }
 
-  #enter(client: string): () => void {
-    if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
-    const ofClient = this.#clients.get(client) ?? 0;
-    if (ofClient >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
-    if (this.#listeners >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
-    this.#clients.set(client, ofClient + 1);
-    this.#listeners += 1;
-    return () => {
-      this.#listeners -= 1;
-      const left = (this.#clients.get(client) ?? 0) - 1;
-      if (left > 0) this.#clients.set(client, left);
-      else this.#clients.delete(client);
-      if (this.#listeners === 0) this.#lookout?.end();
-    };
+  /** @param error What all who listen have to end for. */
+  #endAll(error: unknown): void {
+    for (const ended of this.#listeners.keys()) ended.abort(error);
   }
 
   async *#pagesOf(
-    { after, signal, viewer: _, ...filter }: LiveKey,
-    lookout: Lookout,
+    { after, signal: _signal, viewer: _viewer, ...filter }: LiveKey,
     ended: AbortSignal,
   ): AsyncGenerator<LivePage, void, void> {
     let place = after ?? (await loadEnd(this.#prisma));
     if (after === undefined) yield { items: [], end: place };
     // What was recorded before is found by the question itself, however much of it is for others.
     for (let next: FeedPlace | null | undefined = after; next != null; ) {
-      lookout.throwIfEnded();
       ended.throwIfAborted();
-      const page = await this.#pageAfter({ ...filter, first: PAGE_GIVEN, after: next });
-      for (const piece of piecesOf(page.items, page.end)) yield piece;
+      const page = await this.#pageAfter({ ...filter, after: next });
+      yield page;
       ({ end: place, next } = page);
     }
     const { advanceAfter = ADVANCE_AFTER } = this.#options;
     const test = changeTest(filter);
     let yieldedAt = performance.now();
-    // Of the page that follows one place, what follows the other was not sent yet.
-    for (let begin = place; !signal.destroyed; ) {
-      lookout.throwIfEnded();
+    for (;;) {
       ended.throwIfAborted();
-      const { seen } = lookout;
-      const page = await this.#pages.fetch(keyOf(begin), { context: begin });
+      const seen = this.#seen;
+      const page = await this.#pages.fetch(keyOf(place), { context: place });
       if (page === undefined) {
-        await lookout.next(seen, ended);
+        if (seen === this.#seen) await once(this.#ends, 'other', { signal: ended }).catch(() => {});
         continue;
       }
-      const from = place;
-      const items = page.items.filter((change) => isAfter(change.feedPlace, from) && test(change));
-      const [piece = { items: [], end: page.end }] = piecesOf(items, page.end);
-      place = piece.end;
-      if (place === page.end) begin = place;
+      const items = page.items.filter(test);
+      place = page.end;
       // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
-      if (piece.items.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
-      yield piece;
+      if (items.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
+      yield { items, end: place };
       yieldedAt = performance.now();
     }
+  }
+
+  /** Looks whether anything was recorded, until nobody listens any more. */
+  async #look(): Promise<void> {
+    let last: string | undefined;
+    let failedSince: number | undefined;
+    for (; this.#listeners.size > 0; await pause(this.#options.lookEvery ?? LOOK_EVERY)) {
+      try {
+        const end = keyOf(await loadEnd(this.#prisma));
+        failedSince = undefined;
+        if (end === last) continue;
+        last = end;
+        this.#seen += 1;
+        this.#ends.emit('other');
+      } catch (error) {
+        failedSince ??= performance.now();
+        if (performance.now() - failedSince > LONGEST_FAILURE) this.#endAll(error);
+      }
+    }
+    this.#looking = undefined;
   }
 }
 
@@ -208,79 +207,4 @@ const ALL_KINDS: ReadonlySet<ChangeKind> = new Set(CHANGE_KINDS);
 
 function keyOf({ number, recordedAt, given }: FeedPlace): string {
   return `${number} ${recordedAt} ${given}`;
-}
-
-/** Changes as pages of a listener; one without any if there are none. */
-function* piecesOf(changes: readonly FeedChange[], end: FeedPlace): Generator<LivePage, void, void> {
-  let piece: FeedChange[] = [];
-  let characters = 0;
-  for (const change of changes) {
-    const more = charactersOf(change);
-    const last = piece.at(-1);
-    if (last !== undefined && (piece.length === PAGE_GIVEN || characters + more > MOST_CHARACTERS)) {
-      yield { items: piece, end: last.feedPlace };
-      [piece, characters] = [[], 0];
-    }
-    piece.push(change);
-    characters += more;
-  }
-  yield { items: piece, end };
-}
-
-/** About how many characters a change has of values. */
-function charactersOf(change: FeedChange): number {
-  const values = change.record === undefined ? [change.old, change.new] : Object.values(change.record);
-  return values.flat().reduce((sum: number, each) => sum + (typeof each === 'string' ? each.length : 0), 0);
-}
-
-/** Looks whether anything was recorded, until nobody listens any more. */
-class Lookout {
-  /** Resolves when it looks no more. */
-  readonly ended: Promise<void>;
-  /** How often the end of the feed was seen to be another. */
-  seen = 0;
-  isOver = false;
-  readonly #prisma: PrismaClient;
-  readonly #changes = new EventEmitter().setMaxListeners(0);
-  #error: unknown;
-
-  constructor(prisma: PrismaClient, every: number) {
-    this.#prisma = prisma;
-    this.ended = this.#look(every);
-  }
-
-  /** Until the end is another than it was when `seen` had this value, or the signal is aborted. */
-  async next(seen: number, signal: AbortSignal): Promise<void> {
-    if (seen === this.seen && !this.isOver) await once(this.#changes, 'change', { signal }).catch(() => {});
-  }
-
-  /** @throws what all who listen have to end for. */
-  throwIfEnded(): void {
-    if (this.#error !== undefined) throw this.#error;
-  }
-
-  /** @param error For all who listen. */
-  end(error?: unknown): void {
-    this.isOver = true;
-    this.#error = error;
-    this.#changes.emit('change');
-  }
-
-  async #look(every: number): Promise<void> {
-    let last: string | undefined;
-    let failedSince: number | undefined;
-    for (; !this.isOver; await pause(every)) {
-      try {
-        const end = keyOf(await loadEnd(this.#prisma));
-        failedSince = undefined;
-        if (end === last) continue;
-        last = end;
-        this.seen += 1;
-        this.#changes.emit('change');
-      } catch (error) {
-        failedSince ??= performance.now();
-        if (performance.now() - failedSince > LONGEST_FAILURE) this.end(error);
-      }
-    }
-  }
 }
