@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import type { Forwarding } from './forwarding.js';
-import type { RoutedKind, requestKinds } from './request-kind.js';
+import { PAGE, type RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 declare module 'node:http' {
@@ -37,20 +37,21 @@ const STREAM = /^(?:text\/event-stream|multipart\/mixed)/;
  * fields, of which one has the token.
  */
 export function observeRequests(
-  kinds: ReturnType<typeof requestKinds>,
+  kindOf: (path: string) => RoutedKind,
   schemeOf: Forwarding['schemeOf'],
   { log, metrics, tracing, redact }: RequestParts,
 ) {
   const count = ({ kind }: IncomingMessage, response: ServerResponse, status: number, seconds: number) => {
     const type = String(response.getHeader('content-type'));
-    const served = kind.api === 'graphql' && type.startsWith('text/html') ? kinds.graphqlPage : kind;
+    // GraphQL's page for browsers is on the same path as GraphQL itself.
+    const served = type.startsWith('text/html') ? PAGE : kind;
     metrics.answered(served, status, STREAM.test(type) ? undefined : seconds);
   };
   return (request: IncomingMessage, response: ServerResponse, answer: () => void): void => {
     const began = performance.now();
     const path = pathOf(request);
     request.requestId = requestIdOf(request.headers);
-    request.kind = kinds.of(path);
+    request.kind = kindOf(path);
     response.setHeader(REQUEST_ID_FIELD, request.requestId);
     const span = tracing === null ? undefined : startSpan(request, tracing, schemeOf(request), redact);
     metrics.began();

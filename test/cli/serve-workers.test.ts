@@ -143,7 +143,7 @@ function programOf(processId: number): string | undefined {
   }
 }
 
-const NOT_FOUND = 'dms_http_requests_total{api="none",operation="unknown",status="404"}';
+const NOT_FOUND = 'dms_http_requests_total{api="page",operation="page",status="404"}';
 
 describe('the processes of dms serve --workers', SLOW, () => {
   const SETTINGS = { RATE_LIMIT_ANONYMOUS: '3' };

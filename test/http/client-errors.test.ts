@@ -72,7 +72,7 @@ describe('what is rejected within its body', () => {
   test.each([
     ['a broken chunk', 400, `GET ${PATH}`, CHUNKED, BROKEN, 'rest', 'Get domain'],
     ['a broken chunk', 400, 'POST /graphql', CHUNKED + JSON_TYPE, BROKEN, 'graphql', 'query'],
-    ['a broken chunk', 400, 'GET /nothing', CHUNKED, BROKEN, 'none', 'unknown'],
+    ['a broken chunk', 400, 'GET /nothing', CHUNKED, BROKEN, 'page', 'page'],
     [
       'an end that does not come',
       408,

@@ -94,5 +94,5 @@ test('responses that were never sent are logged and counted without a status', a
   await expect.poll(() => lines).toHaveLength(2);
   for (const line of lines) expect(line).toMatchObject({ status: 0, aborted: true });
   expect(await counted('dms_http_requests_in_flight')).toBe('0');
-  expect(await counted('dms_http_requests_total{api="none",operation="unknown",status="0"}')).toBe('2');
+  expect(await counted('dms_http_requests_total{api="page",operation="page",status="0"}')).toBe('2');
 });

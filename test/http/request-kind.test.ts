@@ -1,21 +1,24 @@
 import { expect, test } from 'vitest';
 import { requestKinds } from '../../src/http/request-kind.js';
 
-test.each(['', '/dms'])('what pages are made of is counted as pages, below the base path %j', (basePath) => {
-  const kinds = requestKinds(basePath);
+test.each(['', '/dms'])('what no API answers is counted as a page, below the base path %j', (basePath) => {
+  const kindOf = requestKinds(basePath);
   const counted = (path: string) => {
-    const { api, operation, route } = kinds.of(path);
+    const { api, operation, route } = kindOf(path);
     return [api, operation, route];
   };
-  const asset = ['page', 'asset', `${basePath}/assets/{file}`];
-  expect(counted(`${basePath}/assets/swagger-ui/swagger-ui.css`)).toEqual(asset);
-  expect(counted(`${basePath}/assets/there-is-none`)).toEqual(asset);
-  expect(counted('/favicon.ico')).toEqual(['page', 'asset', '/favicon.ico']);
-  for (const path of ['/.well-known/api-catalog', `${basePath}/.well-known/api-catalog`]) {
-    expect(counted(path)).toEqual(['page', 'api-catalog', path]);
+  const pages = [
+    '/',
+    '/assets/a.css',
+    '/api/v1/openapi.json',
+    '/api/v1/docs',
+    '/schema.graphql',
+    '/graphql/a',
+  ];
+  for (const path of ['/favicon.ico', ...pages.map((each) => basePath + each)]) {
+    expect([path, counted(path)]).toEqual([path, ['page', 'page', undefined]]);
   }
-  for (const path of [`${basePath}/schema.graphql`, `${basePath}/possibleTypes.json`]) {
-    expect(counted(path)).toEqual(['page', 'schema', path]);
-  }
-  expect(counted(`${basePath}/assets`)).toEqual(['none', 'unknown', undefined]);
+  expect(counted(`${basePath}/graphql`)).toEqual(['graphql', 'query', `${basePath}/graphql`]);
+  expect(counted(`${basePath}/api/v1/changes`)).toEqual(['rest', 'Changes', `${basePath}/api/v1/changes`]);
+  expect(counted(`${basePath}/api/v1/nothing`)).toEqual(['rest', 'unknown', undefined]);
 });
