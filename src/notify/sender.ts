@@ -48,8 +48,8 @@ const WATCHED_EVERY = 10_000_000n;
 const LONGEST_WAIT = 60_000_000n;
 /** In milliseconds: how long a sender that stops waits for what does not answer. */
 const WITHOUT_ANSWER = 5_000;
-/** A page of large values is read by fewer changes. */
-const MOST_CHANGES = ['100', '10', '1'];
+/** How many changes a message has at most. */
+const MOST_CHANGES = 100;
 
 /** Sends messages until it is stopped. Any number of processes share the notifications. */
 export class Sender {
@@ -160,7 +160,7 @@ export class Sender {
         await advance(prisma, held, { due: settled < soon ? settled : soon });
         return false;
       }
-      if (count < page.changes.length) page = (await this.#pageAfter(row, [String(count)])) ?? page;
+      if (count < page.changes.length) page = (await this.#pageAfter(row, count)) ?? page;
     }
     // That a history was extended is no news: what is in it was before.
     const dated = page.changes.filter(
@@ -169,7 +169,7 @@ export class Sender {
     const changes = row.settle === null ? dated : await standing(await this.#source(), dated);
     const links = this.#linksOf(row, row.cursor);
     const isAll = page.next === row.cursor;
-    const then = { cursor: page.next, isFull: page.changes.length === Number(MOST_CHANGES[0]) };
+    const then = { cursor: page.next, isFull: page.changes.length === MOST_CHANGES };
     if (changes.length > 0) await this.#keep(held, row, { type: 'changes', changes, links }, then);
     else if (!isAll) await advance(prisma, held, { cursor: page.next });
     else if (readTo !== row.readTo) await advance(prisma, held, { readTo, readAt: time });
@@ -177,18 +177,14 @@ export class Sender {
   }
 
   /** The page after the cursor; null where that is not in the feed any more. */
-  async #pageAfter({ filter, cursor }: Notification, sizes = MOST_CHANGES) {
+  async #pageAfter({ filter, cursor: after }: Notification, first = MOST_CHANGES) {
     const changes = await this.#source();
-    for (const first of sizes) {
-      try {
-        return await changes.page({ ...filterOf(filter), first, after: cursor });
-      } catch (error) {
-        const code = error instanceof PublicError ? error.code : undefined;
-        if (code === 'INVALID_CURSOR') return null;
-        if (code !== 'TOO_LARGE' || first === sizes.at(-1)) throw error;
-      }
+    try {
+      return await changes.page({ ...filterOf(filter), first: String(first), after });
+    } catch (error) {
+      if (error instanceof PublicError && error.code === 'INVALID_CURSOR') return null;
+      throw error;
     }
-    return null;
   }
 
   /** Keeps a message if watched domains have begun to fail, or recovered. @returns whether it does. */
