@@ -54,6 +54,25 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
     expect((await page(`?after=${one?.id}`)).changes).toEqual([changes[1]]);
   });
 
+  test('sends an observation of any size: of more than a megabyte of values, piece by piece, as pages have it', async () => {
+    const stream = await listen('?domains=large.example');
+    const begin = (await stream.next())?.id;
+    const texts = Array.from({ length: 40 }, (_, at) => String(at).padStart(2, '0').padEnd(60_000, 'a'));
+    const headers = Object.fromEntries(texts.map((text, at) => [`x-${at + 10}`, text]));
+    const recorder = createRecorder(service.database.pool);
+    await recorder.record([observation({ domain: 'large.example', at: 1, headers })]);
+    const sent: string[] = [];
+    while (sent.length < 40) sent.push(JSON.parse((await stream.next())?.data ?? '{}').new);
+    expect(sent).toEqual(texts);
+    const first = await page(`?domains=large.example&after=${begin}`);
+    const second = await page(`?domains=large.example&after=${first.next}`);
+    const third = await page(`?domains=large.example&after=${second.next}`);
+    const pages = [first, second, third].map(({ changes }) =>
+      changes.map((each: { new: string }) => each.new),
+    );
+    expect(pages).toEqual([texts.slice(0, 16), texts.slice(16, 32), texts.slice(32)]);
+  });
+
   test.each([
     ['Last-Event-ID', (id: string) => listen('', { 'last-event-id': id })],
     ['after', (id: string) => listen(`?after=${id}`)],
