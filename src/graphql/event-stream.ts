@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type FormattedExecutionResult, GraphQLError } from 'graphql';
 import { createHandler } from 'graphql-sse';
@@ -111,20 +112,16 @@ export async function sendStream(
   response.flushHeaders();
   // Heartbeats come more often.
   response.setTimeout(LONGEST_UNREAD);
-  response.once('close', () => void texts.return());
   const beat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(heartbeat);
   }, HEARTBEAT_EVERY);
   try {
-    for await (const text of texts) {
-      if (response.destroyed) break;
-      response.write(text);
-      await untilRead(response);
-    }
+    await pipeline(texts, response);
+  } catch (error) {
+    if (!response.destroyed) throw error;
   } finally {
     clearInterval(beat);
   }
-  response.end();
 }
 
 /** Resolves when the client has read what was written, or is disconnected. */
