@@ -340,7 +340,7 @@ describe('those who listen', () => {
       }
       expect(heardFast).toEqual(values);
       response.resume();
-      await expect.poll(() => text, { timeout: 20_000 }).toContain(`"new":"599 `);
+      await expect.poll(() => text, { timeout: 60_000 }).toContain(`"new":"599 `);
       slow.destroy();
       expect(text).not.toContain('"errors"');
       expect([...text.matchAll(/"new":"(\d+) /g)].map(([, at]) => Number(at))).toEqual(
