@@ -149,6 +149,7 @@ function startAlone({ settings, database, log }: ApplicationBase, monitoring: Mo
     });
   const endForgetting = domainsKept === undefined ? undefined : startForgettingAfter(domainsKept);
   const stopObserving = role === 'all' ? startObserving(settings, database, log, now, monitoring) : undefined;
+  if (stopObserving !== undefined) monitoring.observing(stopObserving.resolvers);
   return async () => {
     endPruning();
     await Promise.all([stopObserving?.(), endForgetting?.()]);

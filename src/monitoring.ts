@@ -21,6 +21,9 @@ import {
 /** Probes, metrics and traces of a running process. */
 export type Monitoring = Awaited<ReturnType<typeof startMonitoring>>;
 
+/** What is known of each resolver: the addresses that it gives for names that do not exist. */
+type Resolvers = () => readonly { readonly invented: readonly string[] }[];
+
 /** In milliseconds: a scrape does not wait longer for the database. */
 const COUNTS_TIMEOUT = 1000;
 
@@ -53,6 +56,7 @@ export async function startMonitoring(
 ) {
   const isServing = work === 'serving';
   const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
+  let resolvers: Resolvers | undefined;
   const health = createHealth(
     async () => {
       const primary = await check();
@@ -61,7 +65,7 @@ export async function startMonitoring(
       return reason === null ? null : { reason, cause: database.failure() ?? undefined };
     },
     log,
-    replicas && (() => replicas.states()),
+    () => ({ databases: replicas?.states(), resolvers: resolvers?.() }),
   );
   const registry = new Registry();
   createPoolMetrics(registry, () => ({
@@ -95,6 +99,10 @@ export async function startMonitoring(
     /** The probes, and the metrics unless they have a port of their own. */
     endpoint: withMetrics ? either(health.endpoint, local) : health.endpoint,
     metricsUrl: server === null ? null : urlOf(settings.telemetry.metricsHost, server.port),
+    /** The probes show from now on what is known of the resolvers that the process observes with. */
+    observing(known: Resolvers) {
+      resolvers = known;
+    },
     /** Reports the process as not ready from now on. */
     stopping: () => health.stopping(),
     /** To be called after everything else has stopped. */

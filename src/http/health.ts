@@ -18,6 +18,18 @@ interface DatabaseHealth {
   readonly lag: number | null;
 }
 
+/** A resolver that the process observes with. */
+interface ResolverHealth {
+  /** The addresses that it gives for names that do not exist; empty: none. */
+  readonly invented: readonly string[];
+}
+
+/** What `/readyz` shows besides; absent: nothing. */
+interface ShownHealth {
+  readonly databases?: readonly DatabaseHealth[] | undefined;
+  readonly resolvers?: readonly ResolverHealth[] | undefined;
+}
+
 const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
 
 /**
@@ -26,12 +38,11 @@ const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
  *
  * @param check What the process depends on, within a short time.
  * @param log Gets changes of the state, and not each probe.
- * @param databases What `/readyz` shows besides; absent: nothing.
  */
 export function createHealth(
   check: () => Promise<Unreadiness>,
   log: Logger,
-  databases?: () => readonly DatabaseHealth[],
+  shows: () => ShownHealth = () => ({}),
 ) {
   let stopping = false;
   let logged = JSON.stringify(null);
@@ -42,7 +53,7 @@ export function createHealth(
     if (state !== logged && unreadiness === null) log.info('ready again');
     else if (state !== logged) log.warn(unreadiness, 'not ready');
     logged = state;
-    return answerOf(stopping ? STOPPING : unreadiness, databases?.().map(shown));
+    return answerOf(stopping ? STOPPING : unreadiness, shown(shows()));
   };
   const endpoint: Endpoint = (request) => {
     const path = pathOf(request);
@@ -58,14 +69,32 @@ export function createHealth(
   };
 }
 
-/** Without its place: anyone may ask. */
-function shown({ role, reason, lag }: DatabaseHealth): object {
-  return { role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
+const INVENTING =
+  'It gives addresses for names that do not exist. They are not recorded: name another resolver in DNS_SERVERS.';
+
+/** Without places, in the order of the settings: anyone may ask. Resolvers are shown while one of them invents addresses. */
+function shown({ databases, resolvers = [] }: ShownHealth): object {
+  return {
+    databases: databases?.map(({ role, reason, lag }) => {
+      return { role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
+    }),
+    resolvers: resolvers.some(isInventing)
+      ? resolvers.map((resolver) =>
+          isInventing(resolver)
+            ? { state: 'invents addresses', reason: INVENTING }
+            : { state: 'in use', reason: null },
+        )
+      : undefined,
+  };
 }
 
-/** @param databases Undefined: they are not shown. */
-function answerOf(unreadiness: Unreadiness, databases?: readonly object[]): TextResponse {
-  if (unreadiness === null) return { status: 200, text: `${JSON.stringify({ status: 'ok', databases })}\n` };
-  const body = { status: 'unavailable', reason: unreadiness.reason, databases };
+function isInventing({ invented }: ResolverHealth): boolean {
+  return invented.length > 0;
+}
+
+/** @param details What is shown besides. */
+function answerOf(unreadiness: Unreadiness, details: object = {}): TextResponse {
+  if (unreadiness === null) return { status: 200, text: `${JSON.stringify({ status: 'ok', ...details })}\n` };
+  const body = { status: 'unavailable', reason: unreadiness.reason, ...details };
   return { status: 503, headers: { 'retry-after': '5' }, text: `${JSON.stringify(body)}\n` };
 }

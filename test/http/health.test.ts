@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { readSettings } from '../../src/config/env.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { answerAt } from '../../src/http/endpoint.js';
 import { createHealth } from '../../src/http/health.js';
 import { DEFAULT_FIELDS } from '../../src/http/response-fields.js';
 import { startHttpServer } from '../../src/http/server.js';
+import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { startDnsServer } from '../support/dns-server.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
 let home: TestDatabase;
@@ -139,4 +142,37 @@ test('why a process is not ready is told the log in full, once for each cause, a
   expect(told).toMatchObject([{ cause: 'The data folder /data cannot be used.' }, { msg: 'not ready' }]);
   expect(told[1]).not.toHaveProperty('cause');
   await server.close();
+});
+
+test('a resolver that gives addresses for names that do not exist is in the body of /readyz, without its place; the process stays ready', async () => {
+  const [inventing, honest] = [await startDnsServer(), await startDnsServer()];
+  inventing.generate((_name, type) => (type === 'A' ? ['192.0.2.66'] : []));
+  inventing.invent((_name, type) => (type === 'A' ? ['192.0.2.66'] : []));
+  const { observe } = readSettings({
+    DNS_SERVERS: `127.0.0.1:${inventing.port},127.0.0.1:${honest.port}`,
+  });
+  // No other process is to observe what this one watches.
+  const own = await openTestDatabase();
+  const observing = await startTestService({ database: own, observe });
+  onTestFinished(async () => {
+    await observing.stop();
+    await own.close();
+    await Promise.all([inventing.close(), honest.close()]);
+  });
+  const ready = async () => {
+    const response = await fetch(`http://127.0.0.1:${observing.port}/readyz`);
+    return [response.status, await response.json()];
+  };
+  expect(await ready()).toEqual([200, { status: 'ok' }]);
+  const at = BigInt(Date.now()) * 1000n;
+  await watchDomains(own.writingPrisma, ['parked.example'], null, at);
+  const reason =
+    'It gives addresses for names that do not exist. They are not recorded: name another resolver in DNS_SERVERS.';
+  const resolvers = [
+    { state: 'invents addresses', reason },
+    { state: 'in use', reason: null },
+  ];
+  await vi.waitFor(async () => expect(await ready()).toEqual([200, { status: 'ok', resolvers }]), {
+    timeout: 60_000,
+  });
 });

@@ -14,6 +14,7 @@ export async function runWorker(context: CommandContext): Promise<void> {
     const monitoring = await startMonitoring(settings, database, 'observing', log);
     try {
       const stopObserving = startObserving(settings, database, log, context.now, monitoring);
+      monitoring.observing(stopObserving.resolvers);
       if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
       context.notes.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
