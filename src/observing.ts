@@ -38,14 +38,19 @@ export function createResolverChecks(
     servers: resolversOf(observe),
     timeout: observe.dnsTimeout,
     now,
-    report: ({ server, invented }) =>
+    report: (state) =>
       report(
-        invented.length > 0
-          ? `The resolver ${server} gives ${invented.join(', ')} for names that do not exist. ` +
-              'Such answers are not recorded: name another resolver in DNS_SERVERS.'
-          : `The resolver ${server} gives no addresses for names that do not exist any more.`,
+        state.invented.length > 0
+          ? explainInvention(state)
+          : `The resolver ${state.server} gives no addresses for names that do not exist any more.`,
       ),
   });
+}
+
+/** What is wrong with a resolver that invents addresses, in sentences, with what to do. */
+export function explainInvention({ server, invented }: ResolverState): string {
+  const what = `The resolver ${server} gives ${invented.join(', ')} for names that do not exist`;
+  return `${what}. Such answers are not recorded: name another resolver in DNS_SERVERS.`;
 }
 
 /**

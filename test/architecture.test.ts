@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   asking: ['rest', 'graphql', 'feed', 'loaders', 'auth', 'database', 'model'],
   cli: [
     ...['application', 'cluster', 'asking', 'observing', 'monitoring', 'http', 'auth', 'config', 'notify'],
-    'observer',
+    ...['observer', 'limits'],
     ...['importers', 'exporters', 'recorder', 'history', 'database', 'telemetry', 'model'],
   ],
   main: ['cli', 'application', 'config', 'telemetry', 'model'],

@@ -480,7 +480,20 @@ function addToken(program: Command, context: CommandContext): void {
     .action(run(context, async () => (await import('./commands/token.js')).runRevoke));
 }
 
+const DOCTOR_CODES = `
+Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
+
 function addUpkeep(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .summary('check what the settings name')
+    .description(
+      'Checks what the service needs, as the settings have it: the clock, resolvers, the database, Redis, the proxy, ports, ' +
+        'and the disk, and says what to do. It changes nothing, and asks only what the settings name.',
+    )
+    .option(...JSON_LINES)
+    .addHelpText('after', DOCTOR_CODES)
+    .action(run(context, async () => (await import('./commands/doctor.js')).runDoctor));
   program
     .command('backup')
     .summary('write a backup of the embedded database')

@@ -9,6 +9,13 @@ const COMMAND_TIMEOUT = 300;
 const CONNECT_TIMEOUT = 1_000;
 const MAX_RETRY_DELAY = 1_000;
 
+/** What is wrong with a Redis that takes no writes, by the codes of its errors. */
+const NO_WRITES: ReadonlyMap<string, string> = new Map([
+  ['OOM', 'its maxmemory, and that maxmemory-policy is not noeviction'],
+  ['READONLY', 'that REDIS_URL names the primary: this is a replica'],
+  ['MISCONF', 'its disk, on which it cannot save'],
+]);
+
 /** Redis, as the limiters use it. */
 export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 
@@ -63,6 +70,27 @@ export async function openRedisStore(url: string, log: Logger) {
   };
 }
 
+/**
+ * Finds out whether counts can be kept in Redis, by writing a key that is gone at once.
+ *
+ * @returns why not, and what to check, without the URL; null: they can.
+ */
+export async function findRedisFault(url: string): Promise<string | null> {
+  const client = connect(url);
+  const errors: unknown[] = [];
+  // It is told why; connect() rejects later, with less.
+  client.on('error', (error) => errors.push(error));
+  try {
+    await client.connect();
+    await client.set('dms:doctor', '', 'PX', 1);
+  } catch (error) {
+    errors.push(error);
+  } finally {
+    client.disconnect();
+  }
+  return errors.length === 0 ? null : reasonOf(errors[0], false);
+}
+
 function connect(url: string): Redis {
   return new Redis(url, {
     lazyConnect: true,
@@ -90,7 +118,8 @@ function connect(url: string): Redis {
 function reasonOf(error: unknown, wasReady: boolean): string {
   if (isReply(error)) {
     const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'an error';
-    return `Redis responds with ${code}: check the user, the password and the database's number in REDIS_URL`;
+    const advice = NO_WRITES.get(code) ?? "the user, the password and the database's number in REDIS_URL";
+    return `Redis responds with ${code}: check ${advice}`;
   }
   if (isTimeout(error)) return 'Redis does not respond in time';
   const code = errorCode(error);

@@ -36,6 +36,7 @@ const COMMANDS = [
   'export',
   'forget',
   'token',
+  'doctor',
   'backup',
   'restore',
   'migrate',

@@ -46,6 +46,13 @@ test.skipIf(!HAS_SMALL_DISKS)('an embedded database that has no room to start sa
   expect(failed).toBe(true);
 });
 
+test.skipIf(!HAS_SMALL_DISKS)('dms doctor warns of a disk that will be full soon', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-small-disk-'));
+  const { stderr } = await withSmallDisk(folder, 'DNS_SERVERS=127.0.0.1:9 "$1" "$2" doctor >&2');
+  await rmdir(folder);
+  expect(stderr).toMatch(/^warning +disk +4 MB are free for .*: make room, or set DATA_DIR to a folder on/m);
+});
+
 /** PostgreSQL ends all connections where its log cannot be written, and tells one of them why. */
 const DYING_SERVER = `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN

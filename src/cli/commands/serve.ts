@@ -21,7 +21,8 @@ interface ServeOptions {
 export async function runServe(context: CommandContext, { workers }: ServeOptions): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
-  if (cluster.isPrimary && isOpen(settings)) context.warn(openTo(settings.host));
+  const openness = cluster.isPrimary ? opennessOf(settings) : null;
+  if (openness !== null) context.warn(`dms: WARNING: ${openness}\n`);
   if (workers === 1) return serveAlone(context, settings, stopRequested);
   return cluster.isPrimary
     ? serveByOthers(context, settings, stopRequested, workers)
@@ -85,13 +86,15 @@ async function start(settings: Settings, member?: ClusterMember): Promise<Applic
   return startApplication(settings, member && { cluster: member });
 }
 
-/** Whether other machines read the histories without a token. */
-function isOpen({ host, auth }: Settings): boolean {
-  return auth.required !== 'all' && host !== 'localhost' && !isLoopback(host);
+/** Whether the program listens for other machines. */
+export function isReachable({ host }: Settings): boolean {
+  return host !== 'localhost' && !isLoopback(host);
 }
 
-function openTo(host: string): string {
-  return `dms: WARNING: everyone who can reach this service can read all that is recorded, without a token: HOST is ${host}, and AUTH_REQUIRED is not all. Set AUTH_REQUIRED=all, or let only a proxy with access control reach it.\n`;
+/** What other machines may read without a token, in a sentence, with what to do; null: nothing. */
+export function opennessOf(settings: Settings): string | null {
+  if (settings.auth.required === 'all' || !isReachable(settings)) return null;
+  return `everyone who can reach this service can read all that is recorded, without a token: HOST is ${settings.host}, and AUTH_REQUIRED is not all. Set AUTH_REQUIRED=all, or let only a proxy with access control reach it.`;
 }
 
 const STOPPING = 'Stopping: requests in progress are completed first.\n';

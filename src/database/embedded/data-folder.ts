@@ -62,10 +62,15 @@ const LEAST_ROOM = 16 * 1024 * 1024;
 
 /** @throws OperationError where the disk of the data folder has no room for the database to start. */
 export async function requireRoom(dataDirectory: string): Promise<void> {
-  const { bavail, bsize } = await statfs(dataDirectory);
-  if (bavail * bsize >= LEAST_ROOM) return;
+  if ((await freeRoom(dataDirectory)) >= LEAST_ROOM) return;
   const error = new Error('its disk is full, less than 16 MB of it are free');
   throw unusable(dataDirectory, Object.assign(error, { code: 'ENOSPC' }));
+}
+
+/** How many bytes are free for this user on the disk of a folder. @throws the system's error. */
+export async function freeRoom(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 /**

@@ -1,0 +1,240 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { requireOwnMetricsPort, type Settings } from '../../config/settings.js';
+import { openConnections } from '../../database/client.js';
+import { explainFailure } from '../../database/database-failure.js';
+import { findPending, readClockLead, requireWritable } from '../../database/diagnosis.js';
+import { freeRoom, unusable } from '../../database/embedded/data-folder.js';
+import { withinTime } from '../../database/query-limits.js';
+import { startHttpServer, urlOf } from '../../http/server.js';
+import { findRedisFault } from '../../limits/redis-store.js';
+import { errorCode, messageOf, NoDatabaseError, UnavailableError } from '../../model/errors.js';
+import { formatInstant } from '../../model/instant.js';
+import { LookClock } from '../../observer/look-clock.js';
+import { createResolverChecks, explainInvention } from '../../observing.js';
+import { createLogger } from '../../telemetry/logging.js';
+import { redactorOf } from '../../telemetry/redact.js';
+import type { CommandContext } from '../command-context.js';
+import { counted, createTable, numberText } from '../table.js';
+import { jsonLine, writeText } from '../write-text.js';
+import { isReachable, opennessOf } from './serve.js';
+
+/** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */
+const LIMIT = 12_000;
+/** The same of a query to a resolver, and of a request to a port. */
+const SHORT_LIMIT = 2000;
+/** In microseconds: as far as the clock of observations may step back (observer/look-clock.ts). */
+const MOST_LEAD = 5_000_000n;
+/** In bytes. PostgreSQL lets its log grow by so much between two checkpoints (`max_wal_size`). */
+const SPARE_ROOM = 1024 ** 3;
+
+/** What `/livez` gives. */
+const ALIVE = '{"status":"ok"}\n';
+
+interface Finding {
+  readonly check: string;
+  readonly status: 'ok' | 'warning' | 'failed';
+  /** What was found, in sentences; of what is not ok, with what to do next. */
+  readonly message: string;
+}
+
+type Examine = (settings: Settings, context: CommandContext) => Promise<readonly Finding[]>;
+
+/** `dms doctor`: checks what the settings name, and changes nothing. */
+export async function runDoctor(
+  context: CommandContext,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  const settings = context.settings();
+  const redact = redactorOf(settings.secrets);
+  const findings = (
+    await Promise.all(
+      Object.entries(CHECKS).map(([check, examine]) =>
+        withinTime(LIMIT, examine(settings, context)).catch((error) => [failure(check, error)]),
+      ),
+    )
+  )
+    .flat()
+    .map((finding) => ({ ...finding, message: redact(finding.message) }));
+  const table = createTable(context.stdout.isTTY === true ? context.stdout.columns : undefined);
+  const rows = findings.map(({ check, status, message }) => [status, check, message]);
+  await writeText(context.stdout, json ? findings.map(jsonLine).join('') : table(rows));
+  const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
+  const [failed, warnings] = [count('failed'), count('warning')];
+  if (failed > 0) context.setExitCode(1);
+  context.notes.write(
+    `${counted(failed, 'check', 'checks')} failed, ${counted(warnings, 'warning', 'warnings')}.\n`,
+  );
+}
+
+const CHECKS: Readonly<Record<string, Examine>> = {
+  async clock(_settings, { now }) {
+    const time = now();
+    const fault = new LookClock().faultOf(time);
+    return [fault === null ? ok('clock', `It is ${formatInstant(time)}.`) : failed('clock', fault)];
+  },
+  resolvers: examineResolvers,
+  database: examineDatabase,
+  async redis({ redisUrl }) {
+    if (redisUrl === undefined)
+      return [ok('redis', 'REDIS_URL is not set: each dms serve counts rate limits alone.')];
+    const fault = await findRedisFault(redisUrl);
+    return [
+      fault === null ? ok('redis', 'It takes the counts of rate limits.') : failed('redis', `${fault}.`),
+    ];
+  },
+  proxy: examineProxy,
+  ports: examinePorts,
+  disk: examineDisk,
+};
+
+async function examineResolvers({ observe, ...settings }: Settings, { now }: CommandContext) {
+  if (settings.role === 'api') return [ok('resolvers', 'ROLE is api: this process does not observe.')];
+  const dnsTimeout = Math.min(observe.dnsTimeout, SHORT_LIMIT);
+  const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
+  const states = await checks.checkAll();
+  const isAnswered = states.some(({ checkedAt }) => checkedAt !== null);
+  return states.map((state) => {
+    if (state.checkedAt === null) {
+      const message = `The resolver ${state.server} does not answer: name one in DNS_SERVERS that does, for this machine.`;
+      return isAnswered ? warning('resolvers', message) : failed('resolvers', message);
+    }
+    return state.invented.length > 0
+      ? warning('resolvers', explainInvention(state))
+      : ok('resolvers', `The resolver ${state.server} answers, and invents no addresses.`);
+  });
+}
+
+async function examineDatabase(settings: Settings, { now }: CommandContext) {
+  const { pool, place, close } = await openConnections({ ...settings, ifMissing: 'fail', poolSize: 1 });
+  try {
+    const lead = await readClockLead(pool, now);
+    const pending = await findPending(pool);
+    // What the migrations make is not there yet.
+    if (pending.length === 0) await requireWritable(pool);
+    const lacking = `${place} lacks ${counted(pending.length, 'migration', 'migrations')}`;
+    const schema =
+      pending.length === 0
+        ? ok('database', `${place} can be written to, and is up to date.`)
+        : warning('database', `${lacking}: run dms migrate; each start of dms serve does it, too.`);
+    return [schema, ...leadFindings(lead)];
+  } finally {
+    await close();
+  }
+}
+
+/** @param lead How far the clock of the database is ahead, in microseconds. */
+function leadFindings(lead: bigint): readonly Finding[] {
+  const [distance, direction] = lead < 0n ? [-lead, 'behind'] : [lead, 'ahead of'];
+  if (distance <= MOST_LEAD) return [];
+  const seconds = counted(Number(distance / 1_000_000n), 'second', 'seconds');
+  return [
+    warning('clock', `The database's clock is ${seconds} ${direction} this machine's: set both, by NTP say.`),
+  ];
+}
+
+async function examineProxy(settings: Settings) {
+  const openness = opennessOf(settings);
+  return [...(openness === null ? [] : [warning('proxy', `Note that ${openness}`)]), examineTrust(settings)];
+}
+
+function examineTrust(settings: Settings): Finding {
+  const { host, trustProxy } = settings;
+  if (trustProxy === 0) {
+    const behind = 'Behind one, all clients would share a rate limit: set it';
+    return ok('proxy', `TRUST_PROXY is not set, which is right without a proxy. ${behind}.`);
+  }
+  const set = `TRUST_PROXY is ${trustProxy}`;
+  // A list names who is trusted, and a number trusts whoever connects.
+  if (typeof trustProxy === 'number' && isReachable(settings)) {
+    const claim = `${set} and HOST is ${host}: who reaches this port past the proxy can claim any address`;
+    return warning('proxy', `${claim}. Let only the proxy reach it, or set TRUST_PROXY to its address.`);
+  }
+  return ok('proxy', `${set}: as many proxies, or these, name the address of a client.`);
+}
+
+async function examinePorts(settings: Settings) {
+  requireOwnMetricsPort(settings);
+  const { host, port, telemetry } = settings;
+  const { metricsHost, metricsPort } = telemetry;
+  const metrics = { host: 'METRICS_HOST', port: 'METRICS_PORT' };
+  return [
+    await examinePort(host, port, { host: 'HOST', port: 'PORT' }),
+    ...(metricsPort === undefined ? [] : [await examinePort(metricsHost, metricsPort, metrics)]),
+  ];
+}
+
+async function examinePort(
+  host: string,
+  port: number,
+  names: { readonly host: string; readonly port: string },
+) {
+  const log = createLogger({ level: 'silent' });
+  try {
+    const server = await startHttpServer(() => undefined, { host, port, log, settings: names });
+    await server.close();
+    return ok('ports', port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
+  } catch (error) {
+    if (await isOwn(`${urlOf(host, port)}/livez`))
+      return ok('ports', `This service is at port ${port} of ${host}.`);
+    return failure('ports', error);
+  }
+}
+
+/** Whether this service responds there. */
+async function isOwn(probe: string): Promise<boolean> {
+  try {
+    const response = await fetch(probe, { signal: AbortSignal.timeout(SHORT_LIMIT), redirect: 'error' });
+    return (await response.text()) === ALIVE;
+  } catch {
+    return false;
+  }
+}
+
+async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
+  if (databaseUrl !== undefined) {
+    return [
+      ok('disk', 'DATA_DIR is not used: what is recorded is on the disk of the server at DATABASE_URL.'),
+    ];
+  }
+  const room = await roomFor(dataDirectory);
+  const free = `${numberText(Math.floor(room / 1024 ** 2))} MB are free for ${dataDirectory}`;
+  return [
+    room < SPARE_ROOM
+      ? warning('disk', `${free}: make room, or set DATA_DIR to a folder on another disk.`)
+      : ok('disk', `${free}.`),
+  ];
+}
+
+/** The room on the disk of a folder, in bytes, or of the one that it is to be made in. @throws OperationError */
+async function roomFor(folder: string): Promise<number> {
+  try {
+    await access(folder, constants.W_OK);
+    return await freeRoom(folder);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' && dirname(folder) !== folder) return roomFor(dirname(folder));
+    throw unusable(folder, error);
+  }
+}
+
+function ok(check: string, message: string): Finding {
+  return { check, status: 'ok', message };
+}
+
+function warning(check: string, message: string): Finding {
+  return { check, status: 'warning', message };
+}
+
+function failed(check: string, message: string): Finding {
+  return { check, status: 'failed', message };
+}
+
+/** What a check has thrown. */
+function failure(check: string, error: unknown): Finding {
+  if (error instanceof NoDatabaseError) return warning(check, `${error.message} dms serve makes a new one.`);
+  if (error instanceof UnavailableError) {
+    return failed(check, `Nothing within ${LIMIT / 1000} seconds: see that what the settings name responds.`);
+  }
+  return failed(check, explainFailure(error) ?? messageOf(error));
+}
