@@ -379,10 +379,11 @@ const CHECK_FORMATS: Readonly<Record<CheckOptions['format'], true>> = {
 function addCheck(program: Command, context: CommandContext): void {
   program
     .command('check')
-    .summary('compare what should be with what is recorded')
+    .summary('compare what should be with what is recorded, or is there now')
     .description(
       'Compares what a file says should be, a zone file, an export in the format dms, or YAML or JSON, with what ' +
-        `is recorded, and prints the differences: - should be and is not, + is and should not be. ${TIMES}`,
+        'is recorded, or with what is observed now, and prints the differences: - should be and is not, + is and ' +
+        `should not be. ${TIMES}`,
     )
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
     .addOption(
@@ -392,6 +393,11 @@ function addCheck(program: Command, context: CommandContext): void {
     )
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
     .option(...time(context, '--at', 'with what was there at that time'))
+    .addOption(
+      new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
+        .default(false)
+        .conflicts('at'),
+    )
     .option(...JSON_LINES)
     .addHelpText('after', CHECK_CODES)
     .action(run(context, async () => (await import('./commands/check.js')).runCheck));

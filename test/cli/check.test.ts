@@ -1,13 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { runDms } from '../journeys/dms-command.js';
+import { runDms, startLocalDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { rcode, silence } from '../support/dns-behaviours.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { NOW, observation } from '../support/observations.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 
 let database: TestDatabase;
 let folder: string;
@@ -190,4 +193,101 @@ test('dms check ends with 2 for a file or a database that is not there', async (
   expect(missing.stderr).toContain('does not exist');
   const nowhere = { DATA_DIR: join(folder, 'no-database') };
   expect(await runDms(['check', '-'], nowhere, Readable.from([ZONE]))).toMatchObject({ code: 2, stdout: '' });
+});
+
+describe('dms check --observe', () => {
+  const SERVFAIL = 2;
+  const SEEN = `$ORIGIN zone.example.
+@ SOA ns1 admin 7 1 2 3 4
+@ A 127.0.0.1
+@ MX 10 mail
+www CNAME @
+_sip._tcp SRV 1 2 5060 sip
+`;
+  let dns: DnsTestServer;
+  let site: WebServer;
+
+  beforeAll(async () => {
+    dns = await startDnsServer({ zone: SEEN });
+    site = await startHttpServer();
+    site.serve({ fields: [['Server', 'one']] });
+  });
+  afterAll(() => Promise.all([dns.close(), site.close()]));
+
+  const environment = () => ({
+    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    OBSERVE_DNS_TRIES: '1',
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+    OBSERVE_HTTP_PORT: String(site.port),
+    // It needs no database, and makes none.
+    DATABASE_URL: '',
+    DATA_DIR: join(folder, 'never'),
+  });
+  const observed = (input: string, ...options: readonly string[]) =>
+    runDms(['check', '--observe', '-', ...options], environment(), Readable.from([input]));
+
+  test('compares a zone file with what each of its names has now, of any type, and needs no database', async () => {
+    expect(await observed(SEEN)).toMatchObject({ code: 0, stdout: '', stderr: 'All is as it should be.\n' });
+    expect(await readdir(folder)).not.toContain('never');
+    const other = SEEN.replace('10 mail', '20 mail')
+      .replace('5060', '5061')
+      .replace('CNAME @', 'A 192.0.2.1');
+    expect(await observed(other)).toMatchObject({
+      code: 1,
+      stdout:
+        '- _sip._tcp.zone.example SRV 1 2 5061 sip.zone.example.\n+ _sip._tcp.zone.example SRV 1 2 5060 sip.zone.example.\n' +
+        '- www.zone.example A 192.0.2.1\n' +
+        '- zone.example MX 20 mail.zone.example.\n+ zone.example MX 10 mail.zone.example.\n',
+      stderr: '5 differences in 3 domains.\n',
+    });
+  });
+
+  test('compares the headers of the site now, and takes what does not resolve for missing', async () => {
+    const domains = [
+      { domain: 'zone.example', headers: { server: 'two', 'x-powered-by': null } },
+      { domain: 'gone.zone.example', records: ['@ 300 IN A 192.0.2.1'] },
+    ];
+    const { code, stdout } = await observed(JSON.stringify(domains), '--json');
+    const lines = stdout.trimEnd().split('\n');
+    expect([code, ...lines.map((line) => JSON.parse(line))]).toMatchObject([
+      1,
+      { domain: 'gone.zone.example', kind: 'missing', type: 'A', expected: '192.0.2.1', found: null },
+      { domain: 'zone.example', kind: 'different', name: 'server', expected: 'two', found: 'one' },
+    ]);
+  });
+
+  test('ends with 2 where what the file says could not be observed, and tells the other differences', async () => {
+    dns.behave('zone.example', rcode(SERVFAIL), 'MX');
+    onTestFinished(() => dns.behave('zone.example', undefined, 'MX'));
+    const { code, stdout, stderr } = await observed(SEEN.replace('@ A 127.0.0.1', '@ A 192.0.2.1'));
+    expect([code, stdout]).toEqual([2, '- zone.example A 192.0.2.1\n+ zone.example A 127.0.0.1\n']);
+    expect(stderr).toMatch(/^2 differences .*\ndms: Not compared, .*: MX of zone\.example \(.*\)\.\n$/);
+    // What it says nothing of does not matter.
+    expect(await observed(SEEN.replace('@ MX 10 mail\n', ''))).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('tells of records that cannot be observed, and leaves them out', async () => {
+    expect(await observed(`${SEEN}* A 127.0.0.1\n`)).toMatchObject({
+      ...{ code: 0, stdout: '' },
+      stderr: expect.stringMatching(
+        /^dms: Not compared: 1 record of names that nobody can ask for, such as \*/,
+      ),
+    });
+  });
+
+  test('ends with 130 at Ctrl-C, and compares nothing', async () => {
+    dns.behave('*', silence);
+    onTestFinished(() => dns.behave('*', undefined));
+    const { stop, result } = startLocalDms(['check', '--observe', '-'], environment(), Readable.from([SEEN]));
+    stop();
+    expect(await result).toMatchObject({
+      ...{ code: 130, stdout: '' },
+      stderr: 'dms: Stopped by a signal: nothing was compared.\n',
+    });
+  });
+
+  test('is of now: --at is a wrong use', async () => {
+    expect(await observed(SEEN, '--at', '1d')).toMatchObject({ code: 2, stdout: '' });
+  });
 });

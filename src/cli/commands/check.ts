@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { type Difference, differencesOf, type Expectation, type Found } from '../../history/expectation.js';
+import {
+  type Difference,
+  differencesOf,
+  type Expectation,
+  type Found,
+  partOf,
+} from '../../history/expectation.js';
 import { headerPeriods } from '../../history/header-periods.js';
 import { isKnown, staysAsOf } from '../../history/stays-as-of.js';
 import {
@@ -33,27 +39,24 @@ export interface CheckOptions {
   readonly origin?: string;
   /** In the form of RFC 3339. */
   readonly at?: string;
+  readonly observe: boolean;
   readonly json: boolean;
 }
 
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
-/** `dms check FILE`: compares what should be with what is recorded. */
+/** `dms check FILE`: compares what should be with what is recorded, or with what is observed now. */
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
-  const { at: time } = options;
-  const at =
-    time === undefined
-      ? undefined
-      : readOption('--at', () => requireReached(parseInstant(time), context.now()));
-  const expectations = await readExpectations(context, file, options);
-  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
-    ...(domain === null ? [] : [domain]),
-    ...records.flatMap(({ host }) => domainsOf(host)),
-  ]);
-  const found = await findDomains(context, [...new Set(named)], at);
-  const differences = differencesOf(expectations, found);
+  const at = timeOf(context, options);
+  const all = await readExpectations(context, file, options);
+  const { expectations, found, unseen } = options.observe
+    ? await (await import('./check-observed.js')).observeExpected(context, all)
+    : { expectations: all, found: await findRecorded(context, all, at), unseen: NOTHING_UNSEEN };
+  const differences = differencesOf(expectations, found).filter(
+    (difference) => unseen.get(difference.domain)?.has(partOf(difference)) !== true,
+  );
   const text = differences.map(options.json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
   const domains = new Set(differences.map(({ domain }) => domain));
@@ -61,20 +64,41 @@ export async function runCheck(context: CommandContext, file: string, options: C
     if (!found.has(domain))
       context.notes.write(`Nothing is recorded of ${domain}${at === undefined ? '' : ' up to then'}.\n`);
   }
-  if (domains.size > 0) context.setExitCode(DIFFERENT);
-  context.notes.write(
-    domains.size === 0
-      ? 'All is as it should be.\n'
-      : `${counted(differences.length, 'difference', 'differences')} in ` +
-          `${counted(domains.size, 'domain', 'domains')}.\n`,
-  );
+  if (domains.size > 0) {
+    context.setExitCode(DIFFERENT);
+    const where = counted(domains.size, 'domain', 'domains');
+    context.notes.write(`${counted(differences.length, 'difference', 'differences')} in ${where}.\n`);
+  } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
+  if (unseen.size > 0)
+    throw new OperationError(`Not compared, since it could not be observed: ${listOf(unseen)}.`);
 }
 
-async function findDomains(
+type Unseen = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+const NOTHING_UNSEEN: Unseen = new Map();
+
+function listOf(unseen: Unseen): string {
+  const parts = [...unseen].flatMap(([domain, reasons]) =>
+    Array.from(reasons, ([part, reason]) => `${part} of ${domain} (${reason})`),
+  );
+  return parts.join(', ');
+}
+
+function timeOf(context: CommandContext, { at }: CheckOptions): Instant | undefined {
+  if (at === undefined) return undefined;
+  return readOption('--at', () => requireReached(parseInstant(at), context.now()));
+}
+
+async function findRecorded(
   context: CommandContext,
-  names: readonly string[],
+  expectations: readonly Expectation[],
   at: Instant | undefined,
 ): Promise<ReadonlyMap<string, Found>> {
+  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
+    ...(domain === null ? [] : [domain]),
+    ...records.flatMap(({ host }) => domainsOf(host)),
+  ]);
+  const names = [...new Set(named)];
   const found = new Map<string, Found>();
   await context.withConnections('fail', async ({ pool }) => {
     for await (const history of readHistories(pool, names)) {

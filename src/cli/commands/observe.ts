@@ -132,7 +132,7 @@ async function observeAll(
  * Checks domains, several at once, until it is stopped or a check is null. A slow one holds up neither the others nor their
  * recording: what finishes while a batch is recorded is the next batch.
  */
-async function checkEach(
+export async function checkEach(
   names: readonly string[],
   check: (name: string) => Promise<DomainCheck | null>,
   take: (checks: readonly DomainCheck[]) => Promise<void>,
