@@ -65,7 +65,7 @@ export async function startMonitoring(
       return reason === null ? null : { reason, cause: database.failure() ?? undefined };
     },
     log,
-    () => ({ databases: replicas?.states(), resolvers: resolvers?.() }),
+    () => ({ databases: replicas?.states().map(shownDatabase), resolvers: shownResolvers(resolvers?.()) }),
   );
   const registry = new Registry();
   createPoolMetrics(registry, () => ({
@@ -136,4 +136,21 @@ async function serveMetrics(
 
 function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request) => first(request) ?? second(request);
+}
+
+function shownDatabase({ role, reason, lag }: DatabaseState) {
+  return { role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
+}
+
+const INVENTING =
+  'It gives addresses for names that do not exist. They are not recorded: name another resolver in DNS_SERVERS.';
+
+/** In the order of the settings; undefined: none of them invents addresses. */
+function shownResolvers(resolvers: ReturnType<Resolvers> = []) {
+  if (resolvers.every(({ invented }) => invented.length === 0)) return undefined;
+  return resolvers.map(({ invented: [address] }) =>
+    address === undefined
+      ? { state: 'in use', reason: null }
+      : { state: 'invents addresses', reason: INVENTING },
+  );
 }

@@ -9,27 +9,6 @@ type Unreadiness = {
   readonly cause?: string | undefined;
 } | null;
 
-/** A database that the process depends on, as `/readyz` shows it. */
-interface DatabaseHealth {
-  readonly role: string;
-  /** Why it is left out; null: it is in use. */
-  readonly reason: string | null;
-  /** How far it is behind the primary, in milliseconds; null: not known. */
-  readonly lag: number | null;
-}
-
-/** A resolver that the process observes with. */
-interface ResolverHealth {
-  /** The addresses that it gives for names that do not exist; empty: none. */
-  readonly invented: readonly string[];
-}
-
-/** What `/readyz` shows besides; absent: nothing. */
-interface ShownHealth {
-  readonly databases?: readonly DatabaseHealth[] | undefined;
-  readonly resolvers?: readonly ResolverHealth[] | undefined;
-}
-
 const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
 
 /**
@@ -38,11 +17,12 @@ const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
  *
  * @param check What the process depends on, within a short time.
  * @param log Gets changes of the state, and not each probe.
+ * @param details What the body of `/readyz` has besides, without places: anyone may ask.
  */
 export function createHealth(
   check: () => Promise<Unreadiness>,
   log: Logger,
-  shows: () => ShownHealth = () => ({}),
+  details: () => object = () => ({}),
 ) {
   let stopping = false;
   let logged = JSON.stringify(null);
@@ -53,7 +33,7 @@ export function createHealth(
     if (state !== logged && unreadiness === null) log.info('ready again');
     else if (state !== logged) log.warn(unreadiness, 'not ready');
     logged = state;
-    return answerOf(stopping ? STOPPING : unreadiness, shown(shows()));
+    return answerOf(stopping ? STOPPING : unreadiness, details());
   };
   const endpoint: Endpoint = (request) => {
     const path = pathOf(request);
@@ -69,30 +49,6 @@ export function createHealth(
   };
 }
 
-const INVENTING =
-  'It gives addresses for names that do not exist. They are not recorded: name another resolver in DNS_SERVERS.';
-
-/** Without places, in the order of the settings: anyone may ask. Resolvers are shown while one of them invents addresses. */
-function shown({ databases, resolvers = [] }: ShownHealth): object {
-  return {
-    databases: databases?.map(({ role, reason, lag }) => {
-      return { role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
-    }),
-    resolvers: resolvers.some(isInventing)
-      ? resolvers.map((resolver) =>
-          isInventing(resolver)
-            ? { state: 'invents addresses', reason: INVENTING }
-            : { state: 'in use', reason: null },
-        )
-      : undefined,
-  };
-}
-
-function isInventing({ invented }: ResolverHealth): boolean {
-  return invented.length > 0;
-}
-
-/** @param details What is shown besides. */
 function answerOf(unreadiness: Unreadiness, details: object = {}): TextResponse {
   if (unreadiness === null) return { status: 200, text: `${JSON.stringify({ status: 'ok', ...details })}\n` };
   const body = { status: 'unavailable', reason: unreadiness.reason, ...details };
