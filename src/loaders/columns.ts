@@ -26,6 +26,11 @@ export function upTo(time: string, at: Instant | undefined): Prisma.Sql {
   return at === undefined ? Prisma.empty : Prisma.sql`AND ${Prisma.raw(time)} <= ${at}`;
 }
 
+/** A time from its digits, if there is one. */
+export function instantOrNull(digits: string | null): Instant | null {
+  return digits === null || digits === '' ? null : BigInt(digits);
+}
+
 /** A column of times: microseconds since the Unix epoch in decimal digits, since JSON has no such number. */
 export function splitInstants(joined: string): readonly Instant[] {
   return splitColumn(joined).map(BigInt);

@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, knownAt, splitColumn, splitInstants, upTo } from './columns.js';
+import { cell, instantOrNull, knownAt, splitColumn, splitInstants, upTo } from './columns.js';
 import type { Batch } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
@@ -58,12 +58,8 @@ type Columns = readonly [
   rdata: readonly object[],
 ];
 
-/**
- * DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none.
- *
- * @param ofRow The domain of a row.
- */
-export function parseDnsEntries(text: string, ofRow: (row: number) => OfDomain): readonly DnsEntry[] {
+/** DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none. */
+export function parseDnsEntries(text: string, of: OfDomain): readonly DnsEntry[] {
   if (text === '') return [];
   const columns: Columns = JSON.parse(text);
   const types = splitColumn(columns[0]);
@@ -78,9 +74,9 @@ export function parseDnsEntries(text: string, ofRow: (row: number) => OfDomain):
       class: cell(classes, row),
       type: cell(types, row),
       firstSeen: cell(firstSeen, row),
-      removed: removed === '' ? null : BigInt(removed),
-      lastSeen: lastSeen === '' ? null : BigInt(lastSeen),
-      of: ofRow(row),
+      removed: instantOrNull(removed),
+      lastSeen: instantOrNull(lastSeen),
+      of,
       ...rdata,
     };
   });

@@ -150,7 +150,7 @@ function isOfKey(keys: readonly DomainHistoryKey[], part: (typeof PARTS)[number]
 
 function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const of = { domain: row.name, at };
-  const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, () => of);
+  const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, of);
   const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders, of);
   const times = row.times == null ? null : parsePartTimes(row.times, at);
   if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);

@@ -59,23 +59,18 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
  * The latest observation of the HTTP headers of a domain: as of an instant, of those whose times are known.
  *
  * @param domain Its name in SQL.
- * @param table With the times of its headers.
  */
-export function latestOfHttpSql(
-  at: Instant | undefined,
-  domain: Prisma.Sql,
-  table = 'header_change',
-): Prisma.Sql {
-  const ofChanges = at === undefined ? Prisma.empty : Prisma.sql`, ${latestOfChangesSql(at, domain, table)}`;
+export function latestOfHttpSql(at: Instant | undefined, domain: Prisma.Sql): Prisma.Sql {
+  const ofChanges = at === undefined ? Prisma.empty : Prisma.sql`, ${latestOfChangesSql(at, domain)}`;
   return Prisma.sql`
     (SELECT greatest(${knownAt('http_first', at)}, ${knownAt('http_latest', at)} ${ofChanges})
        FROM domain WHERE domain.name = ${domain})`;
 }
 
 /** The latest time up to an instant that a domain's changes of headers tell: of one that went later, when it was last seen before. */
-function latestOfChangesSql(at: Instant, domain: Prisma.Sql, table = 'header_change'): Prisma.Sql {
+function latestOfChangesSql(at: Instant, domain: Prisma.Sql): Prisma.Sql {
   const latest = (time: string) => Prisma.sql`
-    (SELECT max(${Prisma.raw(time)}) FROM ${Prisma.raw(table)} AS other WHERE other.domain = ${domain} ${upTo(time, at)})`;
+    (SELECT max(${Prisma.raw(time)}) FROM header_change AS other WHERE other.domain = ${domain} ${upTo(time, at)})`;
   return Prisma.sql`greatest(${latest('other.observed_at')}, ${latest('other.last_seen')})`;
 }
 

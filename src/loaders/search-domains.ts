@@ -14,6 +14,7 @@ import {
   meetsPattern,
   namesMeeting,
   type Page,
+  queriesInOrder,
   ROWS_OF_MATCH,
   readFound,
   reversed,
@@ -50,31 +51,20 @@ export const MOST_SORTED = 50_000;
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
   const { filter, first } = key;
-  const inOrder = (rows: number) => readDomains(prisma, key, { queries: queriesInOrder(key, rows) });
-  for (const names of sourcesOf(filter, FEW_SORTED)) {
-    const found = await readDomains(prisma, key, lookUp(key, names, FEW_SORTED));
-    if (!found.isTooMuch) return found;
-  }
+  const inOrder = (rows: number) => {
+    const queries = queriesInOrder(domainsSearched(key), first, rows, Prisma.raw('*'));
+    return readDomains(prisma, key, { queries });
+  };
+  const byNames = async (most: number) => {
+    for (const names of sourcesOf(filter, most)) {
+      const page = await readDomains(prisma, key, lookUp(key, names, most));
+      if (!page.isTooMuch) return page;
+    }
+    return null;
+  };
   // Where many domains match, the first ones do.
-  const page = await inOrder(ROWS_OF_MATCH * (first + 1));
-  if (isFull(page, first)) return page;
-  for (const names of sourcesOf(filter, MOST_SORTED)) {
-    const found = await readDomains(prisma, key, lookUp(key, names, MOST_SORTED));
-    if (!found.isTooMuch) return found;
-  }
-  return inOrder(MOST_ROWS);
-}
-
-/** Finds domains among so many in their order. */
-function queriesInOrder({ filter, after, first }: DomainSearchKey, rows: number): Prisma.Sql {
-  const inOrder = Prisma.sql`FROM domain WHERE name > ${after?.name ?? ''} ORDER BY name`;
-  return Prisma.sql`
-    found AS MATERIALIZED (
-      SELECT * FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS domain
-       WHERE ${conditionsOf(filter)} LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (
-      SELECT name FROM (SELECT name ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
-       WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
+  const page = (await byNames(FEW_SORTED)) ?? (await inOrder(ROWS_OF_MATCH * (first + 1)));
+  return isFull(page, first) ? page : ((await byNames(MOST_SORTED)) ?? inOrder(MOST_ROWS));
 }
 
 /** Finds the domains of names, if there are at most so many of these. */

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { pageOf, upTo } from './columns.js';
+import { instantOrNull, pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
   allOf,
@@ -50,10 +50,7 @@ export interface HeaderMatch extends HeaderPlace {
   readonly source: string | null;
 }
 
-export interface HeaderSearchKey extends SearchKey<HeaderFilter, HeaderPlace> {
-  /** Whether `lastSeen` is needed. */
-  readonly lastSeen: boolean;
-}
+export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
 export type HeaderMatches = Page<HeaderMatch, HeaderPlace>;
 
 /** Searches the values of headers. */
@@ -63,11 +60,7 @@ export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promi
     source: sourceOf(key.filter),
     searched: headersSearched(key),
     inOrder: (rows) => queriesInOrder(key, rows),
-    read: ({ queries, ...found }) => {
-      const times = Prisma.sql`SELECT domain, observed_at, last_seen FROM header_change`;
-      const withTimes = Prisma.sql`${queries}, header_time AS NOT MATERIALIZED (${times})`;
-      return readHeaders(prisma, key, { ...found, queries: withTimes });
-    },
+    read: (found) => readHeaders(prisma, key, found),
   });
 }
 
@@ -124,7 +117,7 @@ const DOMAINS_OF_ROW = 0.2;
 function queriesInOrder(key: HeaderSearchKey, rows: number): Prisma.Sql {
   const { filter, after, first } = key;
   const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
-  const from = after === undefined ? Prisma.empty : Prisma.sql`WHERE name >= ${after.domain}`;
+  const from = Prisma.sql`WHERE name >= ${after?.domain ?? ''}`;
   // A lateral query with a limit is read row by row, in the order of the domains: ORDER BY would read all of them first.
   const read = Prisma.sql`
     (SELECT change.*
@@ -152,11 +145,7 @@ type Row = readonly [
   ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
 ];
 
-/**
- * Reads the values of a page.
- *
- * @param found Its queries have the times of all headers of the domains, too, as `header_time`.
- */
+/** Reads the values of a page. */
 export function readHeaders(
   prisma: PrismaClient,
   { filter: { name, at }, first, lastSeen }: HeaderSearchKey,
@@ -169,7 +158,7 @@ export function readHeaders(
      WHERE change.name = ${name}`;
   const seen = lastSeen
     ? Prisma.sql`(CASE WHEN gone IS NOT NULL THEN entry.last_seen
-                       ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'), 'header_time')} END)::text`
+                       ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'))} END)::text`
     : Prisma.sql`NULL`;
   return readFound(prisma, first, found, {
     table: Prisma.sql`
@@ -186,8 +175,8 @@ export function readHeaders(
     rest: Prisma.sql`value, source, gone::text, ${seen}`,
     matchOf: ([, , value, source, to, last], { domain, from }) => ({
       ...{ domain, name, value, source, from },
-      to: to === null ? null : BigInt(to),
-      lastSeen: last === null ? null : BigInt(last),
+      to: instantOrNull(to),
+      lastSeen: instantOrNull(last),
     }),
   });
 }

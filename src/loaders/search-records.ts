@@ -2,9 +2,9 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
-import { knownAt, pageOf } from './columns.js';
+import { instantOrNull, knownAt, pageOf } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
-import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
+import { latestOfTypeSql } from './observed-parts.js';
 import {
   allOf,
   type Found,
@@ -70,11 +70,7 @@ export interface RecordMatch {
   readonly place: RecordPlace;
 }
 
-export interface RecordSearchKey extends SearchKey<RecordFilter, RecordPlace> {
-  /** Whether `lastSeen` of what is present is needed. */
-  readonly lastSeen: boolean;
-}
-
+export type RecordSearchKey = SearchKey<RecordFilter, RecordPlace>;
 export type RecordMatches = Page<RecordMatch, RecordPlace>;
 
 /**
@@ -87,15 +83,20 @@ export function searchRecords(prisma: PrismaClient, key: RecordSearchKey): Promi
     first: key.first,
     source: sourceOf(key),
     searched: recordsSearched(key),
-    inOrder: (rows) => queriesInOrder(key, rows),
     read: (found) => readRecords(prisma, key, found),
   });
 }
 
 /** The rows that a question is about. */
 export function recordsSearched(key: RecordSearchKey): Searched {
-  const table = Prisma.raw('dns_record');
-  return { table, place: PLACE, conditions: conditionsOf(key.filter), follows: followsSql(key) };
+  const { domain } = key.filter;
+  return {
+    table: Prisma.raw('dns_record'),
+    place: PLACE,
+    within: domain === undefined ? undefined : Prisma.sql`domain = ${domain}`,
+    conditions: conditionsOf(key.filter),
+    follows: followsSql(key),
+  };
 }
 
 const ADDRESS_TYPES = Prisma.raw(`type IN ('A', 'AAAA')`);
@@ -294,24 +295,9 @@ function followsSql({ after, filter }: RecordSearchKey): Prisma.Sql {
   return Prisma.sql`${begin} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})`;
 }
 
-/** Finds records among up to so many rows in the order of matches. */
-function queriesInOrder(key: RecordSearchKey, rows: number): Prisma.Sql {
-  const { domain } = key.filter;
-  const isOfDomain = domain === undefined ? Prisma.sql`true` : Prisma.sql`domain = ${domain}`;
-  const inOrder = Prisma.sql`FROM dns_record WHERE ${isOfDomain} ${followsSql(key)} ORDER BY ${PLACE}`;
-  return Prisma.sql`
-    found AS MATERIALIZED (
-      SELECT ${PLACE} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS row
-       WHERE ${conditionsOf(key.filter)} ORDER BY ${PLACE} LIMIT ${literal(key.first + 1)}),
-    last AS MATERIALIZED (
-      SELECT ${PLACE} FROM (SELECT ${PLACE} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
-       WHERE (SELECT count(*) FROM found) <= ${literal(key.first)})`;
-}
-
 /** Times as digits. */
 type Row = readonly [
-  ...[domain: string, firstSeen: string, type: string, position: number],
-  ...[source: string | null, latestOfType: string | null],
+  ...[domain: string, firstSeen: string, type: string, position: number, source: string | null],
   ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
 ];
 
@@ -332,6 +318,12 @@ export function readRecords(
     part AS MATERIALIZED (
       SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
         FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)`;
+  const latest = Prisma.sql`
+    (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)::bigint`;
+  // What is present was last seen by the latest observation of its type, as seenUpTo() has it.
+  const seen = Prisma.sql`
+    CASE WHEN removed IS NULL THEN greatest(first_seen, last_seen, ${latest})
+         ELSE coalesce(last_seen, first_seen) END`;
   return readFound(
     prisma,
     first,
@@ -339,24 +331,16 @@ export function readRecords(
     {
       table: Prisma.raw('entry'),
       place: Prisma.raw('domain, first_seen::text, type, position'),
-      placeOf: ([domain, firstSeen, type, position]: Row) => ({
-        ...{ domain, firstSeen: BigInt(firstSeen), type, position },
-      }),
-      rest: Prisma.sql`
-      source, (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type),
-      host, class, removed::text, last_seen::text, rdata`,
-      matchOf: ([, , , , source, latest, host, className, removed, last, rdata], place) => {
+      placeOf: ([domain, time, type, position]: Row) => ({ domain, firstSeen: BigInt(time), type, position }),
+      rest: Prisma.sql`source, host, class, removed::text, (${seen})::text, rdata`,
+      matchOf: ([, , , , source, host, className, removed, last, rdata], place) => {
         const { domain, firstSeen, type } = place;
-        const record: DnsEntry = {
-          ...{ host, class: className, type, firstSeen },
-          removed: removed === null ? null : BigInt(removed),
-          lastSeen: last !== null ? BigInt(last) : removed === null ? null : firstSeen,
-          of: { domain, at },
-          ...rdata,
+        const times = { firstSeen, removed: instantOrNull(removed), lastSeen: instantOrNull(last) };
+        return {
+          record: { host, class: className, type, ...times, of: { domain, at }, ...rdata },
+          source,
+          place,
         };
-        if (record.removed === null && lastSeen)
-          record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
-        return { record, source, place };
       },
     },
   );

@@ -76,11 +76,12 @@ export async function searchRecordsOfShards(
   return readRecords(prisma, key, { queries });
 }
 
-/** Finds the first matches on all nodes: Found.queries. */
+/** Finds the first matches on all nodes: Found.queries. @param end A query for the place up to which rows are examined. */
 function firstMatches(
   { table, place, conditions, follows }: Searched,
   lookup: Lookup,
   first: number,
+  end = Prisma.sql`SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}`,
 ): Prisma.Sql {
   const isExamined = lookup === null ? Prisma.sql`true` : Prisma.sql`${lookup} AND ${conditions}`;
   return Prisma.sql`
@@ -94,7 +95,7 @@ function firstMatches(
       SELECT ${place} FROM (
         (SELECT ${place} FROM found ORDER BY ${place} LIMIT 1 OFFSET ${literal(first)})
         UNION ALL
-        (SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)})) AS row
+        (${end})) AS row
        ORDER BY ${place} LIMIT 1)`;
 }
 
@@ -115,51 +116,36 @@ async function lookupOf(
   return Prisma.sql`(${Prisma.join(lookups, ' OR ')})`;
 }
 
-/** Searches the values of headers. */
+/** Searches the values of headers: where no index finds them, those of domains in their order. */
 export async function searchHeadersOfShards(
   prisma: PrismaClient,
   key: HeaderSearchKey,
 ): Promise<HeaderMatches> {
-  const lookup = await lookupOf(prisma, sourceOf(key.filter));
-  const queries = lookup === null ? headersInOrder(key) : headersByValue(key, lookup);
+  const { filter, first, after, lastSeen } = key;
+  const searched = headersSearched(key);
+  const lookup = await lookupOf(prisma, sourceOf(filter));
+  const isNamed = Prisma.sql`name = ${filter.name}`;
+  const found =
+    lookup !== null
+      ? firstMatches(searched, lookup, first)
+      : Prisma.sql`
+        visited AS MATERIALIZED (
+          SELECT name FROM domain WHERE name >= ${after?.domain ?? ''} ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
+        ${firstMatches(searched, Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`, first, END_OF_VISITED)}`;
+  // When a value was last seen is known from the times of all headers of its domain.
+  const queries = Prisma.sql`
+    ${found},
+    header_change AS MATERIALIZED (
+      SELECT domain, name, observed_at, last_seen, source, CASE WHEN ${isNamed} THEN value END AS value
+        FROM header_change
+       WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? Prisma.sql`true` : isNamed}),
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
   return readHeaders(prisma, key, { queries });
 }
 
-function headersByValue(key: HeaderSearchKey, lookup: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    ${firstMatches(headersSearched(key), lookup, key.first)},
-    ${timesOfShards(key, Prisma.sql`SELECT domain FROM found`)}
-    header_change AS MATERIALIZED (
-      SELECT * FROM header_change WHERE name = ${key.filter.name} AND domain IN (SELECT domain FROM found))`;
-}
-
-/** What readHeaders() needs of domains to tell when values were last seen. */
-function timesOfShards({ lastSeen }: HeaderSearchKey, domains: Prisma.Sql): Prisma.Sql {
-  if (!lastSeen) return Prisma.empty;
-  return Prisma.sql`
-    header_time AS MATERIALIZED (
-      SELECT domain, observed_at, last_seen FROM header_change WHERE domain IN (${domains})),
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (${domains})),`;
-}
-
-/** The headers of domains in their order. */
-function headersInOrder(key: HeaderSearchKey): Prisma.Sql {
-  const { filter, first, after } = key;
-  const { table, place, conditions, follows } = headersSearched(key);
-  return Prisma.sql`
-    visited AS MATERIALIZED (
-      SELECT name FROM domain WHERE ${after === undefined ? Prisma.sql`true` : Prisma.sql`name >= ${after.domain}`}
-       ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
-    ${timesOfShards(key, Prisma.sql`SELECT name FROM visited`)}
-    header_change AS MATERIALIZED (
-      SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT name FROM visited)),
-    found AS MATERIALIZED (
-      SELECT ${place} FROM ${table} WHERE ${conditions} ${follows} ORDER BY ${place} LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (
-      SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
-       WHERE (SELECT count(*) FROM found) <= ${literal(first)}
-       ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)})`;
-}
+const END_OF_VISITED = Prisma.sql`
+  SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
+   ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)}`;
 
 /** Searches domains. */
 export async function searchDomainsOfShards(

@@ -44,6 +44,8 @@ export interface SearchKey<Filter, Place> {
   readonly first: number;
   /** The place that they follow. */
   readonly after?: Place | undefined;
+  /** Whether `lastSeen` of what is present is needed. */
+  readonly lastSeen?: boolean;
 }
 
 /** A page of a list in its order. */
@@ -76,6 +78,8 @@ export interface Searched {
   readonly table: Prisma.Sql;
   /** The columns of a place. */
   readonly place: Prisma.Sql;
+  /** Where all are of one domain: the condition by which they are read in order. */
+  readonly within?: Prisma.Sql | undefined;
   /** What a match meets. */
   readonly conditions: Prisma.Sql;
   /** After other conditions: that rows come after the place of the question. */
@@ -104,8 +108,8 @@ interface Search<Match, Place> {
   /** Null where there is no index for the values. */
   readonly source: Source | null;
   readonly searched: Searched;
-  /** Finds matches among so many rows in their order: Found.queries. */
-  readonly inOrder: (rows: number) => Prisma.Sql;
+  /** Finds matches among so many rows in their order: Found.queries. Absent: queriesInOrder(). */
+  readonly inOrder?: (rows: number) => Prisma.Sql;
   readonly read: (found: Found) => Promise<FoundPage<Match, Place>>;
 }
 
@@ -114,7 +118,7 @@ export async function readMatches<Match, Place>({
   first,
   source,
   searched,
-  inOrder,
+  inOrder = (rows) => queriesInOrder(searched, first, rows),
   read,
 }: Search<Match, Place>): Promise<Page<Match, Place>> {
   if (source?.isOneValue !== true) {
@@ -122,13 +126,28 @@ export async function readMatches<Match, Place>({
     const page = await read({ queries: inOrder(ROWS_OF_MATCH * (first + 1)) });
     if (isFull(page, first)) return page;
   }
-  if (source !== null) {
-    const page = await read(lookUp(source, searched, first, fewRows(first)));
-    if (!page.isTooMuch && isFull(page, first)) return page;
-    const more = page.isTooMuch ? page : await read(lookUp(source, searched, first, MOST_ROWS_BY_VALUE));
-    if (!more.isTooMuch) return more;
-  }
-  return read({ queries: inOrder(MOST_ROWS) });
+  const byValue = async (rows: number) => {
+    const page = source && (await read(lookUp(source, searched, first, rows)));
+    return page?.isTooMuch === false ? page : null;
+  };
+  return (await readFewThenMany(first, byValue, MOST_ROWS_BY_VALUE)) ?? read({ queries: inOrder(MOST_ROWS) });
+}
+
+/** Finds matches among up to so many rows in their order. @param columns Of `found`. */
+export function queriesInOrder(
+  { table, place, within = Prisma.sql`true`, conditions, follows }: Searched,
+  first: number,
+  rows: number,
+  columns = place,
+): Prisma.Sql {
+  const inOrder = Prisma.sql`FROM ${table} WHERE ${within} ${follows} ORDER BY ${place}`;
+  return Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT ${columns} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS ${table}
+       WHERE ${conditions} ORDER BY ${place} LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT ${place} FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
 }
 
 /**

@@ -93,7 +93,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
     ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;
   const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
     ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
-  const stays = parseDnsEntries(found?.columns ?? '', () => ({ domain, at: to }));
+  const stays = parseDnsEntries(found?.columns ?? '', { domain, at: to });
   const isCut = (rows: number, candidates: number) => rows < candidates || rows > MAX_ROWS;
   return {
     ...recordsOf(stays, key.times),

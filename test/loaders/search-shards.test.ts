@@ -18,7 +18,7 @@ let prisma: PrismaClient;
 
 /** The queries that read what was found: they are executed after those that find it, each by a snapshot of its own. */
 const SECOND_READING =
-  /((?:found|dns_record|header_change|domain) AS MATERIALIZED \(\s*SELECT \* FROM (domain|dns_record|header_change) WHERE )/g;
+  /((?:found|dns_record|header_change|domain) AS MATERIALIZED \(\s*SELECT [^()]* FROM (domain|dns_record|header_change)\s+WHERE )/g;
 let secondReadings = 0;
 const GONE = 'b.example';
 
