@@ -9,9 +9,10 @@ import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
 import { loadAttempts } from './observed-parts.js';
 import { paced, type Reader } from './paced.js';
 import { loadRRsets } from './rrsets.js';
+import { search } from './search.js';
 import { searchDomains } from './search-domains.js';
-import { searchHeaders } from './search-headers.js';
-import { searchRecords } from './search-records.js';
+import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
+import { type RecordSearchKey, recordQuestion } from './search-records.js';
 import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { loadDiff } from './state-diff.js';
 import { loadStatistics, type Statistics } from './statistics.js';
@@ -76,9 +77,13 @@ export function createLoaders(
         return aroundBatch(loader, 1, () => load(connections, key));
       }),
   });
-  const search = acrossShards
+  const searches = acrossShards
     ? { records: searchRecordsOfShards, headers: searchHeadersOfShards, domains: searchDomainsOfShards }
-    : { records: searchRecords, headers: searchHeaders, domains: searchDomains };
+    : {
+        records: (one: PrismaClient, key: RecordSearchKey) => search(one, recordQuestion(key)),
+        headers: (one: PrismaClient, key: HeaderSearchKey) => search(one, headerQuestion(key)),
+        domains: searchDomains,
+      };
   return {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     domainHistory: batch<DomainHistoryKey, DomainHistory | null>('domainHistory', loadDomainHistories),
@@ -88,13 +93,13 @@ export function createLoaders(
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
     headerHistory: page('headerHistory', loadHeaderHistory),
-    recordPage: page('recordPage', search.records),
+    recordPage: page('recordPage', searches.records),
     rrsets: page('rrsets', loadRRsets),
     diff: page('diff', loadDiff),
     /** Pages of what is found in all domains. */
-    records: page('search', search.records, searchPrisma),
-    headers: page('search', search.headers, searchPrisma),
-    domains: page('search', search.domains, searchPrisma),
+    records: page('search', searches.records, searchPrisma),
+    headers: page('search', searches.headers, searchPrisma),
+    domains: page('search', searches.domains, searchPrisma),
     statistics: page<undefined, Statistics>(
       'statistics',
       (connection) => loadStatistics(connection, acrossShards),

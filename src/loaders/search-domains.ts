@@ -5,8 +5,8 @@ import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
   allOf,
   endingWith,
+  type Finding,
   type Found,
-  type FoundPage,
   firstOf,
   isFull,
   literal,
@@ -14,11 +14,11 @@ import {
   meetsPattern,
   namesMeeting,
   type Page,
+  type Question,
   queriesInOrder,
   ROWS_OF_MATCH,
   readFound,
   reversed,
-  type Searched,
   type SearchKey,
   startsWith,
 } from './search.js';
@@ -51,13 +51,11 @@ export const MOST_SORTED = 50_000;
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
   const { filter, first } = key;
-  const inOrder = (rows: number) => {
-    const queries = queriesInOrder(domainsSearched(key), first, rows, Prisma.raw('*'));
-    return readDomains(prisma, key, { queries });
-  };
+  const question = domainQuestion(key);
+  const inOrder = (rows: number) => readFound(prisma, question, { queries: queriesInOrder(question, rows) });
   const byNames = async (most: number) => {
     for (const names of sourcesOf(filter, most)) {
-      const page = await readDomains(prisma, key, lookUp(key, names, most));
+      const page = await readFound(prisma, question, lookUp(question, names, most));
       if (!page.isTooMuch) return page;
     }
     return null;
@@ -68,7 +66,7 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
 }
 
 /** Finds the domains of names, if there are at most so many of these. */
-function lookUp({ filter, after, first }: DomainSearchKey, names: Prisma.Sql, most: number): Found {
+function lookUp({ conditions, follows, first }: Finding, names: Prisma.Sql, most: number): Found {
   // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
   return {
     queries: Prisma.sql`
@@ -76,10 +74,10 @@ function lookUp({ filter, after, first }: DomainSearchKey, names: Prisma.Sql, mo
       found AS MATERIALIZED (
         SELECT domain.*
           FROM (SELECT name FROM named
-                 WHERE name > ${after?.name ?? ''} AND (SELECT count(*) FROM named) <= ${literal(most)}
+                 WHERE (SELECT count(*) FROM named) <= ${literal(most)} ${follows}
                  ORDER BY name) AS next
          CROSS JOIN LATERAL (
-                 SELECT * FROM domain WHERE domain.name = next.name AND ${conditionsOf(filter)} LIMIT 1) AS domain
+                 SELECT * FROM domain WHERE domain.name = next.name AND ${conditions} LIMIT 1) AS domain
          LIMIT ${literal(first + 1)}),
       last AS (SELECT name FROM found WHERE false)`,
     isTooMuch: Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`,
@@ -88,20 +86,24 @@ function lookUp({ filter, after, first }: DomainSearchKey, names: Prisma.Sql, mo
 
 type Row = readonly [name: string, numbers: string];
 
-/** Reads the domains of a page. @param rows The table with the rows of `found`. */
-export function readDomains(
-  prisma: PrismaClient,
-  { first }: DomainSearchKey,
-  found: Found,
+/** Which domains are searched. @param rows The table with the rows of `found`. */
+export function domainQuestion(
+  { filter, after, first }: DomainSearchKey,
   rows = 'found',
-): Promise<FoundPage<DomainRow, DomainPlace>> {
-  return readFound(prisma, first, found, {
-    table: Prisma.sql`(SELECT *, NULL::int AS candidates FROM ${Prisma.raw(rows)} ORDER BY name) AS domain`,
-    place: Prisma.raw('name'),
-    placeOf: ([name]: Row) => ({ name }),
-    rest: NUMBERS_SQL,
-    matchOf: ([name, numbers]) => parseDomainRow(name, numbers),
-  });
+): Question<Row, DomainRow, DomainPlace> {
+  const name = Prisma.raw('name');
+  return {
+    ...{ first, table: Prisma.raw('domain'), place: name, columns: Prisma.raw('*'), source: null },
+    conditions: conditionsOf(filter),
+    follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
+    reading: {
+      table: Prisma.sql`(SELECT *, NULL::int AS candidates FROM ${Prisma.raw(rows)} ORDER BY name) AS domain`,
+      place: name,
+      placeOf: ([name]) => ({ name }),
+      rest: NUMBERS_SQL,
+      matchOf: ([name, numbers]) => parseDomainRow(name, numbers),
+    },
+  };
 }
 
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
@@ -129,16 +131,6 @@ function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | u
     from !== undefined && Prisma.sql`${column} > ${from}`,
     to !== undefined && Prisma.sql`${column} <= ${to}`,
   ]);
-}
-
-/** The rows that a question is about. */
-export function domainsSearched({ filter, after }: DomainSearchKey): Searched {
-  return {
-    table: Prisma.raw('domain'),
-    place: Prisma.raw('name'),
-    conditions: conditionsOf(filter),
-    follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
-  };
 }
 
 /** Whether a row of table `domain` meets all that the filter has. */

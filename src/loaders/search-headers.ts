@@ -1,18 +1,13 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
 import { instantOrNull, pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
   allOf,
-  type Found,
-  type FoundPage,
   hashesOfTexts,
   hasTrigram,
   literal,
-  type Page,
-  readFound,
-  readMatches,
-  type Searched,
+  type Question,
   type SearchKey,
   type Source,
 } from './search.js';
@@ -51,31 +46,59 @@ export interface HeaderMatch extends HeaderPlace {
 }
 
 export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
-export type HeaderMatches = Page<HeaderMatch, HeaderPlace>;
 
-/** Searches the values of headers. */
-export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promise<HeaderMatches> {
-  return readMatches({
-    first: key.first,
-    source: sourceOf(key.filter),
-    searched: headersSearched(key),
+/** Times as digits. */
+type Row = readonly [
+  ...[domain: string, from: string],
+  ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
+];
+
+/** Which values of headers are searched. */
+export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
+  const { filter, first, lastSeen } = key;
+  const { name, at } = filter;
+  const candidates = Prisma.sql`
+    SELECT change.domain, change.observed_at, change.value, change.source
+      FROM found
+      JOIN header_change AS change USING (${PLACE})
+     WHERE change.name = ${name}`;
+  const seen = lastSeen
+    ? Prisma.sql`(CASE WHEN gone IS NOT NULL THEN entry.last_seen
+                       ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'))} END)::text`
+    : Prisma.sql`NULL`;
+  return {
+    first,
+    table: Prisma.raw('header_change AS change'),
+    place: PLACE,
+    conditions: Prisma.sql`value IS NOT NULL AND ${conditionsOf(filter)}`,
+    follows: followsSql(key),
+    source: headerSource(filter),
     inOrder: (rows) => queriesInOrder(key, rows),
-    read: (found) => readHeaders(prisma, key, found),
-  });
-}
-
-/** The rows that a question is about. */
-export function headersSearched(key: HeaderSearchKey): Searched {
-  const conditions = Prisma.sql`value IS NOT NULL AND ${conditionsOf(key.filter)}`;
-  const table = Prisma.raw('header_change AS change');
-  return { table, place: PLACE, conditions, follows: followsSql(key) };
+    reading: {
+      table: Prisma.sql`
+        (SELECT entry.*, gone, ending.last_seen
+           FROM (${pageOf(candidates, ['value'], PLACE.sql)}) AS entry
+           LEFT JOIN LATERAL (
+                  SELECT later.observed_at AS gone, later.last_seen FROM header_change AS later
+                   WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at
+                         ${upTo('later.observed_at', at)}
+                   ORDER BY later.observed_at LIMIT 1) AS ending ON true
+          ORDER BY ${PLACE}) AS entry`,
+      place: Prisma.raw('domain, observed_at::text'),
+      placeOf: ([domain, from]) => ({ domain, from: BigInt(from) }),
+      rest: Prisma.sql`value, source, gone::text, ${seen}`,
+      matchOf: ([, , value, source, to, last], place) => ({
+        ...{ ...place, name, value, source, to: instantOrNull(to), lastSeen: instantOrNull(last) },
+      }),
+    },
+  };
 }
 
 const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
 const PLACE = Prisma.raw('domain, observed_at');
 
 /** What is looked up, value by value; null where a part cannot be found by an index. */
-export function sourceOf({ name, value, contains }: HeaderFilter): Source | null {
+function headerSource({ name, value, contains }: HeaderFilter): Source | null {
   const lookups: Source['lookups'] = (isSought) => [Prisma.sql`value IS NOT NULL AND ${isSought(HASH)}`];
   if (value !== undefined) {
     const values = Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
@@ -137,46 +160,4 @@ function queriesInOrder(key: HeaderSearchKey, rows: number): Prisma.Sql {
         (SELECT name, ${LATEST_INSTANT} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY ${PLACE} LIMIT 1)`;
-}
-
-/** Times as digits. */
-type Row = readonly [
-  ...[domain: string, from: string],
-  ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
-];
-
-/** Reads the values of a page. */
-export function readHeaders(
-  prisma: PrismaClient,
-  { filter: { name, at }, first, lastSeen }: HeaderSearchKey,
-  found: Found,
-): Promise<FoundPage<HeaderMatch, HeaderPlace>> {
-  const candidates = Prisma.sql`
-    SELECT change.domain, change.observed_at, change.value, change.source
-      FROM found
-      JOIN header_change AS change USING (${PLACE})
-     WHERE change.name = ${name}`;
-  const seen = lastSeen
-    ? Prisma.sql`(CASE WHEN gone IS NOT NULL THEN entry.last_seen
-                       ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'))} END)::text`
-    : Prisma.sql`NULL`;
-  return readFound(prisma, first, found, {
-    table: Prisma.sql`
-      (SELECT entry.*, gone, ending.last_seen
-         FROM (${pageOf(candidates, ['value'], PLACE.sql)}) AS entry
-         LEFT JOIN LATERAL (
-                SELECT later.observed_at AS gone, later.last_seen FROM header_change AS later
-                 WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at
-                       ${upTo('later.observed_at', at)}
-                 ORDER BY later.observed_at LIMIT 1) AS ending ON true
-        ORDER BY ${PLACE}) AS entry`,
-    place: Prisma.raw('domain, observed_at::text'),
-    placeOf: ([domain, from]: Row) => ({ domain, from: BigInt(from) }),
-    rest: Prisma.sql`value, source, gone::text, ${seen}`,
-    matchOf: ([, , value, source, to, last], { domain, from }) => ({
-      ...{ domain, name, value, source, from },
-      to: instantOrNull(to),
-      lastSeen: instantOrNull(last),
-    }),
-  });
 }

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
@@ -7,8 +7,6 @@ import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
   allOf,
-  type Found,
-  type FoundPage,
   hashesOfTexts,
   hasTrigram,
   literal,
@@ -16,11 +14,8 @@ import {
   MOST_VALUES,
   meetsPattern,
   namesMeeting,
-  type Page,
-  readFound,
-  readMatches,
+  type Question,
   reversed,
-  type Searched,
   type SearchKey,
   type Source,
   startsWith,
@@ -71,31 +66,61 @@ export interface RecordMatch {
 }
 
 export type RecordSearchKey = SearchKey<RecordFilter, RecordPlace>;
-export type RecordMatches = Page<RecordMatch, RecordPlace>;
+
+/** Times as digits. */
+type Row = readonly [
+  ...[domain: string, firstSeen: string, type: string, position: number, source: string | null],
+  ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
+];
 
 /**
- * Searches DNS records.
+ * Which DNS records are searched.
  *
  * @param key Its filter has a condition besides types and times.
  */
-export function searchRecords(prisma: PrismaClient, key: RecordSearchKey): Promise<RecordMatches> {
-  return readMatches({
-    first: key.first,
-    source: sourceOf(key),
-    searched: recordsSearched(key),
-    read: (found) => readRecords(prisma, key, found),
-  });
-}
-
-/** The rows that a question is about. */
-export function recordsSearched(key: RecordSearchKey): Searched {
-  const { domain } = key.filter;
+export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, RecordPlace> {
+  const { filter, first, lastSeen } = key;
+  const { domain: name, at } = filter;
+  const candidates = Prisma.sql`
+    SELECT ${PLACE}, class, host, rdata, source, ${knownAt('removed', at)} AS removed,
+           ${knownAt('last_seen', at)} AS last_seen
+      FROM found JOIN dns_record USING (${PLACE})`;
+  const queries = Prisma.sql`,
+    entry AS MATERIALIZED (${pageOf(candidates, ['rdata'], PLACE.sql)}),
+    -- Once for each type of a domain: as of an instant, it takes all of its records.
+    part AS MATERIALIZED (
+      SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
+        FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)`;
+  const latest = Prisma.sql`
+    (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)::bigint`;
+  // What is present was last seen by the latest observation of its type, as seenUpTo() has it.
+  const seen = Prisma.sql`
+    CASE WHEN removed IS NULL THEN greatest(first_seen, last_seen, ${latest})
+         ELSE coalesce(last_seen, first_seen) END`;
   return {
+    first,
     table: Prisma.raw('dns_record'),
     place: PLACE,
-    within: domain === undefined ? undefined : Prisma.sql`domain = ${domain}`,
-    conditions: conditionsOf(key.filter),
+    within: name === undefined ? undefined : Prisma.sql`domain = ${name}`,
+    conditions: conditionsOf(filter),
     follows: followsSql(key),
+    source: sourceOf(key),
+    reading: {
+      queries,
+      table: Prisma.raw('entry'),
+      place: Prisma.raw('domain, first_seen::text, type, position'),
+      placeOf: ([domain, time, type, position]) => ({ domain, firstSeen: BigInt(time), type, position }),
+      rest: Prisma.sql`source, host, class, removed::text, (${seen})::text, rdata`,
+      matchOf: ([, , , , source, host, className, removed, last, rdata], place) => {
+        const { domain, firstSeen, type } = place;
+        const times = { firstSeen, removed: instantOrNull(removed), lastSeen: instantOrNull(last) };
+        return {
+          record: { host, class: className, type, ...times, of: { domain, at }, ...rdata },
+          source,
+          place,
+        };
+      },
+    },
   };
 }
 
@@ -293,55 +318,4 @@ function followsSql({ after, filter }: RecordSearchKey): Prisma.Sql {
   // Their indexes have the type before the time.
   const begin = ofTypes ? Prisma.sql`AND first_seen >= ${firstSeen}` : Prisma.empty;
   return Prisma.sql`${begin} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})`;
-}
-
-/** Times as digits. */
-type Row = readonly [
-  ...[domain: string, firstSeen: string, type: string, position: number, source: string | null],
-  ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
-];
-
-/** Reads the records of a page. */
-export function readRecords(
-  prisma: PrismaClient,
-  { filter: { at }, first, lastSeen }: RecordSearchKey,
-  { queries, ...found }: Found,
-): Promise<FoundPage<RecordMatch, RecordPlace>> {
-  const candidates = Prisma.sql`
-    SELECT ${PLACE}, class, host, rdata, source, ${knownAt('removed', at)} AS removed,
-           ${knownAt('last_seen', at)} AS last_seen
-      FROM found JOIN dns_record USING (${PLACE})`;
-  const entries = Prisma.sql`
-    ${queries},
-    entry AS MATERIALIZED (${pageOf(candidates, ['rdata'], PLACE.sql)}),
-    -- Once for each type of a domain: as of an instant, it takes all of its records.
-    part AS MATERIALIZED (
-      SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
-        FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)`;
-  const latest = Prisma.sql`
-    (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)::bigint`;
-  // What is present was last seen by the latest observation of its type, as seenUpTo() has it.
-  const seen = Prisma.sql`
-    CASE WHEN removed IS NULL THEN greatest(first_seen, last_seen, ${latest})
-         ELSE coalesce(last_seen, first_seen) END`;
-  return readFound(
-    prisma,
-    first,
-    { ...found, queries: entries },
-    {
-      table: Prisma.raw('entry'),
-      place: Prisma.raw('domain, first_seen::text, type, position'),
-      placeOf: ([domain, time, type, position]: Row) => ({ domain, firstSeen: BigInt(time), type, position }),
-      rest: Prisma.sql`source, host, class, removed::text, (${seen})::text, rdata`,
-      matchOf: ([, , , , source, host, className, removed, last, rdata], place) => {
-        const { domain, firstSeen, type } = place;
-        const times = { firstSeen, removed: instantOrNull(removed), lastSeen: instantOrNull(last) };
-        return {
-          record: { host, class: className, type, ...times, of: { domain, at }, ...rdata },
-          source,
-          place,
-        };
-      },
-    },
-  );
 }

@@ -1,30 +1,10 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
-import { literal, MOST_VALUES, type Searched, type Source } from './search.js';
-import {
-  type DomainMatches,
-  type DomainSearchKey,
-  domainsSearched,
-  MOST_SORTED,
-  readDomains,
-  sourcesOf,
-} from './search-domains.js';
-import {
-  type HeaderMatches,
-  type HeaderSearchKey,
-  headersSearched,
-  readHeaders,
-  sourceOf,
-} from './search-headers.js';
-import {
-  hostSource,
-  type RecordMatches,
-  type RecordSearchKey,
-  readRecords,
-  recordsSearched,
-  textSource,
-} from './search-records.js';
+import { type Finding, literal, MOST_VALUES, readFound, type Source } from './search.js';
+import { type DomainSearchKey, domainQuestion, MOST_SORTED, sourcesOf } from './search-domains.js';
+import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
+import { hostSource, type RecordSearchKey, recordQuestion, textSource } from './search-records.js';
 
 /**
  * Searching where the tables of domains are distributed over the nodes of a Citus cluster (docs/scaling.md). Each table is read by a
@@ -48,39 +28,35 @@ type Lookup = Prisma.Sql | null;
 const BY_CONDITIONS = Prisma.sql`true`;
 
 /** Searches DNS records. */
-export async function searchRecordsOfShards(
-  prisma: PrismaClient,
-  key: RecordSearchKey,
-): Promise<RecordMatches> {
+export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSearchKey) {
   const { filter, lastSeen } = key;
   const { domain, ip, network, target, text, host } = filter;
   const isIndexed = [domain, ip, network, target].some((condition) => condition !== undefined);
   const source = hostSource(host) ?? textSource(text);
   const lookup = isIndexed ? BY_CONDITIONS : await lookupOf(prisma, source);
-  const searched = recordsSearched(key);
+  const question = recordQuestion(key);
   // Those of one domain are in one shard.
   const isFound = (column: string) =>
     domain === undefined
       ? Prisma.sql`${Prisma.raw(column)} IN (SELECT domain FROM found)`
       : Prisma.sql`${Prisma.raw(column)} = ${domain}`;
-  const { place } = searched;
+  const { place } = question;
   // As of an instant, when a record was last seen is known from all records of its domain.
   const isOfPage =
     filter.at !== undefined && lastSeen
       ? isFound('domain')
       : Prisma.sql`${isFound('domain')} AND (${place}) IN (SELECT ${place} FROM found)`;
   const queries = Prisma.sql`
-    ${firstMatches(searched, lookup, key.first)},
+    ${firstMatches(question, lookup)},
     dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isOfPage}),
     domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound('name')})`;
-  return readRecords(prisma, key, { queries });
+  return readFound(prisma, question, { queries });
 }
 
 /** Finds the first matches on all nodes: Found.queries. @param end A query for the place up to which rows are examined. */
 function firstMatches(
-  { table, place, conditions, follows }: Searched,
+  { first, table, place, conditions, follows }: Finding,
   lookup: Lookup,
-  first: number,
   end = Prisma.sql`SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}`,
 ): Prisma.Sql {
   const isExamined = lookup === null ? Prisma.sql`true` : Prisma.sql`${lookup} AND ${conditions}`;
@@ -117,21 +93,18 @@ async function lookupOf(
 }
 
 /** Searches the values of headers: where no index finds them, those of domains in their order. */
-export async function searchHeadersOfShards(
-  prisma: PrismaClient,
-  key: HeaderSearchKey,
-): Promise<HeaderMatches> {
-  const { filter, first, after, lastSeen } = key;
-  const searched = headersSearched(key);
-  const lookup = await lookupOf(prisma, sourceOf(filter));
+export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSearchKey) {
+  const { filter, after, lastSeen } = key;
+  const question = headerQuestion(key);
+  const lookup = await lookupOf(prisma, question.source);
   const isNamed = Prisma.sql`name = ${filter.name}`;
   const found =
     lookup !== null
-      ? firstMatches(searched, lookup, first)
+      ? firstMatches(question, lookup)
       : Prisma.sql`
         visited AS MATERIALIZED (
           SELECT name FROM domain WHERE name >= ${after?.domain ?? ''} ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
-        ${firstMatches(searched, Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`, first, END_OF_VISITED)}`;
+        ${firstMatches(question, Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`, END_OF_VISITED)}`;
   // When a value was last seen is known from the times of all headers of its domain.
   const queries = Prisma.sql`
     ${found},
@@ -140,7 +113,7 @@ export async function searchHeadersOfShards(
         FROM header_change
        WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? Prisma.sql`true` : isNamed}),
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
-  return readHeaders(prisma, key, { queries });
+  return readFound(prisma, question, { queries });
 }
 
 const END_OF_VISITED = Prisma.sql`
@@ -148,10 +121,7 @@ const END_OF_VISITED = Prisma.sql`
    ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)}`;
 
 /** Searches domains. */
-export async function searchDomainsOfShards(
-  prisma: PrismaClient,
-  key: DomainSearchKey,
-): Promise<DomainMatches> {
+export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSearchKey) {
   const { match, registrableDomain, ...times } = key.filter;
   const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
   const source = names && {
@@ -161,8 +131,9 @@ export async function searchDomainsOfShards(
   // By times, each node has an index.
   const isIndexed = Object.values(times).some((time) => time !== undefined);
   const lookup = (await lookupOf(prisma, source ?? null, MOST_SORTED)) ?? (isIndexed ? BY_CONDITIONS : null);
+  const question = domainQuestion(key, 'domain');
   const queries = Prisma.sql`
-    ${firstMatches(domainsSearched(key), lookup, key.first)},
+    ${firstMatches(question, lookup)},
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM found))`;
-  return readDomains(prisma, key, { queries }, 'domain');
+  return readFound(prisma, question, { queries });
 }

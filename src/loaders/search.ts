@@ -72,18 +72,38 @@ export interface Source {
   readonly isOneValue: boolean;
 }
 
-/** The rows of a table among which matches are. */
-export interface Searched {
+/** Which rows of a table match, and how they are read. */
+export interface Question<Row, Match, Place> {
+  readonly first: number;
   /** In FROM. */
   readonly table: Prisma.Sql;
   /** The columns of a place. */
   readonly place: Prisma.Sql;
+  /** Those of `found`; absent: of a place. */
+  readonly columns?: Prisma.Sql;
   /** Where all are of one domain: the condition by which they are read in order. */
   readonly within?: Prisma.Sql | undefined;
   /** What a match meets. */
   readonly conditions: Prisma.Sql;
   /** After other conditions: that rows come after the place of the question. */
   readonly follows: Prisma.Sql;
+  /** Null where there is no index for the values. */
+  readonly source: Source | null;
+  /** Finds matches among so many rows in their order: Found.queries. Absent: queriesInOrder(). */
+  readonly inOrder?: (rows: number) => Prisma.Sql;
+  /** Each match is read as a JSON array, which begins with its place. */
+  readonly reading: {
+    /** Further ones in WITH. */
+    readonly queries?: Prisma.Sql;
+    /** In FROM: what was found, in its order, with `candidates`, how many they are where not all are read. */
+    readonly table: Prisma.Sql;
+    /** The items of a place. */
+    readonly place: Prisma.Sql;
+    readonly placeOf: (row: Row) => Place;
+    /** The items that follow. */
+    readonly rest: Prisma.Sql;
+    readonly matchOf: (row: Row, place: Place) => Match;
+  };
 }
 
 /** The matches of a page. */
@@ -97,48 +117,32 @@ export interface Found {
   readonly isTooMuch?: Prisma.Sql;
 }
 
-/** A page of what was found, if that was not too much. */
-export interface FoundPage<Match, Place> extends Page<Match, Place> {
-  readonly isTooMuch: boolean;
-}
-
-/** How a page of matches is read. */
-interface Search<Match, Place> {
-  readonly first: number;
-  /** Null where there is no index for the values. */
-  readonly source: Source | null;
-  readonly searched: Searched;
-  /** Finds matches among so many rows in their order: Found.queries. Absent: queriesInOrder(). */
-  readonly inOrder?: (rows: number) => Prisma.Sql;
-  readonly read: (found: Found) => Promise<FoundPage<Match, Place>>;
-}
-
 /** Reads a page of matches: by few rows where these are enough. */
-export async function readMatches<Match, Place>({
-  first,
-  source,
-  searched,
-  inOrder = (rows) => queriesInOrder(searched, first, rows),
-  read,
-}: Search<Match, Place>): Promise<Page<Match, Place>> {
+export async function search<Row, Match, Place>(
+  prisma: PrismaClient,
+  question: Question<Row, Match, Place>,
+): Promise<Page<Match, Place>> {
+  const { first, source, inOrder = (rows) => queriesInOrder(question, rows) } = question;
+  const readInOrder = (rows: number) => readFound(prisma, question, { queries: inOrder(rows) });
   if (source?.isOneValue !== true) {
     // Where many rows match, the first ones do.
-    const page = await read({ queries: inOrder(ROWS_OF_MATCH * (first + 1)) });
+    const page = await readInOrder(ROWS_OF_MATCH * (first + 1));
     if (isFull(page, first)) return page;
   }
   const byValue = async (rows: number) => {
-    const page = source && (await read(lookUp(source, searched, first, rows)));
+    const page = source && (await readFound(prisma, question, lookUp(question, source, rows)));
     return page?.isTooMuch === false ? page : null;
   };
-  return (await readFewThenMany(first, byValue, MOST_ROWS_BY_VALUE)) ?? read({ queries: inOrder(MOST_ROWS) });
+  return (await readFewThenMany(first, byValue, MOST_ROWS_BY_VALUE)) ?? readInOrder(MOST_ROWS);
 }
 
-/** Finds matches among up to so many rows in their order. @param columns Of `found`. */
+/** What finds matches, of a question. */
+export type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
+
+/** Finds matches among up to so many rows in their order. */
 export function queriesInOrder(
-  { table, place, within = Prisma.sql`true`, conditions, follows }: Searched,
-  first: number,
+  { first, table, place, columns = place, within = Prisma.sql`true`, conditions, follows }: Finding,
   rows: number,
-  columns = place,
 ): Prisma.Sql {
   const inOrder = Prisma.sql`FROM ${table} WHERE ${within} ${follows} ORDER BY ${place}`;
   return Prisma.sql`
@@ -156,9 +160,8 @@ export function queriesInOrder(
  * @param most How many rows are read in all, where there are few values; of many, as many of each as a page has.
  */
 function lookUp(
+  { first, table, place, conditions, follows }: Finding,
   { values, lookups }: Source,
-  { table, place, conditions, follows }: Searched,
-  first: number,
   most: number,
 ): Found {
   const [page, maxValues, maxRows] = [first + 1, MOST_VALUES, MOST_ROWS_BY_VALUE + first + 1].map(literal);
@@ -190,18 +193,6 @@ function lookUp(
   return { queries, isTooMuch };
 }
 
-/** How matches are read: each as a JSON array, which begins with its place. */
-interface Reading<Row, Match, Place> {
-  /** In FROM: what was found, in its order, with `candidates`, how many they are where not all are read. */
-  readonly table: Prisma.Sql;
-  /** The items of a place. */
-  readonly place: Prisma.Sql;
-  readonly placeOf: (row: Row) => Place;
-  /** The items that follow. */
-  readonly rest: Prisma.Sql;
-  readonly matchOf: (row: Row, place: Place) => Match;
-}
-
 interface PageRow<Row> {
   readonly isTooMuch: boolean;
   readonly rows: readonly Row[] | null;
@@ -210,15 +201,15 @@ interface PageRow<Row> {
   readonly end: Row | null;
 }
 
-/** Reads a page of what was found. It ends before that where the matches are long. */
+/** Reads a page of what was found, if that was not too much. It ends before that where the matches are long. */
 export async function readFound<Row, Match, Place>(
   prisma: PrismaClient,
-  first: number,
+  { first, reading }: Pick<Question<Row, Match, Place>, 'first' | 'reading'>,
   { queries, isTooMuch = Prisma.sql`false` }: Found,
-  { table, place, placeOf, rest, matchOf }: Reading<Row, Match, Place>,
-): Promise<FoundPage<Match, Place>> {
+): Promise<Page<Match, Place> & { readonly isTooMuch: boolean }> {
+  const { table, place, placeOf, rest, matchOf, queries: further } = reading;
   const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
-    ${PLANNED} WITH ${queries}
+    ${PLANNED} WITH ${queries} ${further ?? Prisma.empty}
     SELECT ${isTooMuch} AS "isTooMuch", json_agg(json_build_array(${place}, ${rest})) AS rows,
            max(candidates)::int AS candidates, (SELECT json_build_array(${place}) FROM last) AS end
       FROM ${table}`;
