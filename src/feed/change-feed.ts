@@ -274,14 +274,14 @@ async function readChanges(
                            ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[], ${ofSite}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, of_site, place))
     SELECT place::int, ${changeRowSql(undefined)},
-           CASE WHEN ${IS_OF_RECORD} THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
+           CASE WHEN ${IS_OF_RECORD} AND removed IS NULL THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
       FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change
      ORDER BY change.place, kind, first_seen, type, position`;
   const ofRows: Change[][] = rows.map(() => []);
   for (const { place, latest, ...stored } of found) {
     const change = changeOfRow(rows[place - 1]?.domain ?? '', undefined, stored);
     const { record } = change;
-    if (record?.removed === null) record.lastSeen = seenUpTo(record, latest === null ? null : BigInt(latest));
+    if (record?.removed === null) record.lastSeen = seenUpTo(record, latest);
     ofRows[place - 1]?.push(change);
   }
   return rows.flatMap((row, at) => {
@@ -304,7 +304,7 @@ interface PlacedRow extends ChangeRow {
   /** Of the row of the feed, from 1 on. */
   readonly place: number;
   /** The latest observation of its record's type. */
-  readonly latest: string | null;
+  readonly latest: Instant | null;
 }
 
 function extension({ domain, recordedAt: date, observedAt: earliest, number }: FeedRow): Change {

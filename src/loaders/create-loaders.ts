@@ -5,7 +5,7 @@ import type { Instant } from '../model/instant.js';
 import { loadChanges } from './domain-changes.js';
 import { type DomainHistory, type DomainHistoryKey, loadDomainHistories } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey } from './domain-row.js';
-import { loadHeaderHistory, loadHeaderPage } from './header-pages.js';
+import { loadHeaderPage } from './header-pages.js';
 import { loadAttempts } from './observed-parts.js';
 import { paced, type Reader } from './paced.js';
 import { loadRRsets } from './rrsets.js';
@@ -92,7 +92,6 @@ export function createLoaders(
     /** A page of a domain's changes; of a domain that is not recorded it is empty. */
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
-    headerHistory: page('headerHistory', loadHeaderHistory),
     recordPage: page('recordPage', searches.records),
     rrsets: page('rrsets', loadRRsets),
     diff: page('diff', loadDiff),
@@ -125,20 +124,15 @@ function batched<Key extends DomainRowKey, Value>(
     const found = new Map(wanted.map((each, place) => [each, values[place]]));
     return batch.map((each) => (found.has(each) ? (found.get(each) as Value) : new ClientGoneError()));
   };
-  const create = () =>
-    new DataLoader<Wanted<Key>, Value>(loadWanted, {
-      cache: false,
-      maxBatchSize,
-      batchScheduleFn: (dispatch) => setImmediate(dispatch),
-    });
-  const now = create();
-  const ofInstant = new Map<Instant, DataLoader<Wanted<Key>, Value>>();
+  const batchScheduleFn = (dispatch: () => void) => setImmediate(dispatch);
+  const loaders = new Map<Instant | undefined, DataLoader<Wanted<Key>, Value>>();
   const loaderOf = (at: Instant | undefined) => {
-    if (at === undefined) return now;
-    const loader = ofInstant.get(at) ?? create();
-    // Its batches are dispatched right after that.
-    if (!ofInstant.has(at)) setImmediate(() => ofInstant.delete(at));
-    ofInstant.set(at, loader);
+    const known = loaders.get(at);
+    if (known !== undefined) return known;
+    const loader = new DataLoader(loadWanted, { cache: false, maxBatchSize, batchScheduleFn });
+    loaders.set(at, loader);
+    // Its batches are dispatched right after that. The one for now is used again and again.
+    if (at !== undefined) setImmediate(() => loaders.delete(at));
     return loader;
   };
   return {

@@ -1,16 +1,9 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { ChangeKind } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf, upTo } from './columns.js';
 import type { OfDomain } from './dns-entries.js';
-import { loadChanges } from './domain-changes.js';
-import {
-  HEADER_COLUMNS_SQL,
-  type HeaderEntry,
-  type HeaderHistoryItem,
-  parseHeaderEntries,
-} from './header-entries.js';
+import { HEADER_COLUMNS_SQL, type HeaderEntry, parseHeaderEntries } from './header-entries.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import { literal, type Page } from './search.js';
 
@@ -104,28 +97,3 @@ interface PageRow {
 
 const TOO_LONG =
   'The histories of these headers are too long for one page: request historyConnection in place of history.';
-
-/** Which changes of the value of a header, and how many. */
-export interface HeaderHistoryKey extends Omit<HeaderPageKey, 'names' | 'after' | 'history'> {
-  readonly name: string;
-  /** The place that they follow. */
-  readonly after?: HeaderHistoryPlace | undefined;
-}
-
-type HeaderHistoryPlace = Pick<HeaderHistoryItem, 'date'>;
-
-/** Loads a page of the changes of a header's value: of those of its domain, the ones that are an event. */
-export async function loadHeaderHistory(
-  prisma: PrismaClient,
-  { of: { domain, at }, name, first, after }: HeaderHistoryKey,
-): Promise<Page<HeaderHistoryItem, HeaderHistoryPlace>> {
-  const interval = { from: after?.date, to: at, at };
-  const key = { name: domain, kinds: EVENTS, headers: [name], newestFirst: false, first, ...interval };
-  const { items: changes, next } = await loadChanges(prisma, key);
-  const items = changes.map(({ kind, date, new: value, old = null }): HeaderHistoryItem => {
-    return { event: kind === 'HEADER_CREATED' ? 'created' : 'updated', date, new: value ?? '', old };
-  });
-  return { items, next };
-}
-
-const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);

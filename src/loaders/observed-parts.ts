@@ -33,9 +33,10 @@ export function partTimesSql({ at, name }: Batch): Prisma.Sql {
 }
 
 /**
- * The latest observation of the type of a row that is present, as digits: as of an instant, of those whose times are known. Of what is removed it is null, and where there is none: seenUpTo() has the entry's own times.
+ * The latest observation of a DNS type of a domain: as of an instant, of those whose times are known. It is null where there is none:
+ * seenUpTo() has an entry's own times.
  *
- * @param table Has the row, with the columns `domain`, `type` and `removed`.
+ * @param table Has the columns `domain` and `type`.
  */
 export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.Sql {
   const entry = Prisma.raw(table);
@@ -50,9 +51,8 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
            FROM dns_record AS other
           WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
-    CASE WHEN ${entry}.removed IS NULL THEN
-      (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)}, ${named('first')}, ${named('latest')} ${ofRows})::text
-         FROM domain WHERE domain.name = ${entry}.domain) END`;
+    (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)}, ${named('first')}, ${named('latest')} ${ofRows})
+       FROM domain WHERE domain.name = ${entry}.domain)`;
 }
 
 /**

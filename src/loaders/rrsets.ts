@@ -37,8 +37,7 @@ const MOST_VALUES = 1_000;
 /** How many stays are read. */
 const MOST_STAYS = 30_000;
 
-interface Row extends Omit<PoolValue, 'stays'>, Omit<RRset, 'pool'> {
-  readonly stays: bigint;
+interface Row extends PoolValue, Omit<RRset, 'pool'> {
   readonly examined: bigint;
 }
 
@@ -61,26 +60,26 @@ export async function loadRRsets(
        ORDER BY host, type, date DESC, rotating DESC),
     value AS (
       SELECT host, type, rdata, min(first_seen) AS first_seen, bool_or(removed IS NULL) AS is_present,
-             max(coalesce(last_seen, first_seen)) AS last_seen, count(*) AS stays
+             max(coalesce(last_seen, first_seen)) AS last_seen, count(*)::int AS stays
         FROM stay GROUP BY host, type, rdata),
     pool AS (
       SELECT *, count(*) OVER (PARTITION BY host, type) AS size,
              row_number() OVER (PARTITION BY host, type ORDER BY is_present DESC, last_seen DESC, rdata) AS rank
         FROM value),
     observed AS (
-      SELECT type, (${latestOfTypeSql(at, 'present')})::bigint AS latest
-        FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM stay) AS present)
+      SELECT type, ${latestOfTypeSql(at, 'present')} AS latest
+        FROM (SELECT DISTINCT domain, type FROM stay) AS present)
     SELECT host, pool.type, rotating, size::int AS "poolSize", rdata::json AS rdata, first_seen AS "firstSeen",
            CASE WHEN is_present THEN greatest(last_seen, latest) ELSE last_seen END AS "lastSeen", stays,
            (SELECT count(*) FROM stay) AS examined
       FROM pool JOIN latest USING (host, type) JOIN observed ON observed.type = pool.type
      WHERE rank <= ${literal(MOST_VALUES)} ORDER BY host, pool.type, rank`;
-  if (Number(rows[0]?.examined ?? 0) > MOST_STAYS) return null;
+  if ((rows[0]?.examined ?? 0n) > MOST_STAYS) return null;
   const rrsets = new Map<string, Omit<RRset, 'pool'> & { readonly pool: PoolValue[] }>();
   for (const { host, type, rotating, poolSize, rdata, firstSeen, lastSeen, stays } of rows) {
     const key = `${host} ${type}`;
     const rrset = rrsets.get(key) ?? { host, type, rotating, poolSize, pool: [] };
-    rrset.pool.push({ rdata, firstSeen, lastSeen, stays: Number(stays) });
+    rrset.pool.push({ rdata, firstSeen, lastSeen, stays });
     rrsets.set(key, rrset);
   }
   return [...rrsets.values()];

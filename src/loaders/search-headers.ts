@@ -55,14 +55,14 @@ type Row = readonly [
 
 /** Which values of headers are searched. */
 export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
-  const { filter, first, lastSeen } = key;
+  const { filter, first } = key;
   const { name, at } = filter;
   const candidates = Prisma.sql`
     SELECT change.domain, change.observed_at, change.value, change.source
       FROM found
       JOIN header_change AS change USING (${PLACE})
      WHERE change.name = ${name}`;
-  const seen = lastSeen
+  const seen = key.lastSeen
     ? Prisma.sql`(CASE WHEN gone IS NOT NULL THEN entry.last_seen
                        ELSE ${latestOfHttpSql(at, Prisma.raw('entry.domain'))} END)::text`
     : Prisma.sql`NULL`;
@@ -80,16 +80,17 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
            FROM (${pageOf(candidates, ['value'], PLACE.sql)}) AS entry
            LEFT JOIN LATERAL (
                   SELECT later.observed_at AS gone, later.last_seen FROM header_change AS later
-                   WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at
-                         ${upTo('later.observed_at', at)}
+                   WHERE later.domain = entry.domain AND later.name = ${name}
+                     AND later.observed_at > entry.observed_at ${upTo('later.observed_at', at)}
                    ORDER BY later.observed_at LIMIT 1) AS ending ON true
           ORDER BY ${PLACE}) AS entry`,
       place: Prisma.raw('domain, observed_at::text'),
       placeOf: ([domain, from]) => ({ domain, from: BigInt(from) }),
       rest: Prisma.sql`value, source, gone::text, ${seen}`,
-      matchOf: ([, , value, source, to, last], place) => ({
-        ...{ ...place, name, value, source, to: instantOrNull(to), lastSeen: instantOrNull(last) },
-      }),
+      matchOf: ([, , value, source, end, last], place) => {
+        const [to, lastSeen] = [instantOrNull(end), instantOrNull(last)];
+        return { ...place, name, value, source, to, lastSeen };
+      },
     },
   };
 }
@@ -99,7 +100,7 @@ const PLACE = Prisma.raw('domain, observed_at');
 
 /** What is looked up, value by value; null where a part cannot be found by an index. */
 function headerSource({ name, value, contains }: HeaderFilter): Source | null {
-  const lookups: Source['lookups'] = (isSought) => [Prisma.sql`value IS NOT NULL AND ${isSought(HASH)}`];
+  const lookups = [{ column: HASH, condition: Prisma.raw('value IS NOT NULL') }];
   if (value !== undefined) {
     const values = Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
     return { isOneValue: true, values, lookups };

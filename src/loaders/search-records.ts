@@ -7,8 +7,10 @@ import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
   allOf,
+  EVERY_ROW,
   hashesOfTexts,
   hasTrigram,
+  type Lookup,
   literal,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
@@ -89,10 +91,10 @@ export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch,
     entry AS MATERIALIZED (${pageOf(candidates, ['rdata'], PLACE.sql)}),
     -- Once for each type of a domain: as of an instant, it takes all of its records.
     part AS MATERIALIZED (
-      SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
-        FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)`;
+      SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL::bigint`} AS latest
+        FROM (SELECT DISTINCT domain, type FROM entry WHERE removed IS NULL) AS part)`;
   const latest = Prisma.sql`
-    (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)::bigint`;
+    (SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)`;
   // What is present was last seen by the latest observation of its type, as seenUpTo() has it.
   const seen = Prisma.sql`
     CASE WHEN removed IS NULL THEN greatest(first_seen, last_seen, ${latest})
@@ -133,26 +135,20 @@ const DIGEST = Prisma.raw(
   `left(encode(sha256(convert_to(concat_ws(' ', type, class, host, rdata::text), 'UTF8')), 'hex'), ${LENGTH_OF_DIGEST})`,
 );
 
-/** A host name that the rdata of some types has, reversed: each has an index. */
-interface TargetColumn {
-  readonly types: Prisma.Sql;
-  readonly name: Prisma.Sql;
+/** A host name that the rdata of some types has, reversed. */
+function targetLookup(types: string, name: string): Lookup {
+  return { condition: Prisma.raw(types), column: Prisma.raw(`reverse(${name}) COLLATE "C"`) };
 }
 
-const TARGET: TargetColumn = {
-  types: Prisma.raw(`type IN ('NS', 'CNAME', 'PTR', 'MX', 'SRV', 'SOA')`),
-  name: Prisma.raw(`reverse(coalesce(rdata ->> 'target', rdata ->> 'mname')) COLLATE "C"`),
-};
-const MAILBOX: TargetColumn = {
-  types: Prisma.raw(`type = 'SOA'`),
-  name: Prisma.raw(`reverse(rdata ->> 'rname') COLLATE "C"`),
-};
-const HOST_NAME: TargetColumn = {
-  types: Prisma.raw(
-    `type IN ('AFSDB', 'CAA', 'DNAME', 'HTTPS', 'KX', 'LP', 'NAPTR', 'RT', 'SVCB') AND host_name_of(type, rdata) IS NOT NULL`,
-  ),
-  name: Prisma.raw(`reverse(host_name_of(type, rdata)) COLLATE "C"`),
-};
+const TARGET = targetLookup(
+  `type IN ('NS', 'CNAME', 'PTR', 'MX', 'SRV', 'SOA')`,
+  `coalesce(rdata ->> 'target', rdata ->> 'mname')`,
+);
+const MAILBOX = targetLookup(`type = 'SOA'`, `rdata ->> 'rname'`);
+const HOST_NAME = targetLookup(
+  `type IN ('AFSDB', 'CAA', 'DNAME', 'HTTPS', 'KX', 'LP', 'NAPTR', 'RT', 'SVCB') AND host_name_of(type, rdata) IS NOT NULL`,
+  'host_name_of(type, rdata)',
+);
 const TARGETS = [TARGET, MAILBOX, HOST_NAME];
 
 /** The condition that leaves the fewest rows, as far as can be told from the question. */
@@ -175,11 +171,7 @@ function isName({ parts }: NamePattern = { parts: [] }): boolean {
 }
 
 function addressSource(values: Prisma.Sql, isOneValue: boolean): Source {
-  return {
-    isOneValue,
-    values,
-    lookups: (isSought) => [Prisma.sql`${ADDRESS_TYPES} AND ${isSought(ADDRESS)}`],
-  };
+  return { isOneValue, values, lookups: [{ column: ADDRESS, condition: ADDRESS_TYPES }] };
 }
 
 /** The rows of a domain, by the index that has the fewest others. What is removed now may have been present at an instant. */
@@ -188,20 +180,16 @@ function domainSource(domain: string, { types, present, at }: RecordFilter): Sou
   const onlyPresent = present === true && at === undefined;
   if (types === undefined && !onlyPresent) {
     const values = Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
-    return { isOneValue: true, values, lookups: (isSought) => [isSought(Prisma.raw('domain'))] };
+    return { isOneValue: true, values, lookups: [{ column: Prisma.raw('domain'), condition: EVERY_ROW }] };
   }
-  const type = Prisma.raw('type');
-  return {
-    isOneValue: true,
-    values:
-      types === undefined
-        ? distinctValues('text', type, Prisma.sql`${isOfDomain} AND removed IS NULL`, '')
-        : Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${types}::text[]) AS type`,
-    lookups: (isSought) =>
-      (onlyPresent ? ['IS NULL'] : ['IS NULL', 'IS NOT NULL']).map(
-        (isPresent) => Prisma.sql`${isOfDomain} AND ${isSought(type)} AND removed ${Prisma.raw(isPresent)}`,
-      ),
-  };
+  const column = Prisma.raw('type');
+  const isRemoved = onlyPresent ? ['removed IS NULL'] : ['removed IS NULL', 'removed IS NOT NULL'];
+  const conditions = isRemoved.map((condition) => Prisma.sql`${isOfDomain} AND ${Prisma.raw(condition)}`);
+  const values =
+    types === undefined
+      ? distinctValues('text', column, Prisma.sql`${isOfDomain} AND removed IS NULL`, '')
+      : Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${types}::text[]) AS type`;
+  return { isOneValue: true, values, lookups: conditions.map((condition) => ({ column, condition })) };
 }
 
 /** By the known names. */
@@ -211,9 +199,9 @@ export function hostSource(pattern: NamePattern | undefined, after?: RecordPlace
   return {
     isOneValue: isName(pattern),
     values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
-    lookups: (isSought) => [
-      Prisma.sql`${isSought(Prisma.raw('domain'))} AND host = domain ${beginsAt(after)}`,
-      Prisma.sql`${isSought(Prisma.raw('host'))} AND host <> domain`,
+    lookups: [
+      { column: Prisma.raw('domain'), condition: Prisma.sql`host = domain ${beginsAt(after)}` },
+      { column: Prisma.raw('host'), condition: Prisma.raw('host <> domain') },
     ],
   };
 }
@@ -229,28 +217,24 @@ export function textSource(text: string | undefined): Source | null {
   if (text === undefined || !hasTrigram(text)) return null;
   return {
     values: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
-    lookups: (isSought) => [Prisma.sql`type = 'TXT' AND ${isSought(TEXT_HASH)}`],
+    lookups: [{ column: TEXT_HASH, condition: Prisma.raw(`type = 'TXT'`) }],
     isOneValue: false,
   };
 }
 
 function targetSource(pattern: NamePattern): Source {
   const { parts } = pattern;
-  const lookups: Source['lookups'] = (isSought) =>
-    TARGETS.map(({ types, name }) => {
-      const lookup = Prisma.sql`${types} AND ${isSought(name)}`;
-      // One that both fields of SOA have is among those of the first.
-      const isOther = Prisma.sql`AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;
-      return name === MAILBOX.name ? Prisma.sql`${lookup} ${isOther}` : lookup;
-    });
+  // One that both fields of SOA have is among those of the first.
+  const isOther = Prisma.sql`${MAILBOX.condition} AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;
+  const lookups = [TARGET, { ...MAILBOX, condition: isOther }, HOST_NAME];
   if (isName(pattern)) {
     const values = Prisma.sql`SELECT ${reversed(parts[0] ?? '')}::text COLLATE "C" AS value`;
     return { isOneValue: true, values, lookups };
   }
   const prefix = reversed(parts[1] ?? '');
-  const below = TARGETS.map(({ types, name }) => {
-    const names = distinctValues('text', name, Prisma.sql`${types} AND ${startsWith(name, prefix)}`, prefix);
-    return Prisma.sql`(${names})`;
+  const below = TARGETS.map(({ condition, column }) => {
+    const isBelow = Prisma.sql`${condition} AND ${startsWith(column, prefix)}`;
+    return Prisma.sql`(${distinctValues('text', column, isBelow, prefix)})`;
   });
   return { isOneValue: false, values: Prisma.join(below, ' UNION '), lookups };
 }
@@ -270,11 +254,11 @@ function distinctValues(type: string, column: Prisma.Sql, condition: Prisma.Sql,
 }
 
 /** Null for a row of another type. */
-function hasTarget({ types, name }: TargetColumn, { parts }: NamePattern): Prisma.Sql {
+function hasTarget({ condition, column }: Lookup, { parts }: NamePattern): Prisma.Sql {
   const [first = '', suffix = ''] = parts;
   const meets =
-    parts.length === 1 ? Prisma.sql`${name} = ${reversed(first)}` : startsWith(name, reversed(suffix));
-  return Prisma.sql`(${types} AND ${meets})`;
+    parts.length === 1 ? Prisma.sql`${column} = ${reversed(first)}` : startsWith(column, reversed(suffix));
+  return Prisma.sql`(${condition} AND ${meets})`;
 }
 
 /** Whether a row of table `dns_record` meets all that the filter has. */

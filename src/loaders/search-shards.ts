@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
-import { type Finding, literal, MOST_VALUES, readFound, type Source } from './search.js';
+import { EVERY_ROW, type Finding, literal, MOST_VALUES, readFound, type Source } from './search.js';
 import { type DomainSearchKey, domainQuestion, MOST_SORTED, sourcesOf } from './search-domains.js';
 import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
 import { hostSource, type RecordSearchKey, recordQuestion, textSource } from './search-records.js';
@@ -21,19 +21,14 @@ const ROWS_IN_ORDER = 10_000;
 /** The headers of so many domains. */
 const DOMAINS_IN_ORDER = 2_000;
 
-/** A condition by which an index finds rows; null: no index finds them, or there are too many values. */
-type Lookup = Prisma.Sql | null;
-
-/** The conditions of a filter have an index. */
-const BY_CONDITIONS = Prisma.sql`true`;
-
 /** Searches DNS records. */
 export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSearchKey) {
   const { filter, lastSeen } = key;
   const { domain, ip, network, target, text, host } = filter;
+  // Then the conditions have an index.
   const isIndexed = [domain, ip, network, target].some((condition) => condition !== undefined);
   const source = hostSource(host) ?? textSource(text);
-  const lookup = isIndexed ? BY_CONDITIONS : await lookupOf(prisma, source);
+  const lookup = isIndexed ? EVERY_ROW : await lookupOf(prisma, source);
   const question = recordQuestion(key);
   // Those of one domain are in one shard.
   const isFound = (column: string) =>
@@ -53,16 +48,21 @@ export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSea
   return readFound(prisma, question, { queries });
 }
 
-/** Finds the first matches on all nodes: Found.queries. @param end A query for the place up to which rows are examined. */
+/**
+ * Finds the first matches on all nodes: Found.queries.
+ *
+ * @param lookup A condition by which an index finds rows; null: no index finds them, or there are too many values.
+ * @param end A query for the place up to which rows are examined.
+ */
 function firstMatches(
   { first, table, place, conditions, follows }: Finding,
-  lookup: Lookup,
+  lookup: Prisma.Sql | null,
   end = Prisma.sql`SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}`,
 ): Prisma.Sql {
-  const isExamined = lookup === null ? Prisma.sql`true` : Prisma.sql`${lookup} AND ${conditions}`;
+  const isExamined = lookup === null ? EVERY_ROW : Prisma.sql`${lookup} AND ${conditions}`;
   return Prisma.sql`
     examined AS MATERIALIZED (
-      SELECT ${place}, ${lookup === null ? conditions : Prisma.sql`true`} AS matches
+      SELECT ${place}, ${lookup === null ? conditions : EVERY_ROW} AS matches
         FROM ${table} WHERE ${isExamined} ${follows}
        ORDER BY ${place} LIMIT ${literal(lookup === null ? ROWS_IN_ORDER : first + 1)}),
     found AS MATERIALIZED (
@@ -80,7 +80,7 @@ async function lookupOf(
   prisma: PrismaClient,
   source: Pick<Source, 'values' | 'lookups'> | null,
   most = MOST_VALUES,
-): Promise<Lookup> {
+): Promise<Prisma.Sql | null> {
   if (source === null) return null;
   const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
     ${PLANNED} SELECT DISTINCT value FROM (SELECT value FROM (${source.values}) AS found LIMIT ${literal(most + 1)}) AS found`;
@@ -88,7 +88,9 @@ async function lookupOf(
   if (rows.length === 0) return Prisma.sql`false`;
   const found = rows.map(({ value }) => value);
   const type = Prisma.raw(typeof found[0] === 'bigint' ? 'bigint' : 'text');
-  const lookups = source.lookups((column) => Prisma.sql`${column} = ANY (${found}::${type}[])`);
+  const lookups = source.lookups.map(
+    ({ column, condition }) => Prisma.sql`${condition} AND ${column} = ANY (${found}::${type}[])`,
+  );
   return Prisma.sql`(${Prisma.join(lookups, ' OR ')})`;
 }
 
@@ -111,7 +113,7 @@ export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSea
     header_change AS MATERIALIZED (
       SELECT domain, name, observed_at, last_seen, source, CASE WHEN ${isNamed} THEN value END AS value
         FROM header_change
-       WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? Prisma.sql`true` : isNamed}),
+       WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? EVERY_ROW : isNamed}),
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
   return readFound(prisma, question, { queries });
 }
@@ -126,11 +128,11 @@ export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSea
   const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
   const source = names && {
     values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
-    lookups: (isSought: (column: Prisma.Sql) => Prisma.Sql) => [isSought(Prisma.raw('domain.name'))],
+    lookups: [{ column: Prisma.raw('domain.name'), condition: EVERY_ROW }],
   };
   // By times, each node has an index.
   const isIndexed = Object.values(times).some((time) => time !== undefined);
-  const lookup = (await lookupOf(prisma, source ?? null, MOST_SORTED)) ?? (isIndexed ? BY_CONDITIONS : null);
+  const lookup = (await lookupOf(prisma, source ?? null, MOST_SORTED)) ?? (isIndexed ? EVERY_ROW : null);
   const question = domainQuestion(key, 'domain');
   const queries = Prisma.sql`
     ${firstMatches(question, lookup)},

@@ -16,11 +16,6 @@ export const MOST_ROWS = 30_000;
 /** How many rows a page reads by their values: they lie apart, and take several times as long. */
 export const MOST_ROWS_BY_VALUE = 10_000;
 
-/** How many rows a page reads at first, which is enough where most of them match. @param first Of the page. */
-export function fewRows(first: number): number {
-  return 4 * (first + 1);
-}
-
 /**
  * Reads a page from few rows, and where these are too few for it from many.
  *
@@ -32,7 +27,8 @@ export async function readFewThenMany<Read extends Page<unknown, unknown>>(
   read: (rows: number) => Promise<Read | null>,
   many: number,
 ): Promise<Read | null> {
-  const few = Math.min(fewRows(first), many);
+  // Enough where most of them match.
+  const few = Math.min(4 * (first + 1), many);
   const page = await read(few);
   if (page === null || isFull(page, first) || few === many) return page;
   return read(many);
@@ -60,17 +56,23 @@ export function isFull({ items, next }: Page<unknown, unknown>, first: number): 
   return next === null || items.length >= first;
 }
 
-/** Whether a column has a value that is sought. */
-type IsSought = (column: Prisma.Sql) => Prisma.Sql;
+/** An index that has the values of a column in the order of matches, and the condition of its rows. */
+export interface Lookup {
+  readonly column: Prisma.Sql;
+  readonly condition: Prisma.Sql;
+}
 
 /** What is looked up, value by value. */
 export interface Source {
   /** The values, as rows with one column `value`. */
   readonly values: Prisma.Sql;
-  /** Conditions of the rows that have a value, each by an index in the order of matches: their rows are joined. */
-  readonly lookups: (isSought: IsSought) => readonly Prisma.Sql[];
+  /** Where rows have a value: those of each are joined. */
+  readonly lookups: readonly Lookup[];
   readonly isOneValue: boolean;
 }
+
+/** The condition of an index of all rows. */
+export const EVERY_ROW = Prisma.sql`true`;
 
 /** Which rows of a table match, and how they are read. */
 export interface Question<Row, Match, Place> {
@@ -141,7 +143,7 @@ export type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
 
 /** Finds matches among up to so many rows in their order. */
 export function queriesInOrder(
-  { first, table, place, columns = place, within = Prisma.sql`true`, conditions, follows }: Finding,
+  { first, table, place, columns = place, within = EVERY_ROW, conditions, follows }: Finding,
   rows: number,
 ): Prisma.Sql {
   const inOrder = Prisma.sql`FROM ${table} WHERE ${within} ${follows} ORDER BY ${place}`;
@@ -166,9 +168,11 @@ function lookUp(
 ): Found {
   const [page, maxValues, maxRows] = [first + 1, MOST_VALUES, MOST_ROWS_BY_VALUE + first + 1].map(literal);
   const size = Prisma.sql`(SELECT rows FROM size)`;
-  const rows = lookups((column) => Prisma.sql`${column} = sought.value`).map(
-    (lookup) => Prisma.sql`
-      (SELECT ${place}, ${conditions} AS matches FROM ${table} WHERE ${lookup} ${follows} ORDER BY ${place} LIMIT ${size})`,
+  const rows = lookups.map(
+    ({ column, condition }) => Prisma.sql`
+      (SELECT ${place}, ${conditions} AS matches
+         FROM ${table} WHERE ${condition} AND ${column} = sought.value ${follows}
+        ORDER BY ${place} LIMIT ${size})`,
   );
   const queries = Prisma.sql`
     sought AS MATERIALIZED (

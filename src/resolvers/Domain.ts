@@ -1,7 +1,10 @@
 import { MAX_LIST_ENTRIES, TooLargeError } from '../limits/response-size.js';
+import type { Change } from '../loaders/change-rows.js';
+import type { HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';
 import type { StateDiff } from '../loaders/state-diff.js';
+import type { ChangeKind } from '../model/change-kinds.js';
 import { unicodeName } from '../model/domain-name.js';
 import type { Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
@@ -112,11 +115,20 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     const { name, of } = header;
     const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
-    const key = { of, name, first, after };
-    const page = await loadersOf(header, context).headerHistory.load(key, context.caller);
-    return pageOf(page, (item) => item);
+    const { domain, at } = of;
+    const interval = { from: after?.date, to: at, at };
+    const key = { name: domain, kinds: EVENTS, headers: [name], newestFirst: false, first, ...interval };
+    const { items, next } = await loadersOf(header, context).changes.load(key, context.caller);
+    return pageOf({ items: items.map(eventOf), next }, (item) => item);
   },
 };
+
+/** The changes of a header's value that are events. */
+const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);
+
+function eventOf({ kind, date, new: value, old = null }: Change): HeaderHistoryItem {
+  return { event: kind === 'HEADER_CREATED' ? 'created' : 'updated', date, new: value ?? '', old };
+}
 
 /** Counts a list of a difference in the size of the response. */
 function sized<Field extends 'dnsRecordsAdded' | 'dnsRecordsRemoved' | 'httpHeaders'>(field: Field) {
