@@ -124,14 +124,11 @@ export const IS_OF_RECORD = Prisma.sql`kind <= ${REMOVED}`;
 export const SIZED_COLUMNS = ['rdata', 'value', 'old'];
 
 /** A row `change` as changeRowSql() selects it. What is only of records is null for a header. */
-export interface ChangeRow extends ChangePosition {
-  readonly source: string | null;
-  readonly routine: RoutineReason | null;
-  readonly class: string;
-  readonly host: string;
+export interface ChangeRow
+  extends ChangePosition,
+    Pick<Change, 'source' | 'routine'>,
+    Pick<DnsEntry, 'class' | 'host' | 'removed' | 'lastSeen'> {
   readonly rdata: object | null;
-  readonly removed: Instant | null;
-  readonly lastSeen: Instant | null;
   readonly value: string | null;
   readonly old: string | null;
 }

@@ -15,7 +15,7 @@ import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
 import { type RecordSearchKey, recordQuestion } from './search-records.js';
 import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { loadDiff } from './state-diff.js';
-import { loadStatistics, type Statistics } from './statistics.js';
+import { loadStatistics } from './statistics.js';
 
 /** Loads what a key says. Nothing is sent to the database for a client that has gone. */
 export interface Loader<Key, Value> {
@@ -99,11 +99,7 @@ export function createLoaders(
     records: page('search', searches.records, searchPrisma),
     headers: page('search', searches.headers, searchPrisma),
     domains: page('search', searches.domains, searchPrisma),
-    statistics: page<undefined, Statistics>(
-      'statistics',
-      (connection) => loadStatistics(connection, acrossShards),
-      searchPrisma,
-    ),
+    statistics: page('statistics', (one, _: undefined) => loadStatistics(one, acrossShards), searchPrisma),
   };
 }
 

@@ -15,7 +15,7 @@ import {
 } from './change-rows.js';
 import { PLANNED, pageOf } from './columns.js';
 import type { DomainRowKey } from './domain-row.js';
-import { allOf, literal, type Page, readFewThenMany } from './search.js';
+import { allOf, isWithin, literal, type Page, readFewThenMany } from './search.js';
 
 /** Which changes of a domain, and how many. */
 export interface ChangesKey extends DomainRowKey, ChangeFilter {
@@ -41,11 +41,10 @@ const MOST_HEADERS = 2_000;
  * first ones are taken. A page is shorter where its records and values are long, or where few of many changes are of the types or
  * notable, or those of headers of the kinds.
  */
-export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
+export function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
   // Without types and reasons, every record that is read is one of the page.
   const most = key.types === undefined && key.notable === undefined ? key.first + 1 : MOST_RECORDS;
-  const page = await readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
-  return page ?? { items: [], next: null };
+  return readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
 }
 
 /** In the order of changes, rows of each table up to the first one after which others may follow that were not read. */
@@ -89,8 +88,7 @@ function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): P
   const isNotable = notable === undefined ? Prisma.empty : Prisma.sql`AND (routine IS NULL) = ${notable}`;
   const conditions = allOf([
     Prisma.sql`domain = ${key.name}`,
-    from !== undefined && Prisma.sql`date > ${from}`,
-    to !== undefined && Prisma.sql`date <= ${to}`,
+    isWithin(Prisma.raw('date'), from, to),
     // By one name, the primary key has them in their order.
     ofHeaders && names?.length === 1 && Prisma.sql`type = ${names[0]}`,
     ofHeaders && names !== undefined && names.length !== 1 && Prisma.sql`type = ANY (${names})`,

@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { cell, knownAt, splitInstants } from './columns.js';
+import { knownAt, splitInstants } from './columns.js';
 
 /** The row of a domain: all that is known of it without its history. */
 export interface DomainRow {
@@ -93,16 +93,11 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
 
 /** The row from what domainRowSql() gives. */
 export function parseDomainRow(name: string, joined: string): DomainRow {
-  const numbers = splitInstants(joined);
-  return {
-    name,
-    created: cell(numbers, 0),
-    lastUpdate: cell(numbers, 1),
-    lastChange: cell(numbers, 2),
-    recordedAt: cell(numbers, 3),
-    version: cell(numbers, 4),
-  };
+  const [created, lastUpdate, lastChange, recordedAt, version] = splitInstants(joined) as Numbers;
+  return { name, created, lastUpdate, lastChange, recordedAt, version };
 }
+
+type Numbers = readonly [Instant, Instant, Instant, Instant, bigint];
 
 /**
  * Eight names for every batch of several, the last repeated, so that there is one text of the statement, prepared once. An array

@@ -5,7 +5,7 @@ import { PLANNED, pageOf, upTo } from './columns.js';
 import type { OfDomain } from './dns-entries.js';
 import { HEADER_COLUMNS_SQL, type HeaderEntry, parseHeaderEntries } from './header-entries.js';
 import { latestOfHttpSql } from './observed-parts.js';
-import { literal, type Page } from './search.js';
+import { distinctValues, literal, type Page } from './search.js';
 
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey {
@@ -38,17 +38,11 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
   const after = key.after?.name ?? '';
   const limit = literal(first + 1);
   const isKnown = upTo('observed_at', at);
-  const next = (name: Prisma.Sql) => Prisma.sql`
-    (SELECT name FROM header_change WHERE domain = ${domain} AND name > ${name} ORDER BY name LIMIT 1)`;
-  // Each name by one step in the primary key.
+  const isAfter = Prisma.sql`domain = ${domain} AND name > ${after}`;
   const names =
     key.names === undefined
-      ? Prisma.sql`
-        WITH RECURSIVE step AS (
-          SELECT ${next(Prisma.sql`${after}`)} AS name
-          UNION ALL SELECT ${next(Prisma.sql`step.name`)} FROM step WHERE step.name IS NOT NULL)
-        SELECT name FROM step WHERE name IS NOT NULL`
-      : Prisma.sql`SELECT DISTINCT name COLLATE "C" AS name FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after} ORDER BY 1`;
+      ? distinctValues('header_change', Prisma.raw('name'), isAfter)
+      : Prisma.sql`SELECT DISTINCT name COLLATE "C" FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after} ORDER BY 1`;
   const recent = (where: Prisma.Sql) => Prisma.sql`
     (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ${where}
       ORDER BY observed_at DESC LIMIT 1)`;
@@ -60,7 +54,7 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH named AS MATERIALIZED (
       -- The names are read in their order, up to the limit. EXISTS might become a join, in any order.
-      SELECT name FROM (${names}) AS name
+      SELECT name FROM (${names}) AS name (name)
        WHERE (SELECT true FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${isKnown} LIMIT 1)
        LIMIT ${limit}),
     change AS MATERIALIZED (

@@ -145,17 +145,16 @@ export async function loadAttempts(
   prisma: PrismaClient,
   keys: readonly { readonly name: string }[],
 ): Promise<(Attempt | null)[]> {
+  const names = keys.map(({ name }) => name);
   const rows = await prisma.watchedDomain.findMany({
     select: { name: true, observedAt: true, outcome: true },
-    where: { name: { in: keys.map(({ name }) => name) } },
+    where: { name: { in: names } },
   });
-  const attempts = new Map(
-    rows.map(({ name, observedAt, outcome }) => [
-      name,
-      observedAt === null ? null : { at: observedAt, failures: failuresOf(outcome) },
-    ]),
-  );
-  return keys.map(({ name }) => attempts.get(name) ?? null);
+  const attempts = new Map<string, Attempt>();
+  for (const { name, observedAt: at, outcome } of rows) {
+    if (at !== null) attempts.set(name, { at, failures: failuresOf(outcome) });
+  }
+  return names.map((name) => attempts.get(name) ?? null);
 }
 
 /** @param outcome A CheckOutcome of the observer, as it is stored. */

@@ -9,6 +9,7 @@ import {
   type Found,
   firstOf,
   isFull,
+  isWithin,
   literal,
   MOST_ROWS,
   meetsPattern,
@@ -37,25 +38,24 @@ export interface DomainFilter {
 }
 
 /** The place of a match: by name. */
-interface DomainPlace {
-  readonly name: string;
-}
-
+type DomainPlace = Pick<DomainRow, 'name'>;
 export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
-export type DomainMatches = Page<DomainRow, DomainPlace>;
 
 /** So many names are read and sorted for a page: few at first. */
 const FEW_SORTED = 2_000;
 export const MOST_SORTED = 50_000;
 
 /** Searches domains. Without any condition it lists all. */
-export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
+export async function searchDomains(
+  prisma: PrismaClient,
+  key: DomainSearchKey,
+): Promise<Page<DomainRow, DomainPlace>> {
   const { filter, first } = key;
   const question = domainQuestion(key);
-  const inOrder = (rows: number) => readFound(prisma, question, { queries: queriesInOrder(question, rows) });
+  const inOrder = (rows: number) => readFound(prisma, question, queriesInOrder(question, rows));
   const byNames = async (most: number) => {
     for (const names of sourcesOf(filter, most)) {
-      const page = await readFound(prisma, question, lookUp(question, names, most));
+      const page = await readFound(prisma, question, ...lookUp(question, names, most));
       if (!page.isTooMuch) return page;
     }
     return null;
@@ -68,20 +68,18 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
 /** Finds the domains of names, if there are at most so many of these. */
 function lookUp({ conditions, follows, first }: Finding, names: Prisma.Sql, most: number): Found {
   // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
-  return {
-    queries: Prisma.sql`
-      named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(most + 1)}),
-      found AS MATERIALIZED (
-        SELECT domain.*
-          FROM (SELECT name FROM named
-                 WHERE (SELECT count(*) FROM named) <= ${literal(most)} ${follows}
-                 ORDER BY name) AS next
-         CROSS JOIN LATERAL (
-                 SELECT * FROM domain WHERE domain.name = next.name AND ${conditions} LIMIT 1) AS domain
-         LIMIT ${literal(first + 1)}),
-      last AS (SELECT name FROM found WHERE false)`,
-    isTooMuch: Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`,
-  };
+  const queries = Prisma.sql`
+    named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(most + 1)}),
+    found AS MATERIALIZED (
+      SELECT domain.*
+        FROM (SELECT name FROM named
+               WHERE (SELECT count(*) FROM named) <= ${literal(most)} ${follows}
+               ORDER BY name) AS next
+       CROSS JOIN LATERAL (
+               SELECT * FROM domain WHERE domain.name = next.name AND ${conditions} LIMIT 1) AS domain
+       LIMIT ${literal(first + 1)}),
+    last AS (SELECT name FROM found WHERE false)`;
+  return [queries, Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`];
 }
 
 type Row = readonly [name: string, numbers: string];
@@ -124,13 +122,6 @@ export function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, 
     within(Prisma.raw('created'), times.createdFrom, times.createdTo),
   ];
   return sources.filter((source) => source !== false);
-}
-
-function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
-  return allOf([
-    from !== undefined && Prisma.sql`${column} > ${from}`,
-    to !== undefined && Prisma.sql`${column} <= ${to}`,
-  ]);
 }
 
 /** Whether a row of table `domain` meets all that the filter has. */

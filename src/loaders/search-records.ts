@@ -7,9 +7,11 @@ import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
   allOf,
+  distinctValues,
   EVERY_ROW,
   hashesOfTexts,
   hasTrigram,
+  isWithin,
   type Lookup,
   literal,
   MOST_ROWS_BY_VALUE,
@@ -161,7 +163,7 @@ function sourceOf({ filter, after }: RecordSearchKey): Source | null {
   if (target) return targetSource(target);
   if (network !== undefined) {
     const inNetwork = Prisma.sql`${ADDRESS_TYPES} AND ${ADDRESS} <= ${network.last}::inet`;
-    return addressSource(distinctValues('inet', ADDRESS, inNetwork, network.first), false);
+    return addressSource(valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`), false);
   }
   return textSource(text) ?? ofHost;
 }
@@ -187,7 +189,7 @@ function domainSource(domain: string, { types, present, at }: RecordFilter): Sou
   const conditions = isRemoved.map((condition) => Prisma.sql`${isOfDomain} AND ${Prisma.raw(condition)}`);
   const values =
     types === undefined
-      ? distinctValues('text', column, Prisma.sql`${isOfDomain} AND removed IS NULL`, '')
+      ? valuesOf(column, Prisma.sql`${isOfDomain} AND removed IS NULL`)
       : Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${types}::text[]) AS type`;
   return { isOneValue: true, values, lookups: conditions.map((condition) => ({ column, condition })) };
 }
@@ -234,23 +236,13 @@ function targetSource(pattern: NamePattern): Source {
   const prefix = reversed(parts[1] ?? '');
   const below = TARGETS.map(({ condition, column }) => {
     const isBelow = Prisma.sql`${condition} AND ${startsWith(column, prefix)}`;
-    return Prisma.sql`(${distinctValues('text', column, isBelow, prefix)})`;
+    return Prisma.sql`(${valuesOf(column, isBelow, Prisma.sql`${prefix}::text`)})`;
   });
   return { isOneValue: false, values: Prisma.join(below, ' UNION '), lookups };
 }
 
-/** The values of a column from one on, each once: each found by one step in its index. */
-function distinctValues(type: string, column: Prisma.Sql, condition: Prisma.Sql, from: string): Prisma.Sql {
-  const next = (comparison: Prisma.Sql) => Prisma.sql`
-    SELECT ${column} AS value FROM dns_record WHERE ${condition} AND ${column} ${comparison} ORDER BY ${column} LIMIT 1`;
-  const cast = Prisma.raw(type);
-  return Prisma.sql`
-    WITH RECURSIVE step AS (
-      (${next(Prisma.sql`>= CAST(${from} AS ${cast})`)})
-      UNION ALL
-      SELECT (${next(Prisma.sql`> step.value`)}) FROM step WHERE step.value IS NOT NULL
-    )
-    SELECT value FROM step WHERE value IS NOT NULL LIMIT ${literal(MOST_VALUES + 1)}`;
+function valuesOf(column: Prisma.Sql, condition: Prisma.Sql, from?: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`${distinctValues('dns_record', column, condition, from)} LIMIT ${literal(MOST_VALUES + 1)}`;
 }
 
 /** Null for a row of another type. */
@@ -282,8 +274,7 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
     present !== undefined && Prisma.sql`(${removed} IS NULL) = ${present}`,
     filter.seenFrom !== undefined && Prisma.sql`(${removed} IS NULL OR ${removed} > ${filter.seenFrom})`,
     filter.seenTo !== undefined && Prisma.sql`first_seen <= ${filter.seenTo}`,
-    filter.firstSeenFrom !== undefined && Prisma.sql`first_seen > ${filter.firstSeenFrom}`,
-    filter.firstSeenTo !== undefined && Prisma.sql`first_seen <= ${filter.firstSeenTo}`,
+    isWithin(Prisma.raw('first_seen'), filter.firstSeenFrom, filter.firstSeenTo),
     filter.digest !== undefined && Prisma.sql`${DIGEST} = ${filter.digest}`,
   ]);
 }

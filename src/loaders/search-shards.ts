@@ -31,25 +31,20 @@ export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSea
   const lookup = isIndexed ? EVERY_ROW : await lookupOf(prisma, source);
   const question = recordQuestion(key);
   // Those of one domain are in one shard.
-  const isFound = (column: string) =>
-    domain === undefined
-      ? Prisma.sql`${Prisma.raw(column)} IN (SELECT domain FROM found)`
-      : Prisma.sql`${Prisma.raw(column)} = ${domain}`;
+  const isFound = domain === undefined ? Prisma.sql`IN (SELECT domain FROM found)` : Prisma.sql`= ${domain}`;
   const { place } = question;
   // As of an instant, when a record was last seen is known from all records of its domain.
   const isOfPage =
-    filter.at !== undefined && lastSeen
-      ? isFound('domain')
-      : Prisma.sql`${isFound('domain')} AND (${place}) IN (SELECT ${place} FROM found)`;
+    filter.at !== undefined && lastSeen ? EVERY_ROW : Prisma.sql`(${place}) IN (SELECT ${place} FROM found)`;
   const queries = Prisma.sql`
     ${firstMatches(question, lookup)},
-    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isOfPage}),
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound('name')})`;
-  return readFound(prisma, question, { queries });
+    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE domain ${isFound} AND ${isOfPage}),
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name ${isFound})`;
+  return readFound(prisma, question, queries);
 }
 
 /**
- * Finds the first matches on all nodes: Found.queries.
+ * Finds the first matches on all nodes, for readFound().
  *
  * @param lookup A condition by which an index finds rows; null: no index finds them, or there are too many values.
  * @param end A query for the place up to which rows are examined.
@@ -115,7 +110,7 @@ export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSea
         FROM header_change
        WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? EVERY_ROW : isNamed}),
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
-  return readFound(prisma, question, { queries });
+  return readFound(prisma, question, queries);
 }
 
 const END_OF_VISITED = Prisma.sql`
@@ -137,5 +132,5 @@ export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSea
   const queries = Prisma.sql`
     ${firstMatches(question, lookup)},
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM found))`;
-  return readFound(prisma, question, { queries });
+  return readFound(prisma, question, queries);
 }

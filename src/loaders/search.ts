@@ -1,4 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED } from './columns.js';
 
@@ -22,11 +23,11 @@ export const MOST_ROWS_BY_VALUE = 10_000;
  * @param read Null where the question is too wide for this way.
  * @param many How many.
  */
-export async function readFewThenMany<Read extends Page<unknown, unknown>>(
+export async function readFewThenMany<Read extends Page<unknown, unknown> | null>(
   first: number,
-  read: (rows: number) => Promise<Read | null>,
+  read: (rows: number) => Promise<Read>,
   many: number,
-): Promise<Read | null> {
+): Promise<Read> {
   // Enough where most of them match.
   const few = Math.min(4 * (first + 1), many);
   const page = await read(few);
@@ -91,7 +92,7 @@ export interface Question<Row, Match, Place> {
   readonly follows: Prisma.Sql;
   /** Null where there is no index for the values. */
   readonly source: Source | null;
-  /** Finds matches among so many rows in their order: Found.queries. Absent: queriesInOrder(). */
+  /** Finds matches among so many rows in their order, for readFound(). Absent: queriesInOrder(). */
   readonly inOrder?: (rows: number) => Prisma.Sql;
   /** Each match is read as a JSON array, which begins with its place. */
   readonly reading: {
@@ -108,31 +109,20 @@ export interface Question<Row, Match, Place> {
   };
 }
 
-/** The matches of a page. */
-export interface Found {
-  /**
-   * Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
-   * if there may be others.
-   */
-  readonly queries: Prisma.Sql;
-  /** Whether there are too many values or rows; absent: there are not. */
-  readonly isTooMuch?: Prisma.Sql;
-}
-
 /** Reads a page of matches: by few rows where these are enough. */
 export async function search<Row, Match, Place>(
   prisma: PrismaClient,
   question: Question<Row, Match, Place>,
 ): Promise<Page<Match, Place>> {
   const { first, source, inOrder = (rows) => queriesInOrder(question, rows) } = question;
-  const readInOrder = (rows: number) => readFound(prisma, question, { queries: inOrder(rows) });
+  const readInOrder = (rows: number) => readFound(prisma, question, inOrder(rows));
   if (source?.isOneValue !== true) {
     // Where many rows match, the first ones do.
     const page = await readInOrder(ROWS_OF_MATCH * (first + 1));
     if (isFull(page, first)) return page;
   }
   const byValue = async (rows: number) => {
-    const page = source && (await readFound(prisma, question, lookUp(question, source, rows)));
+    const page = source && (await readFound(prisma, question, ...lookUp(question, source, rows)));
     return page?.isTooMuch === false ? page : null;
   };
   return (await readFewThenMany(first, byValue, MOST_ROWS_BY_VALUE)) ?? readInOrder(MOST_ROWS);
@@ -155,6 +145,9 @@ export function queriesInOrder(
       SELECT ${place} FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
        WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
 }
+
+/** Finds matches, for readFound(): the queries, and whether it is too much. */
+export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
 
 /**
  * Finds rows by their values.
@@ -194,7 +187,7 @@ function lookUp(
        ORDER BY ${place} LIMIT ${page})`;
   const isTooMuch = Prisma.sql`
     (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
-  return { queries, isTooMuch };
+  return [queries, isTooMuch];
 }
 
 interface PageRow<Row> {
@@ -205,11 +198,18 @@ interface PageRow<Row> {
   readonly end: Row | null;
 }
 
-/** Reads a page of what was found, if that was not too much. It ends before that where the matches are long. */
+/**
+ * Reads a page of what was found, if that was not too much. It ends before that where the matches are long.
+ *
+ * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all, if
+ * there may be others.
+ * @param isTooMuch Whether there are too many values or rows.
+ */
 export async function readFound<Row, Match, Place>(
   prisma: PrismaClient,
   { first, reading }: Pick<Question<Row, Match, Place>, 'first' | 'reading'>,
-  { queries, isTooMuch = Prisma.sql`false` }: Found,
+  queries: Prisma.Sql,
+  isTooMuch = Prisma.sql`false`,
 ): Promise<Page<Match, Place> & { readonly isTooMuch: boolean }> {
   const { table, place, placeOf, rest, matchOf, queries: further } = reading;
   const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
@@ -270,10 +270,37 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
      WHERE (SELECT is_so FROM too_many)`;
 }
 
+/** The values of a column from one on, each once: each found by one step in its index. */
+export function distinctValues(
+  table: string,
+  column: Prisma.Sql,
+  condition: Prisma.Sql,
+  from = Prisma.sql`''`,
+): Prisma.Sql {
+  const next = (comparison: Prisma.Sql) => Prisma.sql`
+    SELECT ${column} AS value FROM ${Prisma.raw(table)}
+     WHERE ${condition} AND ${column} ${comparison} ORDER BY ${column} LIMIT 1`;
+  return Prisma.sql`
+    WITH RECURSIVE step AS (
+      (${next(Prisma.sql`>= ${from}`)})
+      UNION ALL
+      SELECT (${next(Prisma.sql`> step.value`)}) FROM step WHERE step.value IS NOT NULL
+    )
+    SELECT value FROM step WHERE value IS NOT NULL`;
+}
+
 /** All of the conditions that are given. */
 export function allOf(conditions: readonly (Prisma.Sql | false)[]): Prisma.Sql {
   const given = conditions.filter((condition) => condition !== false);
   return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
+}
+
+/** Whether a time is after `from`, up to `to`. */
+export function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
+  return allOf([
+    from !== undefined && Prisma.sql`${column} > ${from}`,
+    to !== undefined && Prisma.sql`${column} <= ${to}`,
+  ]);
 }
 
 /** A number in the text of a statement, where PostgreSQL plans with it. */

@@ -48,10 +48,7 @@ interface Row {
   readonly candidates: number | null;
 }
 
-interface HeaderRow {
-  readonly name: string;
-  readonly old: string | null;
-  readonly new: string | null;
+interface HeaderRow extends Omit<HeaderDifference, 'difference'> {
   readonly candidates: bigint;
 }
 

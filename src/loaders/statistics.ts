@@ -62,17 +62,23 @@ interface Row {
  * @param acrossShards Whether the tables of domains are distributed over a Citus cluster: each shard counts up to MOST_COUNTED by itself.
  */
 export async function loadStatistics(prisma: PrismaClient, acrossShards = false): Promise<Statistics> {
-  const read = acrossShards ? readShards : readTable;
+  // The table's name takes the place of `%s`.
+  const resultsOf = (table: string, statement: string) =>
+    acrossShards
+      ? Prisma.sql`run_command_on_shards(${table}::regclass, ${statement})`
+      : Prisma.raw(`(SELECT true AS success, (${statement.replace('%s', table)}) AS result) AS whole`);
   const counts: number[] = [];
   for (const { table, index, condition = 'true' } of COUNTED) {
     const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MOST_COUNTED}`;
-    const counted = await read(prisma, table, `SELECT count(*) FROM (${rows}) AS row`, 'sum');
+    const counted = await read(prisma, resultsOf(table, `SELECT count(*) FROM (${rows}) AS row`));
     const isAll = counted < MOST_COUNTED;
-    counts.push(isAll ? counted : Math.max(counted, await read(prisma, table, estimateSql(index), 'sum')));
+    counts.push(
+      isAll ? counted : Math.max(counted, await read(prisma, resultsOf(table, estimateSql(index)))),
+    );
   }
   const [domains = 0, dnsRecords = 0, removed = 0, changes = 0] = counts.map(Math.round);
   const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (SELECT recorded_at FROM %s LIMIT ${MOST_COUNTED}) AS row`;
-  const lastRecordedAt = BigInt(await read(prisma, 'domain', recorded, 'max'));
+  const lastRecordedAt = BigInt(await read(prisma, resultsOf('domain', recorded), 'max'));
   // Each table is read by a query of its own, as a cluster can answer it.
   const [row] = await prisma.$queryRaw<readonly Row[]>`
     -- Each header has one first change. An empty sample, by an estimate that is much too high, shows nothing: then there are at most as
@@ -102,30 +108,17 @@ export async function loadStatistics(prisma: PrismaClient, acrossShards = false)
   };
 }
 
-/** What a statement gives for a table, whose name takes the place of `%s`. */
-async function readTable(prisma: PrismaClient, table: string, statement: string): Promise<number> {
-  const [found] = await prisma.$queryRaw<readonly { readonly value: number }[]>`
-    SELECT (${Prisma.raw(statement.replace('%s', table))})::float8 AS value`;
-  return found?.value ?? 0;
-}
-
 /**
- * The same, of what it gives for each shard of the table.
+ * The results of a statement together, each of a shard or of the whole table.
  *
  * @throws UnavailableError if a shard does not respond.
  */
-async function readShards(
-  prisma: PrismaClient,
-  table: string,
-  statement: string,
-  aggregate: 'sum' | 'max',
-): Promise<number> {
-  const [found] = await prisma.$queryRaw<
-    readonly { readonly value: number | null; readonly isComplete: boolean }[]
-  >`
+async function read(prisma: PrismaClient, results: Prisma.Sql, aggregate = 'sum'): Promise<number> {
+  type Found = { readonly value: number | null; readonly isComplete: boolean };
+  const [found] = await prisma.$queryRaw<readonly Found[]>`
     SELECT ${Prisma.raw(aggregate)}(CASE WHEN success THEN result::float8 END) AS value,
            bool_and(success) AS "isComplete"
-      FROM run_command_on_shards(${table}::regclass, ${statement})`;
+      FROM ${results}`;
   if (found?.isComplete !== true) throw new UnavailableError();
   return found.value ?? 0;
 }
