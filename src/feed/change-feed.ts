@@ -274,7 +274,8 @@ async function readChanges(
                            ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[], ${ofSite}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, of_site, place))
     SELECT place::int, ${changeRowSql(undefined)},
-           CASE WHEN ${IS_OF_RECORD} AND removed IS NULL THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
+           CASE WHEN ${IS_OF_RECORD} AND removed IS NULL
+                THEN ${latestOfTypeSql(undefined, 'change')} END AS latest
       FROM (${Prisma.join(changes, ' UNION ALL ')}) AS change
      ORDER BY change.place, kind, first_seen, type, position`;
   const ofRows: Change[][] = rows.map(() => []);

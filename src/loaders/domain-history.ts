@@ -84,7 +84,8 @@ interface HistoryCounts {
 /** The HistoryCounts of a row of table `domain`, as JSON. */
 function historyCountsSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
-    SELECT json_build_object('dnsRecords', added, 'httpHeaders', headers, 'changes', added + removed + changed)::text
+    SELECT json_build_object('dnsRecords', added, 'httpHeaders', headers,
+                             'changes', added + removed + changed)::text
       FROM (SELECT count(*) AS added, count(removed) FILTER (WHERE true ${upTo('removed', at)}) AS removed
               FROM dns_record WHERE dns_record.domain = ${name} ${upTo('first_seen', at)}) AS record,
            (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) AS headers, count(*) AS changed

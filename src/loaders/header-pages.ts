@@ -42,7 +42,9 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
   const names =
     key.names === undefined
       ? distinctValues('header_change', Prisma.raw('name'), isAfter)
-      : Prisma.sql`SELECT DISTINCT name COLLATE "C" FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after} ORDER BY 1`;
+      : Prisma.sql`
+        SELECT DISTINCT name COLLATE "C" FROM unnest(${[...key.names]}::text[]) AS name
+         WHERE name COLLATE "C" > ${after} ORDER BY 1`;
   const recent = (where: Prisma.Sql) => Prisma.sql`
     (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ${where}
       ORDER BY observed_at DESC LIMIT 1)`;

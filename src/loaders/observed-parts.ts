@@ -33,8 +33,8 @@ export function partTimesSql({ at, name }: Batch): Prisma.Sql {
 }
 
 /**
- * The latest observation of a DNS type of a domain: as of an instant, of those whose times are known. It is null where there is none:
- * seenUpTo() has an entry's own times.
+ * The latest observation of a DNS type of a domain: as of an instant, of those whose times are known. It is null where there
+ * is none: seenUpTo() has an entry's own times.
  *
  * @param table Has the columns `domain` and `type`.
  */
@@ -51,7 +51,8 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
            FROM dns_record AS other
           WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
-    (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)}, ${named('first')}, ${named('latest')} ${ofRows})
+    (SELECT greatest(${knownAt('dns_first', at)}, ${knownAt('dns_latest', at)},
+                     ${named('first')}, ${named('latest')} ${ofRows})
        FROM domain WHERE domain.name = ${entry}.domain)`;
 }
 
@@ -70,7 +71,8 @@ export function latestOfHttpSql(at: Instant | undefined, domain: Prisma.Sql): Pr
 /** The latest time up to an instant that a domain's changes of headers tell: of one that went later, when it was last seen before. */
 function latestOfChangesSql(at: Instant, domain: Prisma.Sql): Prisma.Sql {
   const latest = (time: string) => Prisma.sql`
-    (SELECT max(${Prisma.raw(time)}) FROM header_change AS other WHERE other.domain = ${domain} ${upTo(time, at)})`;
+    (SELECT max(${Prisma.raw(time)}) FROM header_change AS other
+      WHERE other.domain = ${domain} ${upTo(time, at)})`;
   return Prisma.sql`greatest(${latest('other.observed_at')}, ${latest('other.last_seen')})`;
 }
 

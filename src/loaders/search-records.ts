@@ -130,7 +130,6 @@ export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch,
 
 const ADDRESS_TYPES = Prisma.raw(`type IN ('A', 'AAAA')`);
 const ADDRESS = Prisma.raw('address_of(rdata)');
-const TEXT = Prisma.raw(`rdata ->> 'txt'`);
 const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
 const PLACE = Prisma.raw('domain, first_seen, type, position');
 const DIGEST = Prisma.raw(
@@ -267,7 +266,7 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
         TARGETS.map((column) => hasTarget(column, target)),
         ' OR ',
       )})`,
-    text !== undefined && Prisma.sql`(type = 'TXT' AND strpos(${TEXT}, ${text}) > 0)`,
+    text !== undefined && Prisma.sql`(type = 'TXT' AND strpos(rdata ->> 'txt', ${text}) > 0)`,
     host !== undefined && meetsPattern(Prisma.raw('host'), host),
     types !== undefined && Prisma.sql`type = ANY (${[...types]})`,
     at !== undefined && Prisma.sql`first_seen <= ${at}`,

@@ -46,13 +46,14 @@ export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSea
 /**
  * Finds the first matches on all nodes, for readFound().
  *
- * @param lookup A condition by which an index finds rows; null: no index finds them, or there are too many values.
+ * @param lookup A condition by which an index finds rows; null: none finds them, or there are too many values.
  * @param end A query for the place up to which rows are examined.
  */
 function firstMatches(
   { first, table, place, conditions, follows }: Finding,
   lookup: Prisma.Sql | null,
-  end = Prisma.sql`SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}`,
+  end = Prisma.sql`
+    SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}`,
 ): Prisma.Sql {
   const isExamined = lookup === null ? EVERY_ROW : Prisma.sql`${lookup} AND ${conditions}`;
   return Prisma.sql`
@@ -95,13 +96,14 @@ export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSea
   const question = headerQuestion(key);
   const lookup = await lookupOf(prisma, question.source);
   const isNamed = Prisma.sql`name = ${filter.name}`;
+  const visited = Prisma.sql`
+    SELECT name FROM domain WHERE name >= ${after?.domain ?? ''}
+     ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}`;
+  const isVisited = Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`;
   const found =
-    lookup !== null
-      ? firstMatches(question, lookup)
-      : Prisma.sql`
-        visited AS MATERIALIZED (
-          SELECT name FROM domain WHERE name >= ${after?.domain ?? ''} ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
-        ${firstMatches(question, Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`, END_OF_VISITED)}`;
+    lookup === null
+      ? Prisma.sql`visited AS MATERIALIZED (${visited}), ${firstMatches(question, isVisited, END_OF_VISITED)}`
+      : firstMatches(question, lookup);
   // When a value was last seen is known from the times of all headers of its domain.
   const queries = Prisma.sql`
     ${found},

@@ -201,8 +201,8 @@ interface PageRow<Row> {
 /**
  * Reads a page of what was found, if that was not too much. It ends before that where the matches are long.
  *
- * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all, if
- * there may be others.
+ * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they
+ * are all, if there may be others.
  * @param isTooMuch Whether there are too many values or rows.
  */
 export async function readFound<Row, Match, Place>(
