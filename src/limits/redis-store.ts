@@ -29,14 +29,13 @@ export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 export async function openRedisStore(url: string, log: Logger) {
   const client = connect(url);
   let wasReady = false;
-  let unavailable = false;
+  let fault: string | undefined;
   let closed = false;
   const failed = (error: unknown): void => {
-    if (!unavailable && !closed) {
-      const reason = reasonOf(error, wasReady);
-      log.warn({ reason }, 'Redis is unavailable: each process counts rate limits by itself');
+    if (fault === undefined && !closed) {
+      fault = reasonOf(error, wasReady);
+      log.warn({ reason: fault }, 'Redis is unavailable: each process counts rate limits by itself');
     }
-    unavailable = true;
     // After one timeout no other request waits: the new connection is used once it is established. A connection to
     // another database than the one in the URL is never used.
     if (isTimeout(error) || isDatabaseError(error)) client.disconnect(true);
@@ -50,13 +49,16 @@ export async function openRedisStore(url: string, log: Logger) {
   await client.connect().catch(failed);
   return {
     client,
+    /** Why Redis is unavailable, and what to check; undefined: it is not. */
+    fault: () => fault,
     /** Sends a command, and gives its result; undefined: Redis is unavailable, which costs a request no time. */
     async attempt<Result>(command: () => Promise<Result>): Promise<Result | undefined> {
       if (client.status !== 'ready') return undefined;
       try {
         const result = await command();
-        if (unavailable) log.info('Redis is available again: rate limits are shared with other processes');
-        unavailable = false;
+        if (fault !== undefined)
+          log.info('Redis is available again: rate limits are shared with other processes');
+        fault = undefined;
         return result;
       } catch (error) {
         failed(error);
@@ -68,27 +70,6 @@ export async function openRedisStore(url: string, log: Logger) {
       client.disconnect();
     },
   };
-}
-
-/**
- * Finds out whether counts can be kept in Redis, by writing a key that is gone at once.
- *
- * @returns why not, and what to check, without the URL; null: they can.
- */
-export async function findRedisFault(url: string): Promise<string | null> {
-  const client = connect(url);
-  const errors: unknown[] = [];
-  // It is told why; connect() rejects later, with less.
-  client.on('error', (error) => errors.push(error));
-  try {
-    await client.connect();
-    await client.set('dms:doctor', '', 'PX', 1);
-  } catch (error) {
-    errors.push(error);
-  } finally {
-    client.disconnect();
-  }
-  return errors.length === 0 ? null : reasonOf(errors[0], false);
 }
 
 function connect(url: string): Redis {

@@ -8,7 +8,7 @@ import { findPending, readClockLead, requireWritable } from '../../database/diag
 import { freeRoom, unusable } from '../../database/embedded/data-folder.js';
 import { withinTime } from '../../database/query-limits.js';
 import { startHttpServer, urlOf } from '../../http/server.js';
-import { findRedisFault } from '../../limits/redis-store.js';
+import { openRedisStore } from '../../limits/redis-store.js';
 import { errorCode, messageOf, NoDatabaseError, UnavailableError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
 import { LookClock } from '../../observer/look-clock.js';
@@ -79,9 +79,12 @@ const CHECKS: Readonly<Record<string, Examine>> = {
   async redis({ redisUrl }) {
     if (redisUrl === undefined)
       return [ok('redis', 'REDIS_URL is not set: each dms serve counts rate limits alone.')];
-    const fault = await findRedisFault(redisUrl);
+    const store = await openRedisStore(redisUrl, createLogger({ level: 'silent' }));
+    await store.attempt(() => store.client.set('dms:doctor', '', 'PX', 1));
+    const fault = store.fault();
+    store.close();
     return [
-      fault === null ? ok('redis', 'It takes the counts of rate limits.') : failed('redis', `${fault}.`),
+      fault === undefined ? ok('redis', 'It takes the counts of rate limits.') : failed('redis', `${fault}.`),
     ];
   },
   proxy: examineProxy,
