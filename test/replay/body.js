@@ -70,6 +70,7 @@ const KINDS = [
   'HEADER_UPDATED',
   'HEADER_GONE',
   'HEADER_RETURNED',
+  'SITE_STATUS_CHANGED',
 ];
 
 /**
@@ -89,9 +90,19 @@ export function changeItems({ changes }) {
     )
     .map(({ kind, date, source, routine, entry, name, old, new: value, lastSeen }) => ({
       ...{ kind, date, source, routine },
-      ...(entry === undefined ? { name, old, new: value } : { data: entry.data }),
+      ...whatChanged(kind, entry, { name, old, new: value }),
       ...(lastSeen === undefined ? {} : { lastSeen }),
     }));
+}
+
+/**
+ * @param {string} kind
+ * @param {Entry | undefined} entry
+ * @param {{ name: string | undefined, old: string | null | undefined, new: string | null | undefined }} values
+ */
+function whatChanged(kind, entry, values) {
+  if (kind === 'SITE_STATUS_CHANGED') return { oldStatus: Number(values.old), newStatus: Number(values.new) };
+  return entry === undefined ? values : { data: entry.data };
 }
 
 /**

@@ -12,13 +12,13 @@ import { judge } from './routine.js';
 /** @typedef {{ date: string, value: string }} HeaderItem */
 
 /**
- * What one observation changed: of a record its entry, of a header its name and values.
+ * What one observation changed: of a record its entry, of a header its name and values, of the site its status as text.
  *
  * @typedef {object} Change
  * @property {string} kind
  * @property {string} date
  * @property {string | null} source
- * @property {'INITIAL' | 'SERIAL_ONLY' | 'ADDRESS_HINT' | 'VALIDATOR' | 'NONCE_ONLY' | 'ROTATING' | null} routine why it is not notable
+ * @property {'INITIAL' | 'SERIAL_ONLY' | 'ADDRESS_HINT' | 'VALIDATOR' | 'NONCE_ONLY' | 'ROTATING' | 'ERROR_PAGE' | null} routine why it is not notable
  * @property {Entry} [entry]
  * @property {string} [name]
  * @property {string | null} [old]
@@ -35,6 +35,7 @@ import { judge } from './routine.js';
  * @property {Map<string, HeaderItem[]>} headers by name, oldest first
  * @property {Map<string, string>} present headers of the latest observation of them, by name
  * @property {Map<string, string>} lastSeen when the headers that are gone were last seen, by name
+ * @property {number | undefined} status of the site's latest response
  * @property {Map<string, string>} latest time of the latest observation of each part
  * @property {Change[]} changes in the order of recording
  */
@@ -66,6 +67,7 @@ export function newHistory(domain) {
     headers: new Map(),
     present: new Map(),
     lastSeen: new Map(),
+    status: undefined,
     latest: new Map(),
     changes: [],
   };
@@ -92,9 +94,9 @@ export function record(history, observation) {
   const first = new Set(acted.filter((part) => latestOf(history, part) === undefined));
   const told = history.changes.length;
   const changes = acted.map((part) => actOn(history, part, observation));
-  judge(history, history.changes.slice(told), ({ entry }) =>
-    first.has(entry === undefined ? HTTP : String(entry.data['type'])),
-  );
+  const isFirst = (/** @type {Change} */ { kind, entry }) =>
+    kind !== 'SITE_STATUS_CHANGED' && first.has(entry === undefined ? HTTP : String(entry.data['type']));
+  judge(history, history.changes.slice(told), isFirst, observation.status);
   noteTimes(history, acted, observation.time);
   return { outcome: 'recorded', changed: changes.includes(true) };
 }
@@ -187,7 +189,7 @@ function actOnType(history, type, { time, source, records: all = [] }) {
  * @param {Observation} observation
  * @returns {boolean}
  */
-function actOnHeaders(history, { time, source, headers = new Map() }) {
+function actOnHeaders(history, { time, source, headers = new Map(), status }) {
   let changed = false;
   const { present } = history;
   const base = { date: time, source, routine: null };
@@ -211,6 +213,11 @@ function actOnHeaders(history, { time, source, headers = new Map() }) {
     changed = true;
   }
   history.present = headers;
+  const { status: old } = history;
+  if (old !== undefined && status !== undefined && status !== old) {
+    history.changes.push({ ...base, kind: 'SITE_STATUS_CHANGED', old: String(old), new: String(status) });
+  }
+  history.status = status ?? old;
   return changed;
 }
 

@@ -11,6 +11,7 @@ import { domainName, hostName, ipv4, ipv6, timestamp, txtBytes, txtText } from '
  * @property {RecordData[] | undefined} records undefined: DNS was not observed
  * @property {string[] | undefined} types undefined: every type was asked and answered
  * @property {Map<string, string> | undefined} headers undefined: HTTP was not observed
+ * @property {number | undefined} status of the site's response; undefined: not observed
  * @property {string | null} source null: the line does not say
  */
 
@@ -51,7 +52,7 @@ const HEXADECIMAL_AFTER = new Map([
  * @returns {Observation}
  */
 export function readObservation(line) {
-  const { domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source } = JSON.parse(line);
+  const { domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, source } = JSON.parse(line);
   if (dnsRecords === undefined && httpHeaders === undefined) throw new Error('nothing was observed');
   return {
     domain: domainName(domain),
@@ -59,6 +60,7 @@ export function readObservation(line) {
     records: dnsRecords?.map(recordData),
     types: dnsTypes,
     headers: httpHeaders === undefined ? undefined : headerValues(httpHeaders),
+    status: site?.status,
     source: source ?? null,
   };
 }

@@ -22,30 +22,36 @@ const CONTENT = [
  * @param {DomainHistory} history with them
  * @param {Change[]} changes of the observation, which have no reason yet
  * @param {(change: Change) => boolean} isFirst whether its part was not observed before
+ * @param {number | undefined} status of the response that had the headers
  */
-export function judge(history, changes, isFirst) {
+export function judge(history, changes, isFirst, status) {
   const before = history.changes.slice(0, history.changes.length - changes.length);
   for (const subject of new Set(changes.map(subjectOf))) {
     const ours = changes.filter((change) => subjectOf(change) === subject);
-    const earlier = before.filter((change) => subjectOf(change) === subject);
-    judgeSubject(ours, earlier, isFirst);
+    const isSteady = (/** @type {Change} */ change) => change.routine !== 'ERROR_PAGE';
+    const earlier = before.filter((change) => subjectOf(change) === subject && isSteady(change));
+    judgeSubject(ours, earlier, isFirst, status ?? 0);
   }
 }
 
-/** What changes: the records of one type and owner name, or a header. @param {Change} change */
-function subjectOf({ entry, name }) {
+/** What changes: the records of one type and owner name, a header, or the status. @param {Change} change */
+function subjectOf({ kind, entry, name }) {
+  if (kind === 'SITE_STATUS_CHANGED') return kind;
   return entry === undefined ? `header ${name}` : `${entry.data['type']} ${entry.data['host']}`;
 }
 
 /**
- * @param {Change[]} ours @param {Change[]} earlier @param {(change: Change) => boolean} isFirst
+ * @param {Change[]} ours @param {Change[]} earlier without those of error pages
+ * @param {(change: Change) => boolean} isFirst @param {number} status
  */
-function judgeSubject(ours, earlier, isFirst) {
+function judgeSubject(ours, earlier, isFirst, status) {
   const had = presentAfter(earlier);
   const has = presentAfter([...earlier, ...ours]);
   for (const change of ours) {
-    change.routine =
-      isFirst(change) && cameWith(change) !== undefined ? 'INITIAL' : contentReason(change, had, has);
+    const isOfError = status >= 500 || change.new === (earlier.at(-1)?.new ?? null);
+    if (isFirst(change) && cameWith(change) !== undefined) change.routine = 'INITIAL';
+    else if (change.name !== undefined && isOfError) change.routine = 'ERROR_PAGE';
+    else change.routine = contentReason(change, had, has);
   }
   const judged = ours.filter(({ routine }) => routine === null);
   const date = ours[0]?.date ?? '';
@@ -53,7 +59,7 @@ function judgeSubject(ours, earlier, isFirst) {
   const times = [...new Set(counted.map((change) => change.date))]
     .map(micros)
     .sort((a, b) => (a > b ? -1 : 1));
-  const known = new Set(earlier.map(cameWith));
+  const known = new Set([(earlier[0] ?? ours[0])?.old, ...earlier.map(cameWith)]);
   const isNew = judged.some((change) => cameWith(change) !== undefined && !known.has(cameWith(change)));
   if (isRotation(times.slice(0, 10), latestNew(earlier, counted), micros(date), isNew)) {
     for (const change of judged) change.routine = 'ROTATING';
@@ -107,7 +113,8 @@ function contentReason(change, had, has) {
  * @param {Change[]} earlier @param {Change[]} counted of these, those that were not routine by what is in them
  */
 function latestNew(earlier, counted) {
-  const ever = new Set();
+  /** @type {Set<string | null | undefined>} */
+  const ever = new Set([earlier[0]?.old]);
   let latest = counted[0] === undefined ? 0n : micros(counted[0].date);
   for (const change of earlier) {
     const came = cameWith(change);
