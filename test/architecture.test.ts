@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['serving', 'observing', 'monitoring', 'cluster', 'observer', 'http', 'importers', 'recorder'],
     ...['config', 'database', 'telemetry', 'model'],
   ],
-  asking: ['rest', 'graphql', 'feed', 'loaders', 'auth', 'database', 'model'],
+  asking: ['rest', 'graphql', 'feed', 'limits', 'loaders', 'auth', 'database', 'model'],
   cli: [
     ...['application', 'cluster', 'asking', 'observing', 'monitoring', 'http', 'auth', 'config', 'notify'],
     ...['observer', 'limits'],

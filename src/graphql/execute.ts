@@ -56,18 +56,8 @@ export interface GraphqlExecutorOptions {
   readonly gate?: Gate;
 }
 
-/** Documents are compiled when they come back, if isCompilable() allows it. */
-const OCCURRENCES_BEFORE_COMPILING = 2;
-
 /** Of the variables of a request, as graphql-js has it. */
 const MAX_ERRORS = 50;
-
-/** What is known of a client's document that has been executed. */
-interface KnownDocument {
-  occurrences: number;
-  /** Undefined: it is not compiled. */
-  compiled: CompiledQuery | undefined;
-}
 
 /** Executes all operations, of GraphQL and of REST: the schema with its resolvers and limits. One for each process. */
 export class GraphqlExecutor {
@@ -82,7 +72,10 @@ export class GraphqlExecutor {
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
   readonly #unlimited: GraphQLSchema;
-  readonly #known = new WeakMap<DocumentNode, KnownDocument>();
+  /** The documents of clients that have come once. */
+  readonly #seen = new WeakSet<DocumentNode>();
+  /** Those that have come back; undefined: it is not compiled. */
+  readonly #known = new WeakMap<DocumentNode, CompiledQuery | undefined>();
 
   constructor(options: GraphqlExecutorOptions) {
     const { rateLimits, limiters = createLimiters(), onRateLimited } = options;
@@ -199,15 +192,15 @@ export class GraphqlExecutor {
     return subscribe({ schema: this.schema, ...execution });
   }
 
+  /** Documents are compiled when they come back, if isCompilable() allows it. */
   #compiled(document: DocumentNode, cost: RequestCost): CompiledQuery | undefined {
-    const known: KnownDocument = this.#known.get(document) ?? { occurrences: 0, compiled: undefined };
-    this.#known.set(document, known);
-    known.occurrences += 1;
-    if (known.occurrences === OCCURRENCES_BEFORE_COMPILING && isCompilable(document, cost)) {
-      const compiled = compileQuery(this.schema, document, undefined, COMPILER);
-      if (isCompiledQuery(compiled)) known.compiled = compiled;
+    if (this.#known.has(document)) return this.#known.get(document);
+    if (this.#seen.has(document)) {
+      const query = isCompilable(document, cost) && compileQuery(this.schema, document, undefined, COMPILER);
+      this.#known.set(document, query && isCompiledQuery(query) ? query : undefined);
     }
-    return known.compiled;
+    this.#seen.add(document);
+    return this.#known.get(document);
   }
 }
 

@@ -160,8 +160,7 @@ function requireRegistrable(text: string): string {
   throw invalid(`registrableDomain: ${name} is not a registrable domain: ${hint}.`);
 }
 
-/** Which changes of all domains, as pages and subscriptions of the feed have it. */
-/** @throws PublicError INSUFFICIENT_SCOPE, INVALID_PARAMETER, INVALID_CURSOR */
+/** Which changes of all domains, for pages and streams. @throws PublicError FORBIDDEN, INVALID_PARAMETER, INVALID_CURSOR */
 export function feedQuestion(args: Partial<QueryChangesArgs>, viewer: Viewer) {
   if (args.watched != null) requireScope(viewer, 'watch:read');
   requireFew('domains', args.domains ?? []);

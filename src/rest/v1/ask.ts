@@ -7,7 +7,6 @@ import { bodyFinder } from './find-body.js';
 import { readParameters } from './parameters.js';
 import { prepareRoute } from './prepared-routes.js';
 import type { EventPage } from './presenters/changes.js';
-import { type DnsRecordResult, dnsRecordFragment, presentDnsRecord } from './presenters/dns-records.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -47,39 +46,6 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
       ...{ mediaType: 'application/json', caller, loaders: executor.primary },
     });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
-  };
-}
-
-/**
- * When what is present of a domain was last seen: records by the JSON of their `data`, headers by their names.
- *
- * @param at RFC 3339; undefined: now.
- */
-export type LastSeen = (domain: string, at?: string) => Promise<ReadonlyMap<string, string>>;
-
-const PRESENT = `query ($domain: String!, $at: Timestamp) { domain(name: $domain, at: $at) {
-  dnsRecords(present: true) { ...DnsRecordFields ... on DnsRecordEntry { lastSeen } }
-  httpHeaders { name present lastSeen } } } ${dnsRecordFragment()}`;
-
-/** A list is null that is too long. */
-interface Present {
-  readonly dnsRecords: readonly (DnsRecordResult & { readonly lastSeen: string })[] | null;
-  readonly httpHeaders: readonly { name: string; present: boolean; lastSeen: string }[] | null;
-}
-
-/** Makes what tells when it was last seen, as a viewer whose scopes are not checked. */
-export function createLastSeen(executor: GraphqlExecutor, viewer: Viewer): LastSeen {
-  const operation = executor.prepare(PRESENT);
-  const caller = { viewer, signal: NEVER_GONE };
-  return async (domain, at) => {
-    const { data } = await executor.executeStored(operation, { domain, at }, caller, executor.primary, false);
-    const found = data?.['domain'] as Present | null | undefined;
-    const headers = found?.httpHeaders?.filter(({ present }) => present) ?? [];
-    const records = found?.dnsRecords ?? [];
-    return new Map([
-      ...headers.map(({ name, lastSeen }) => [name, lastSeen] as const),
-      ...records.map((each) => [JSON.stringify(presentDnsRecord(each).data), each.lastSeen] as const),
-    ]);
   };
 }
 
