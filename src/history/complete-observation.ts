@@ -10,9 +10,11 @@ export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
 /**
  * Adds what is known of the headers and records that were not observed: they are unchanged, so that the
  * rules for complete sets hold for the observation too.
+ *
+ * @param holdings null: not known; it is left as it is.
  */
-export function completeObservation(observation: Observation, holdings: Holdings): Observation {
-  if (!isPartial(observation)) return observation;
+export function completeObservation(observation: Observation, holdings: Holdings | null): Observation {
+  if (holdings === null || !isPartial(observation)) return observation;
   const headers = completeHeaders(observation, holdings);
   const dns = observation.dns && completeRecords(observation.dns, holdings);
   return { ...observation, ...(headers && { httpHeaders: headers }), ...(dns && { dns }) };

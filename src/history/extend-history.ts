@@ -5,7 +5,13 @@ import { compareUtf8 } from '../model/utf8-order.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
 import { identityOf } from './diff.js';
 import { momentsOf, observedTimes, responsesByTime, sightingsOf } from './moments.js';
-import { beginRecording, type Outcome, type Progress, recordObservations } from './record-observations.js';
+import {
+  beginRecording,
+  heldAfter,
+  type Outcome,
+  type Progress,
+  recordObservations,
+} from './record-observations.js';
 import {
   type DomainState,
   type Holdings,
@@ -239,7 +245,7 @@ function replayObservations(
     ...beginRecording(state, observations, httpsGrace),
     ...{ holdings, recorded, responses },
   });
-  Object.assign(replayed, { state: progress.state, holdings: progress.holdings ?? holdings });
+  Object.assign(replayed, { state: progress.state, holdings: heldAfter(progress) ?? holdings });
   for (const change of progress.changes) replayed.changes.push(change);
   for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);
   for (const [at, { line }] of run.entries()) {

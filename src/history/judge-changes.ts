@@ -1,9 +1,9 @@
 import type { RoutineReason } from '../model/change-kinds.js';
-import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import type { DnsChanges } from './diff.js';
 import {
   type EarlierChanges,
+  hasFollowing,
   judgeByEarlier,
   noChanges,
   routineOfHeader,
@@ -35,36 +35,42 @@ interface Judged {
   readonly earlier: readonly EarlierChanges[];
 }
 
+/** An RRset that changes: the rdata that it had before, gets and loses. */
+interface ChangingRRset {
+  readonly before: string[];
+  /** Empty in the first observation of the type. */
+  readonly gets: string[];
+  readonly loses: string[];
+  /** Why changes are routine by what is in them, by rdata; null: none is. */
+  byContent: ReadonlyMap<string, RoutineReason> | null;
+  /** Why the others are. */
+  reason: RoutineReason | null;
+}
+
 /**
  * Says of the changes of one DNS type why they are routine, by RRset.
  *
  * @param present What was present before.
  */
 export function judgeRecords(
-  { added, removed }: DnsChanges,
+  changes: DnsChanges,
   present: readonly RecordStay[],
   grounds: Grounds,
 ): DnsChanges & Judged {
-  const came = rdataByHost(grounds.isFirst ? [] : added);
-  const went = rdataByHost(removed);
-  const hosts = new Set([...came.keys(), ...went.keys()]);
-  const had = rdataByHost(present.filter(({ record }) => hosts.has(record.host)));
-  const type = (added[0] ?? removed[0])?.record.type ?? '';
-  const reasons = new Map<string, ReadonlyMap<string, RoutineReason | null>>();
+  const rrsets = changingRRsets(changes, present, grounds);
+  const type = (changes.added[0] ?? changes.removed[0])?.record.type ?? '';
   const earlier: EarlierChanges[] = [];
-  for (const host of hosts) {
-    const [before = [], gets = [], loses = []] = [had, came, went].map((records) => records.get(host));
-    const judged = judgeRRset({ type, host, before, gets, loses }, grounds);
-    reasons.set(host, judged.reasons);
-    if (judged.earlier !== null) earlier.push(judged.earlier);
-  }
-  const reasonOf = ({ record: { host, rdata } }: RecordStay) => reasons.get(host)?.get(rdata) ?? null;
+  for (const [host, rrset] of rrsets) judgeRRset(type, host, rrset, grounds, earlier);
+  const reasonOf = ({ record: { host, rdata } }: RecordStay) => {
+    const rrset = rrsets.get(host);
+    return rrset?.byContent?.get(rdata) ?? rrset?.reason ?? null;
+  };
   return {
-    added: added.map((stay) => {
+    added: changes.added.map((stay) => {
       const routine = grounds.isFirst ? 'INITIAL' : reasonOf(stay);
       return routine === null ? stay : { ...stay, routine };
     }),
-    removed: removed.map((stay) => {
+    removed: changes.removed.map((stay) => {
       const routine = reasonOf(stay);
       return routine === null ? stay : { ...stay, removal: stay.removal && { ...stay.removal, routine } };
     }),
@@ -72,39 +78,60 @@ export function judgeRecords(
   };
 }
 
-function rdataByHost(stays: readonly RecordStay[]): Map<string, string[]> {
-  const records = new Map<string, string[]>();
-  for (const { record } of stays) addTo(records, record.host, record.rdata);
-  return records;
+/** By owner name. */
+function changingRRsets(
+  { added, removed }: DnsChanges,
+  present: readonly RecordStay[],
+  { isFirst }: Grounds,
+): Map<string, ChangingRRset> {
+  const rrsets = new Map<string, ChangingRRset>();
+  const changing = (host: string) => {
+    const rrset = rrsets.get(host) ?? { before: [], gets: [], loses: [], byContent: null, reason: null };
+    rrsets.set(host, rrset);
+    return rrset;
+  };
+  if (!isFirst) for (const { record } of added) changing(record.host).gets.push(record.rdata);
+  for (const { record } of removed) changing(record.host).loses.push(record.rdata);
+  if (rrsets.size > 0) for (const { record } of present) rrsets.get(record.host)?.before.push(record.rdata);
+  return rrsets;
 }
 
-/** An RRset that changes: the rdata that it had before, gets and loses. */
-interface ChangingRRset {
-  readonly type: string;
-  readonly host: string;
-  readonly before: readonly string[];
-  readonly gets: readonly string[];
-  readonly loses: readonly string[];
-}
-
-/** @returns by rdata, why its coming or going is routine. */
+/** @param earlier Where what the next changes are judged by is added, if that changes. */
 function judgeRRset(
-  { type, host, before, gets, loses }: ChangingRRset,
-  { earlier, observedAt }: Grounds,
-): { readonly reasons: ReadonlyMap<string, RoutineReason | null>; readonly earlier: EarlierChanges | null } {
+  type: string,
+  host: string,
+  rrset: ChangingRRset,
+  { earlier: known, observedAt }: Grounds,
+  earlier: EarlierChanges[],
+): void {
+  const { before, gets, loses } = rrset;
+  if (hasFollowing(type)) {
+    const byContent = reasonsByContent(type, rrset);
+    rrset.byContent = byContent;
+    if ([...gets, ...loses].every((rdata) => byContent.has(rdata))) return;
+  }
+  const said = (rdata: string) => withoutFollowing(type, rdata);
+  const changes = known.get(partKey(type, host)) ?? noChanges(type, host, observedAt, before.map(said));
+  const judged = judgeByEarlier(changes, observedAt, gets.map(said));
+  earlier.push(judged.earlier);
+  if (judged.isRotation) rrset.reason = 'ROTATING';
+}
+
+function reasonsByContent(
+  type: string,
+  { before, gets, loses }: ChangingRRset,
+): ReadonlyMap<string, RoutineReason> {
   const gone = new Set(loses);
   const after = [...before.filter((rdata) => !gone.has(rdata)), ...gets];
-  const reasons = new Map<string, RoutineReason | null>([
-    ...loses.map((rdata) => [rdata, routineOfRecord(type, rdata, after)] as const),
-    ...gets.map((rdata) => [rdata, routineOfRecord(type, rdata, before)] as const),
-  ]);
-  const others = [...reasons].filter(([, reason]) => reason === null);
-  if (others.length === 0) return { reasons, earlier: null };
-  const said = (rdata: string) => withoutFollowing(type, rdata);
-  const known = earlier.get(partKey(type, host)) ?? noChanges(type, host, observedAt, before.map(said));
-  const judged = judgeByEarlier(known, observedAt, gets.map(said));
-  if (judged.isRotation) for (const [rdata] of others) reasons.set(rdata, 'ROTATING');
-  return { reasons, earlier: judged.earlier };
+  const reasons = new Map<string, RoutineReason>();
+  const judge = (rdata: string, others: readonly string[]) => {
+    const reason = routineOfRecord(type, rdata, others);
+    if (reason === null) reasons.delete(rdata);
+    else reasons.set(rdata, reason);
+  };
+  for (const rdata of loses) judge(rdata, after);
+  for (const rdata of gets) judge(rdata, before);
+  return reasons;
 }
 
 /** In a response of this status and above, the fields are those of an error page (RFC 9110, section 15.6). */
@@ -130,16 +157,22 @@ export function judgeHeaders(
     const reason = routineOfHeader(name, steady, value);
     if (reason !== null) return reason;
     const said = (each: string | null) => (each === null ? [] : [withoutNonce(each)]);
-    const changesBefore = earlier.get(partKey('', name)) ?? noChanges('', name, observedAt, said(steady));
+    const changesBefore =
+      earlier.get(partKey(HEADER, name)) ?? noChanges(HEADER, name, observedAt, said(steady));
     const { isRotation, earlier: next } = judgeByEarlier(changesBefore, observedAt, said(value));
     judged.push(next);
     return isRotation ? 'ROTATING' : null;
   };
-  return { headers: changes.map((change) => ({ ...change, routine: reasonOf(change) })), earlier: judged };
+  const headers = changes.map((change) => {
+    const routine = reasonOf(change);
+    return routine === null ? change : { ...change, routine };
+  });
+  return { headers, earlier: judged };
 }
 
-/** Of the rows of earlier changes: no DNS type has lower case, and the type of headers is empty. */
-const SITE = 'site';
+/** In place of a DNS type, what is judged of a header's changes, and of a site's status, has these. */
+export const HEADER = '';
+export const SITE = 'site';
 
 /**
  * Says of a response whether it has another scheme or status than the one before, and why another status is routine.

@@ -31,6 +31,8 @@ export interface Progress {
   readonly state: DomainState | null;
   /** Null until an observation differs from what is known: only then are they needed. */
   readonly holdings: Holdings | null;
+  /** What changed since: mostly, no observation follows that needs what is held then. */
+  readonly unapplied: Changes | null;
   /** What the observations changed, one by one. */
   readonly changes: readonly Changes[];
   /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
@@ -38,6 +40,8 @@ export interface Progress {
   /** Of the observations applied so far, in their order. */
   readonly outcomes: readonly Outcome[];
   readonly waiting: readonly Observation[];
+  /** What the first that waits acts on; null: that has not been found. */
+  readonly acting: ActingParts | null;
   /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds. */
   readonly httpsGrace: bigint;
   /** See findActingParts(). */
@@ -53,7 +57,23 @@ export function beginRecording(
   httpsGrace = DEFAULT_HTTPS_GRACE,
 ): Progress {
   const holdings = state === null ? NOTHING_HELD : null;
-  return { state, holdings, changes: [], firsts: new Map(), outcomes: [], waiting: observations, httpsGrace };
+  // Without spread: V8 makes a hidden class for each object that gets properties after one.
+  return {
+    state,
+    holdings,
+    unapplied: null,
+    changes: [],
+    firsts: new Map(),
+    outcomes: [],
+    waiting: observations,
+    acting: null,
+    httpsGrace,
+  };
+}
+
+/** What is held after the observations that were applied; null: that is not known. */
+export function heldAfter({ holdings, unapplied }: Known): Holdings | null {
+  return holdings === null || unapplied === null ? holdings : holdingsAfter(holdings, unapplied);
 }
 
 /** Applies observations until all are, or until one differs and the holdings are not known. */
@@ -63,9 +83,11 @@ export function recordObservations(progress: Progress): Progress {
   const firsts = new Map(progress.firsts);
   const outcomes = [...progress.outcomes];
   let next = 0;
+  let { acting } = progress;
   for (const observation of progress.waiting) {
-    const step = recordOne(known, observation, progress);
-    if (step === null) break;
+    const step = recordOne(known, observation, progress, acting);
+    acting = 'waitsFor' in step ? step.waitsFor : null;
+    if ('waitsFor' in step) break;
     const isTold = step.changes !== null && tellsOfParts(step.changes);
     if (!isTold && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
     known = step;
@@ -73,8 +95,9 @@ export function recordObservations(progress: Progress): Progress {
     if (step.changes !== null) changes.push(step.changes);
     next += 1;
   }
-  const { state, holdings } = known;
-  return { ...progress, state, holdings, changes, firsts, outcomes, waiting: progress.waiting.slice(next) };
+  const { state, holdings, unapplied } = known;
+  const waiting = progress.waiting.slice(next);
+  return { ...progress, state, holdings, unapplied, changes, firsts, outcomes, waiting, acting };
 }
 
 /** Adds the parts that an observation was the first of. Where it changed something, its changes tell of it. */
@@ -94,42 +117,73 @@ function addFirsts(
   }
 }
 
-type Known = Pick<Progress, 'state' | 'holdings'>;
+type Known = Pick<Progress, 'state' | 'holdings' | 'unapplied'>;
 
 interface Step extends Known {
   readonly changes: Changes | null;
   readonly outcome: Outcome;
 }
 
-/** @returns null when the holdings are needed and not known. */
-function recordOne({ state, holdings }: Known, observed: Observation, progress: Progress): Step | null {
+/** An observation that differs in these parts, while the holdings are not known. */
+interface Waiting {
+  readonly waitsFor: ActingParts;
+}
+
+/** @param found What the observation acts on by the state, if that has been found. */
+function recordOne(
+  known: Known,
+  observed: Observation,
+  progress: Progress,
+  found: ActingParts | null,
+): Step | Waiting {
+  const { state } = known;
+  const holdings = heldAfter(known);
   const judged = judge(state, observed, progress);
   const { https, heldBack } = judged;
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
-  const observation =
-    holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
-  const acting = findActingParts(state, observation, progress.recorded);
+  const observation = completeObservation(judged.observation, holdings);
+  const acting =
+    (isPartial(observed) ? null : found) ?? findActingParts(state, observation, progress.recorded);
   const { contradicts, precedes } = acting;
   const response = responseOf(observation, progress);
   const differs = differsFrom(state, acting, response);
   // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && (differs || (contradicts && isPartial(observed)))) return null;
+  if (holdings === null && (differs || (contradicts && isPartial(observed)))) return { waitsFor: acting };
   const outcome = { contradicts, precedes, isPartial: acting.stale, heldBack };
   if (actsOnNothing(acting)) {
     const after = withHttps(state, https);
     const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
-    return { state: after, holdings, changes: null, outcome: { ...outcome, kind, isPartial: false } };
+    const stays = { holdings, unapplied: null, changes: null };
+    return { state: after, ...stays, outcome: { ...outcome, kind, isPartial: false } };
   }
   const held = holdings ?? NOTHING_HELD;
   const given = { ...judged, observation };
   const { state: after, changes } = applyObservation(state, held, given, acting, response);
   const kind = isChange(changes) ? 'changed' : 'unchanged';
-  return {
-    state: after,
-    holdings: holdings && holdingsAfter(held, changes),
-    changes: isEmpty(changes) ? null : changes,
-    outcome: { ...outcome, kind },
-  };
+  const told = isEmpty(changes) ? null : changes;
+  return { state: after, holdings, unapplied: told, changes: told, outcome: { ...outcome, kind } };
+}
+
+/**
+ * The parts of which it must be known what the domain holds, before the observations that wait can be applied. All others are, in
+ * each of them, as they are now, so that nothing changes in them.
+ *
+ * @returns DNS types, and HTTP.
+ */
+export function partsToLoad(progress: Progress): Set<string> {
+  const { state, waiting, recorded } = progress;
+  const parts = new Set<string>();
+  let found = progress.acting;
+  for (const observation of waiting) {
+    const acting = found ?? findActingParts(state, observation, recorded);
+    found = null;
+    for (const { type, differs } of acting.types) if (differs) parts.add(type);
+    if (httpDiffers(state, acting, responseOf(observation, progress))) parts.add(HTTP);
+    // What it leaves out is completed by what is held.
+    for (const type of observation.dns?.observedOwners?.keys() ?? []) parts.add(type);
+    if (observation.ignoredHeaders !== undefined) parts.add(HTTP);
+  }
+  return parts;
 }
 
 /** A first status, and another scheme alone, are no changes. */
@@ -148,13 +202,21 @@ function responseOf(
   return response ?? responses?.get(observedAt);
 }
 
-/** Whether what the domain holds is needed: for a status that is another than before, what it is judged by. */
+/** Whether what the domain holds is needed. */
 function differsFrom(
   state: DomainState | null,
-  { types, http }: ActingParts,
+  acting: ActingParts,
   response: SiteResponse | undefined,
 ): boolean {
-  if (types.some((part) => part.differs)) return true;
+  return acting.types.some((part) => part.differs) || httpDiffers(state, acting, response);
+}
+
+/** Whether headers or the status differ: another status needs what it is judged by. */
+function httpDiffers(
+  state: DomainState | null,
+  { http }: ActingParts,
+  response: SiteResponse | undefined,
+): boolean {
   if (http === null) return false;
   return (
     http.differs || (response !== undefined && state?.site != null && state.site.status !== response.status)

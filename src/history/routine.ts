@@ -17,6 +17,11 @@ const FOLLOWING: Readonly<Record<string, readonly [RoutineReason, RegExp]>> = {
   SVCB: ['ADDRESS_HINT', / ipv[46]hint=[^ "]*/g],
 };
 
+/** Whether records of a type may follow something else. */
+export function hasFollowing(type: string): boolean {
+  return FOLLOWING[type] !== undefined;
+}
+
 /**
  * Why a change of a record is routine by what is in it: another one stands in its place that says the same.
  *
@@ -70,8 +75,11 @@ export interface EarlierChanges {
   readonly type: string;
   /** The owner name, or the field name in lower case. */
   readonly name: string;
-  /** The times of the latest ones, the latest first: as many as are examined. The first observation is no change. */
-  readonly times: readonly Instant[];
+  /**
+   * The times of the latest ones, the latest first, joined by commas: as many as are examined. The first observation is no change.
+   * As text, since most are only kept, and are read and written as such.
+   */
+  readonly times: string;
   /** How many there were. */
   readonly count: number;
   /** When it last had a value that it never had before; the first of the changes counts as one. */
@@ -94,7 +102,7 @@ export function noChanges(
   date: Instant,
   before: readonly string[],
 ): EarlierChanges {
-  return { type, name, times: [], count: 0, latestNew: date, digests: before.map(digestOf).sort().join('') };
+  return { type, name, times: '', count: 0, latestNew: date, digests: before.map(digestOf).sort().join('') };
 }
 
 /**
@@ -108,15 +116,16 @@ export function judgeByEarlier(
   date: Instant,
   values: readonly string[],
 ): { readonly isRotation: boolean; readonly earlier: EarlierChanges } {
-  const { type, name, times, count, latestNew, digests } = earlier;
+  const { type, name, count, latestNew, digests } = earlier;
+  const times = earlier.times === '' ? [] : earlier.times.split(',', EXAMINED);
   const found = values.map(digestOf).filter((digest) => !hasDigest(digests, digest));
   const isNew = found.length > 0;
   return {
-    isRotation: isRotation(earlier, date, isNew),
+    isRotation: isRotation({ times: times.map(BigInt), count, latestNew }, date, isNew),
     earlier: {
       type,
       name,
-      times: [date, ...times.slice(0, EXAMINED - 1)],
+      times: [date, ...times.slice(0, EXAMINED - 1)].join(),
       count: count + 1,
       latestNew: isNew ? date : latestNew,
       digests: isNew ? (digests + found.sort().join('')).slice(-MOST_VALUES * DIGEST_LENGTH) : digests,
@@ -149,7 +158,11 @@ const DAY = 86_400_000_000n;
  * @param isNew Whether it has a value that it never had before.
  */
 export function isRotation(
-  { times, count, latestNew }: Pick<EarlierChanges, 'times' | 'count' | 'latestNew'>,
+  {
+    times,
+    count,
+    latestNew,
+  }: Pick<EarlierChanges, 'count' | 'latestNew'> & { readonly times: readonly Instant[] },
   date: Instant,
   isNew: boolean,
 ): boolean {
@@ -163,9 +176,9 @@ export function isRotation(
 
 /** The median of the latest six times between changes; null: there are too few changes. */
 function medianGap(times: readonly Instant[]): bigint | null {
-  const gaps = times.slice(1).map((time, at) => (times[at] ?? time) - time);
-  const sorted = gaps.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return sorted[sorted.length >> 1] ?? null;
+  const gaps = new BigInt64Array(Math.max(times.length - 1, 0));
+  for (const at of gaps.keys()) gaps[at] = (times[at] ?? 0n) - (times[at + 1] ?? 0n);
+  return gaps.sort()[gaps.length >> 1] ?? null;
 }
 
 function longest(one: bigint, other: bigint): bigint {

@@ -1,7 +1,7 @@
 import { FEED_LOCK } from '../database/locks.js';
 import type { Changes } from '../history/apply-observation.js';
 import { isStatusChange } from '../history/state.js';
-import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { CHANGE_KINDS, type ChangeKind, type RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import { type Columns, DATABASE_NOW, type WriteRows } from './bulk-write.js';
 import { historyOctets } from './history-octets.js';
@@ -43,30 +43,32 @@ function typesOf({ added, removed }: Changes): string[] {
   return [...new Set([...added, ...removed].map(({ record }) => record.type))].sort();
 }
 
-/** Of an observation, those of its changes that are not routine. */
-function notableOf({ added, removed, headers, responses }: Changes): Changes {
-  return {
-    ...NONE,
-    added: added.filter(({ routine }) => routine === null),
-    removed: removed.filter(({ removal }) => removal?.routine === null),
-    headers: headers.filter(({ routine }) => routine === null),
-    responses: responses.filter(({ routine }) => routine === null),
-  };
-}
-
-function countsOf(changes: Changes | null): number[] {
-  const { added, removed, headers, responses } = changes ?? NONE;
+/** How many changes of each kind an observation has. @param isCounted By why they are routine. */
+function countsOf(
+  changes: Changes | null,
+  isCounted: (routine: RoutineReason | null | undefined) => boolean,
+): number[] {
   const counts: Record<ChangeKind, number> = {
-    DNS_RECORD_ADDED: added.length,
-    DNS_RECORD_REMOVED: removed.length,
+    DNS_RECORD_ADDED: 0,
+    DNS_RECORD_REMOVED: 0,
     HEADER_CREATED: 0,
     HEADER_UPDATED: 0,
     HEADER_GONE: 0,
     HEADER_RETURNED: 0,
-    HISTORY_EXTENDED: changes === null ? 1 : 0,
-    SITE_STATUS_CHANGED: responses.filter(isStatusChange).length,
+    HISTORY_EXTENDED: 0,
+    SITE_STATUS_CHANGED: 0,
   };
-  for (const { kind } of headers) counts[KIND_OF_HEADER[kind]] += 1;
+  const add = (kind: ChangeKind, routine: RoutineReason | null | undefined) => {
+    if (isCounted(routine)) counts[kind] += 1;
+  };
+  if (changes === null) add('HISTORY_EXTENDED', 'BACKFILL');
+  const { added, removed, headers, responses } = changes ?? NONE;
+  for (const { routine } of added) add('DNS_RECORD_ADDED', routine);
+  for (const { removal } of removed) add('DNS_RECORD_REMOVED', removal?.routine);
+  for (const { kind, routine } of headers) add(KIND_OF_HEADER[kind], routine);
+  for (const response of responses) {
+    if (isStatusChange(response)) add('SITE_STATUS_CHANGED', response.routine);
+  }
   return CHANGE_KINDS.map((kind) => counts[kind]);
 }
 
@@ -90,8 +92,8 @@ export const FEED_COLUMNS: Columns<FeedRow> = [
   ['domain', 'text', ({ domain }) => domain],
   ['observed_at', 'bigint', ({ observedAt }) => observedAt],
   ['types', 'text', ({ changes }) => `{${typesOf(changes ?? NONE)}}`],
-  ['counts', 'text', ({ changes }) => `{${countsOf(changes)}}`],
-  ['notable', 'text', ({ changes }) => `{${countsOf(notableOf(changes ?? NONE))}}`],
+  ['counts', 'text', ({ changes }) => `{${countsOf(changes, () => true)}}`],
+  ['notable', 'text', ({ changes }) => `{${countsOf(changes, (routine) => routine === null)}}`],
   ['headers', 'text', ({ changes }) => `{${(changes ?? NONE).headers.map(({ name }) => name)}}`],
   ['octets', 'bigint', ({ changes }) => octetsOf(changes ?? NONE)],
 ];

@@ -6,6 +6,7 @@ import {
   beginRecording,
   type Outcome,
   type Progress,
+  partsToLoad,
   recordObservations,
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
@@ -149,8 +150,9 @@ async function applyRules(
   rows: ReadonlyMap<string, DomainRow>,
 ): Promise<AppliedBatch[]> {
   const begun = batches.map((batch) => beginBatch(batch, rows.get(batch.name) ?? null, httpsGrace));
-  const differing = begun.filter(({ progress }) => progress.waiting.length > 0).map(({ name }) => name);
-  const holdings = differing.length > 0 ? await loadHoldings(pool, differing) : new Map<string, Holdings>();
+  const differing = begun.filter(({ progress }) => progress.waiting.length > 0);
+  const parts = new Map(differing.map(({ name, progress }) => [name, partsToLoad(progress)]));
+  const holdings = parts.size > 0 ? await loadHoldings(pool, parts) : new Map<string, Holdings>();
   return begun.map((batch) => {
     const held = holdings.get(batch.name);
     const progress =

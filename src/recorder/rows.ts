@@ -192,10 +192,8 @@ export function stayOfRow(row: StayRow): RecordStay {
 }
 
 /** A row of table `earlier_changes`, by EARLIER_COLUMNS. */
-export interface EarlierRow extends Omit<EarlierChanges, 'times' | 'latestNew'> {
+export interface EarlierRow extends Omit<EarlierChanges, 'latestNew'> {
   readonly domain: string;
-  /** Joined by commas. */
-  readonly times: string;
   readonly latest_new: Instant;
 }
 
@@ -203,5 +201,5 @@ export const EARLIER_COLUMNS = 'domain, type, name, times, count, latest_new, di
 
 /** Translates a row to what the rules of history know. */
 export function earlierOfRow({ type, name, times, count, latest_new, digests }: EarlierRow): EarlierChanges {
-  return { type, name, times: times.split(',').map(BigInt), count, latestNew: latest_new, digests };
+  return { type, name, times, count, latestNew: latest_new, digests };
 }

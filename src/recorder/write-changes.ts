@@ -162,7 +162,7 @@ export const EARLIER_KEY: Columns<RowOf<EarlierChanges>> = [
 
 const EARLIER_COLUMNS: Columns<RowOf<EarlierChanges>> = [
   ...EARLIER_KEY,
-  ['times', 'text', ({ item }) => item.times.join()],
+  ['times', 'text', ({ item }) => item.times],
   ['count', 'integer', ({ item }) => item.count],
   ['latest_new', 'bigint', ({ item }) => item.latestNew],
   ['digests', 'text', ({ item }) => item.digests],

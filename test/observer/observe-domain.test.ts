@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { Changes } from '../../src/history/apply-observation.js';
-import { dnsRecordData, parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
+import {
+  compareDnsRecords,
+  dnsRecordData,
+  parseDnsRecord,
+  recordsByType,
+} from '../../src/model/dns-record.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeOf, outcomeText } from '../../src/observer/outcome.js';
 import { recordChecks } from '../../src/observer/record-checks.js';
@@ -105,8 +110,11 @@ b CNAME @`;
   const alias = (host: string, target: string) => ({ host, class: 'IN', type: 'CNAME', target });
   const present = async () => {
     const { records } =
-      (await loadHoldings(database.pool, ['www.example.test'])).get('www.example.test') ?? {};
-    return (records?.get('CNAME') ?? []).map(({ record }) => dnsRecordData(record));
+      (await loadHoldings(database.pool, new Map([['www.example.test', ['CNAME']]]))).get(
+        'www.example.test',
+      ) ?? {};
+    const found = (records?.get('CNAME') ?? []).map(({ record }) => record);
+    return found.sort(compareDnsRecords).map(dnsRecordData);
   };
   const [www, a, b] = [
     alias('www.example.test', 'a.example.test'),
@@ -141,7 +149,7 @@ b CNAME @`;
       removed: ['CNAME {"target":"b.example.test"}'],
       headers: [],
     });
-    expect(await present()).toEqual([b, www, alias('a.example.test', 'elsewhere.example.net')]);
+    expect(await present()).toEqual([alias('a.example.test', 'elsewhere.example.net'), b, www]);
     expect(check.dns.get('A')).toMatchObject({ kind: 'failed', failure: { code: 'incomplete' } });
   });
 
