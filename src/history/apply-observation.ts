@@ -4,6 +4,7 @@ import type { Observation, SiteResponse } from '../model/observation.js';
 import type { ActingHeaders, ActingParts, ActingType } from './acting-parts.js';
 import { type DnsChanges, diffHeaders, diffRecords, identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
+import { asHeld } from './held-texts.js';
 import { judgeHeaders, judgeRecords, judgeResponse } from './judge-changes.js';
 import type { Judged } from './judge-https.js';
 import type { EarlierChanges } from './routine.js';
@@ -135,10 +136,11 @@ export function applySightings(
   const present = new Map<string, Map<string, RecordStay>>();
   const added = new Set<string>();
   let [created, lastUpdate, lastChange] = [state?.created, state?.lastUpdate, state?.lastChange ?? null];
-  const kinds = sightings.map(({ seenAt, record, source }): SightingKind => {
-    const { type } = record;
+  const kinds = sightings.map(({ seenAt, record: sighted, source }): SightingKind => {
+    const { type } = sighted;
     const ofType = present.get(type) ?? staysByIdentity(holdings.records.get(type) ?? []);
     present.set(type, ofType);
+    const record = heldAs(sighted, ofType);
     const identity = identityOf(record);
     const stay = ofType.get(identity);
     if (latestOfType(state, type) === seenAt || stay?.lastSighted === seenAt) return 'known';
@@ -183,6 +185,16 @@ export function applySightings(
     holdings: { ...holdings, records },
     kinds,
   };
+}
+
+/** A record that is sighted, as it is held. @param stays Of its type, by identity. */
+function heldAs(sighted: DnsRecord, stays: ReadonlyMap<string, RecordStay>): DnsRecord {
+  if (sighted.type !== 'TXT' || stays.has(identityOf(sighted))) return sighted;
+  const [held = sighted] = asHeld(
+    [sighted],
+    Array.from(stays.values(), ({ record }) => record),
+  );
+  return held;
 }
 
 function staysByIdentity(stays: readonly RecordStay[]): Map<string, RecordStay> {

@@ -1,10 +1,13 @@
 import { recordsByType } from '../model/dns-record.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
+import { asHeld } from './held-texts.js';
 import type { Holdings } from './state.js';
 
-/** Whether an observation leaves out what was not observed. */
+/** Whether what is held may complete an observation: it leaves out what was not observed, or has texts (`asHeld`). */
 export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
-  return ignoredHeaders !== undefined || dns?.observedOwners !== undefined;
+  return (
+    ignoredHeaders !== undefined || dns?.observedOwners !== undefined || dns?.records.has('TXT') === true
+  );
 }
 
 /**
@@ -17,6 +20,7 @@ export function completeObservation(observation: Observation, holdings: Holdings
   if (holdings === null || !isPartial(observation)) return observation;
   const headers = completeHeaders(observation, holdings);
   const dns = observation.dns && completeRecords(observation.dns, holdings);
+  if (headers === observation.httpHeaders && dns === observation.dns) return observation;
   return { ...observation, ...(headers && { httpHeaders: headers }), ...(dns && { dns }) };
 }
 
@@ -31,10 +35,13 @@ function completeHeaders(
 }
 
 function completeRecords(dns: DnsObservation, { records: known }: Holdings): DnsObservation {
-  const kept = [...(dns.observedOwners ?? [])].flatMap(([type, owners]) => {
-    const present = (known.get(type) ?? []).map(({ record }) => record);
-    return present.filter(({ host }) => !owners.has(host));
-  });
-  if (kept.length === 0) return dns;
-  return { ...dns, records: recordsByType([...dns.records.values()].flat().concat(kept)) };
+  const presentOf = (type: string) => (known.get(type) ?? []).map(({ record }) => record);
+  const kept = [...(dns.observedOwners ?? [])].flatMap(([type, owners]) =>
+    presentOf(type).filter(({ host }) => !owners.has(host)),
+  );
+  const given = dns.records.get('TXT') ?? [];
+  const texts = asHeld(given, presentOf('TXT'));
+  if (kept.length === 0 && texts === given) return dns;
+  const others = [...dns.records].flatMap(([type, records]) => (type === 'TXT' ? [] : records));
+  return { ...dns, records: recordsByType([...others, ...texts, ...kept]) };
 }

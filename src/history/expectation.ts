@@ -2,6 +2,7 @@ import type { DnsRecord } from '../model/dns-record.js';
 import { parseRdata } from '../model/rdata-values.js';
 import { compareUtf8 } from '../model/utf8-order.js';
 import { identityOf } from './diff.js';
+import { asHeld } from './held-texts.js';
 
 /** What should be, as a file has it. */
 export interface Expectation {
@@ -127,7 +128,7 @@ function recordDifferences(
   present: readonly DnsRecord[],
 ): Difference[] {
   const covered = present.filter(({ type, host }) => types.has(type) && (allOwners || owners.has(host)));
-  const [expected, found] = [records, covered].map(
+  const [expected, found] = [asHeld(records, covered), covered].map(
     (all) => new Map(all.map((record) => [keyOf(record), record] as const)),
   );
   const without = (all = new Map<string, DnsRecord>(), others = all) =>

@@ -4,6 +4,7 @@ import { type ActingParts, findActingParts, isStale, type Recorded } from './act
 import { applyObservation, type Changes, isEmpty, tellsOfParts } from './apply-observation.js';
 import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './diff.js';
+import { digestOfRecords } from './digest.js';
 import { DEFAULT_HTTPS_GRACE, type HeldBack, type Judged, judgeHttps } from './judge-https.js';
 import { type DomainState, type Holdings, isStatusChange, NOTHING_HELD } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
@@ -142,8 +143,8 @@ function recordOne(
   const { https, heldBack } = judged;
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
   const observation = completeObservation(judged.observation, holdings);
-  const acting =
-    (isPartial(observed) ? null : found) ?? findActingParts(state, observation, progress.recorded);
+  const isSame = observation === judged.observation;
+  const acting = (isSame ? found : null) ?? findActingParts(state, observation, progress.recorded);
   const { contradicts, precedes } = acting;
   const response = responseOf(observation, progress);
   const differs = differsFrom(state, acting, response);
@@ -179,11 +180,19 @@ export function partsToLoad(progress: Progress): Set<string> {
     found = null;
     for (const { type, differs } of acting.types) if (differs) parts.add(type);
     if (httpDiffers(state, acting, responseOf(observation, progress))) parts.add(HTTP);
-    // What it leaves out is completed by what is held.
-    for (const type of observation.dns?.observedOwners?.keys() ?? []) parts.add(type);
-    if (observation.ignoredHeaders !== undefined) parts.add(HTTP);
+    for (const part of partsToComplete(observation, state)) parts.add(part);
   }
   return parts;
+}
+
+/** The parts in which what is held may complete an observation. */
+function partsToComplete({ dns, ignoredHeaders }: Observation, state: DomainState | null): string[] {
+  const texts = dns?.records.get('TXT') ?? [];
+  return [
+    ...(dns?.observedOwners?.keys() ?? []),
+    ...(digestOfRecords(texts) === (state?.types.get('TXT')?.digest ?? '') ? [] : ['TXT']),
+    ...(ignoredHeaders === undefined ? [] : [HTTP]),
+  ];
 }
 
 /** A first status, and another scheme alone, are no changes. */

@@ -8,7 +8,7 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { type Json, rdataText, requireInvalid, requireWhole, shownValue, textRdata } from './dns-answers.js';
+import { type Json, joinedText, rdataText, requireInvalid, requireWhole, shownValue } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import type { Remark } from './import-summary.js';
 import { EARLIEST_OF_TOOLS, parseJsonLine, parseObservedAt } from './json-line.js';
@@ -155,8 +155,8 @@ function recordOf(
 function parseRecord(type: string, host: string, text: string): DnsRecord {
   // The text of a TXT record may be as it is, without the quotes of a master file.
   const isPlain = type === 'TXT' && !/^(?:"|\\#)/.test(text);
-  const data = isPlain ? textRdata(fieldOctets(text)) : rdataText(type, text);
-  return parseDnsRecord({ host, class: 'IN', type, data });
+  const fields = isPlain ? joinedText(fieldOctets(text)) : { data: rdataText(type, text) };
+  return parseDnsRecord({ host, class: 'IN', type, ...fields });
 }
 
 /** Whether the last of an odd number of quotes ends a text that begins with none. */

@@ -1,4 +1,4 @@
-import { stringsOf } from '../model/character-string.js';
+import { characterStringText } from '../model/character-string.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
 import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
@@ -7,8 +7,6 @@ import type { Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
-import { lengthBefore } from '../model/rdata-codec.js';
-import { genericText } from '../model/rdata-text.js';
 import { quoted } from '../model/text.js';
 import type { ParsedLine } from './import-lines.js';
 import type { Remark } from './import-summary.js';
@@ -254,9 +252,9 @@ export function requireObject(value: unknown): Json {
   throw new InvalidObservationError('it is missing, or not an object.');
 }
 
-/** The rdata of a TXT record whose text is not divided into strings: each but the last is as long as it can be. */
-export function textRdata(octets: Buffer): string {
-  return genericText(Buffer.concat(stringsOf(octets).map(lengthBefore)));
+/** The fields of a TXT record, of which a tool does not write how its text is divided into strings. */
+export function joinedText(octets: Buffer): Json {
+  return { txt: characterStringText(octets), joined: true };
 }
 
 /** Records that prove something about others: not all of them come with an answer. */

@@ -10,11 +10,11 @@ import {
   isOf,
   isReferralToRoot,
   type Json,
+  joinedText,
   lineOfAnswers,
   PROOFS,
   shownValue,
   textOf,
-  textRdata,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
@@ -96,11 +96,11 @@ function unambiguous(line: Json, domain: string): AnswerRecord[] {
       'nothing was observed: the response is a referral to the name servers of the root.',
     );
   }
-  const recordsOf = (key: string, dataOf = (text: string) => text) =>
+  const recordsOf = (key: string, fieldsOf = (data: string): Json => ({ data })) =>
     itemsOf(line[key]).map((item) => ({
       host: domain,
       type: key.toUpperCase(),
-      fields: () => ({ data: dataOf(textOf(key, item)) }),
+      fields: () => fieldsOf(textOf(key, item)),
     }));
   const aliases = recordsOf('cname');
   // The status is that of the last name (RFC 6604, section 3).
@@ -111,7 +111,7 @@ function unambiguous(line: Json, domain: string): AnswerRecord[] {
   return [
     ...['a', 'aaaa', 'ptr'].flatMap((key) => recordsOf(key)),
     ...(isOfOther && servers.length > 0 ? [unread('NS', NOT_OWN)] : recordsOf('ns')),
-    ...recordsOf('txt', (text) => textRdata(fieldOctets(text))),
+    ...recordsOf('txt', (text) => joinedText(fieldOctets(text))),
     ...authorities,
   ];
 }

@@ -13,13 +13,13 @@ import {
   fieldText,
   isOf,
   type Json,
+  joinedText,
   lineOfAnswers,
   objectsIn,
   PROOFS,
   requireClassIn,
   requireObject,
   shownValue,
-  textRdata,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
@@ -29,8 +29,8 @@ const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;
 
 const TXT_STRINGS = {
   text:
-    'massdns does not write how the data of a TXT record are divided into strings: they are taken as one string, and of more than ' +
-    '255 octets as strings of 255.',
+    'massdns does not write how the data of a TXT record are divided into strings: one that is present with the same text counts ' +
+    'as the same, and of others each string but the last has 255 octets.',
 };
 
 /**
@@ -109,17 +109,21 @@ function recordOf(record: Json): AnswerRecord {
   const { name, class: dnsClass, type: given } = record;
   const type = typeof given === 'string' ? typeText(given) : '';
   const host = typeof name === 'string' ? nameText(name) : name;
-  return { host, type, class: dnsClass, fields: () => ({ data: rdataOf(type, fieldText(record, 'data')) }) };
+  return { host, type, class: dnsClass, fields: () => fieldsOf(type, fieldText(record, 'data')) };
 }
 
-function rdataOf(type: string, text: string): string {
+function fieldsOf(type: string, text: string): Json {
   if (/[^ -~]/.test(text)) throw new InvalidObservationError('data: massdns writes nothing but ASCII.');
+  const known = canonicalType(type) ?? type;
+  return known === 'TXT' ? joinedText(octetsOf(text)) : { data: rdataOf(type, known, text) };
+}
+
+/** @param known The type in canonical form. */
+function rdataOf(type: string, known: string, text: string): string {
   const presented = PRESENTED.get(type);
   if (presented !== undefined) return presented(text);
   if (type === 'CAA') return authorization(text);
-  const known = canonicalType(type) ?? type;
-  const octets = octetsOf(text);
-  const data = known === 'TXT' ? textRdata(octets) : genericText(octets);
+  const data = genericText(octetsOf(text));
   return LAYOUTS.has(known) ? requireValid(known, data) : data;
 }
 

@@ -5,7 +5,7 @@ import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
 import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
-import { type RdataParser, rdataParser } from './rdata.js';
+import { JOINED, type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
 import { compareUtf8 } from './utf8-order.js';
@@ -36,13 +36,22 @@ interface RecordLayout {
 const layoutOf = memoized((text: string): RecordLayout => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data']);
+  const keys = new Set([
+    'host',
+    'class',
+    'type',
+    'ttl',
+    ...own,
+    'data',
+    ...(type === 'TXT' ? ['joined'] : []),
+  ]);
   return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 
 /**
  * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any
- * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text.
+ * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT may have
+ * `joined`: how its text is divided into strings is not known.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -73,6 +82,11 @@ function readText<Result>(key: string, value: unknown, read: (text: string) => R
 /** The record as in responses, with its fields in the order of the specification (2.3). */
 export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
+}
+
+/** Whether the strings of a TXT record were joined before it was read: where they are divided is not known. */
+export function isJoined({ rdata }: DnsRecord): boolean {
+  return rdata.endsWith(JOINED);
 }
 
 export function isCanonicalRecord(record: DnsRecord): boolean {

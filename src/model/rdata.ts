@@ -1,8 +1,13 @@
-import { canonicalCharacterString, characterStringOctets, characterStringText } from './character-string.js';
+import {
+  canonicalCharacterString,
+  characterStringOctets,
+  characterStringText,
+  stringsOf,
+} from './character-string.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.js';
-import { readAt, requireText, requireTexts } from './json-values.js';
+import { errorAt, readAt, requireText, requireTexts } from './json-values.js';
 import { memoized } from './memoized.js';
 import { LARGEST_RDATA } from './rdata-codec.js';
 import { OTHER_RDATA_FIELDS, type RdataField, type RdataFieldKind, rdataFields } from './rdata-fields.js';
@@ -45,7 +50,9 @@ export function rdataParser(type: string): RdataParser {
 function fieldsOfData(type: string, fields: readonly RdataField[], data: Data): Data {
   return readAt('data', () => {
     const other = fields.find(({ name }) => data[name] !== undefined);
-    if (other === undefined) return parseRdataText(type, requireText(data['data']));
+    if (other === undefined) {
+      return { ...parseRdataText(type, requireText(data['data'])), joined: data['joined'] };
+    }
     throw new InvalidObservationError(
       `the record has ${other.name} too: write data or the fields of ${type}.`,
     );
@@ -53,7 +60,7 @@ function fieldsOfData(type: string, fields: readonly RdataField[], data: Data): 
 }
 
 function fieldsParser(type: string, fields: readonly RdataField[]): RdataParser {
-  if (type === 'TXT') return (data) => rdataJson(type, fields, completeTxt(data));
+  if (type === 'TXT') return (data) => textJson(rdataJson(type, fields, completeTxt(data)), data);
   const [first] = fields;
   if (fields.length === 1 && first !== undefined) return singleFieldParser(type, first);
   return (data) => {
@@ -104,9 +111,18 @@ function requireRdataLength(octets: number): void {
   throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
 }
 
+/** After the own fields of a TXT record whose strings were joined before it was read: where they are divided is not known. */
+export const JOINED = ',"joined":true}';
+
+function textJson(json: string, { joined }: Data): string {
+  if (joined === undefined || joined === false) return json;
+  if (joined === true) return json.slice(0, -1) + JOINED;
+  throw errorAt('joined', new InvalidObservationError('it must be true or false.'));
+}
+
 /**
  * Both own fields of a TXT record in canonical form, where one is enough: a `txt` alone is one entry,
- * and `entries` alone are joined.
+ * and `entries` alone are joined. Where `joined` says that they are not known, each entry but the last is as long as it can be.
  *
  * @throws InvalidObservationError for fields that are missing, not texts, or an empty list; a `txt` that
  * is not the entries joined; lone surrogates; more than 65,535 octets.
@@ -121,9 +137,10 @@ function completeTxt(data: Data): Data {
   if (!alone && data['txt'] !== undefined) {
     readAt('txt', () => requireJoined(requireText(data['txt']), texts, joined));
   }
+  const strings = data['joined'] === true ? stringsOf(joined) : entries;
   // Each character-string has a length octet before it.
-  requireRdataLength(joined.length + entries.length);
-  return { txt: characterStringText(joined), entries: entries.map(characterStringText) };
+  requireRdataLength(joined.length + strings.length);
+  return { txt: characterStringText(joined), entries: strings.map(characterStringText) };
 }
 
 function requireJoined(txt: string, entries: readonly string[], joined: Buffer): void {

@@ -271,6 +271,33 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
     expect(await recordsOf('example.com')).toEqual(before);
   });
 
+  test('a TXT record is the same, whether its tool tells how it is divided into strings or not, in any order', async () => {
+    const text = { host: 'example.com', class: 'IN', type: 'TXT', entries: ['v=spf1 ', '-all'] };
+    const files = [
+      dms('08:00', [text]),
+      massdns('09:00', 'TXT', 'v=spf1 -all'),
+      dnsx('10:00', 'example.com.\t60\tIN\tTXT\t"v=spf1 " "-all"'),
+      JSON.stringify({ host: 'example.com', txt: ['v=spf1 -all'], timestamp: at('11:00') }),
+      dms('12:00', [text]),
+    ].map((line, place) => ({ [`${place}.json`]: [line] }));
+    for (const file of files) await importFiles(file);
+    const inOrder = await recordsOf('example.com');
+    expect(inOrder).toEqual(['example.com TXT v=spf1 -all v=spf1 ,-all 08:00 ']);
+    await emptyTestDatabase(database);
+    for (const file of files.toReversed()) await importFiles(file, ['--backfill']);
+    expect(await recordsOf('example.com')).toEqual(inOrder);
+    await emptyTestDatabase(database);
+    for (const file of files.slice(1, 4).toReversed()) await importFiles(file, ['--backfill']);
+    const first = ['example.com TXT v=spf1 -all v=spf1 -all 09:00 '];
+    expect(await recordsOf('example.com')).toEqual(first);
+    const exported = await runDms(['export'], database.environment);
+    await emptyTestDatabase(database);
+    await importFiles({ 'export.ndjson': [exported.stdout.trim()] });
+    const last = await importFiles({ 'last.json': [dms('12:00', [text])] });
+    expect(last.stdout).toMatch(/^recorded +1 \(0 with a change\)$/m);
+    expect(await recordsOf('example.com')).toEqual(first);
+  });
+
   test('an alias that is known is gone when an answer comes without one', async () => {
     await importFiles({
       'z.json': [
