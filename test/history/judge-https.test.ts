@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mergeChanges } from '../../src/history/merge-changes.js';
-import { beginRecording, recordObservations } from '../../src/history/record-observations.js';
+import { beginRecording, heldAfter, recordObservations } from '../../src/history/record-observations.js';
 import { NOTHING_HELD } from '../../src/history/state.js';
 import { HOUR, LOOK_KINDS, type Look, looks, observationOf } from '../support/site-looks.js';
 
@@ -12,7 +12,7 @@ function recorded(story: readonly Look[], grace = DAY) {
   const { headers, responses } = mergeChanges(progress.changes);
   return {
     state: progress.state,
-    holdings: progress.holdings,
+    holdings: heldAfter(progress),
     kinds: progress.outcomes.map(({ kind }) => kind),
     heldBack: progress.outcomes.map(({ heldBack }) => heldBack),
     headers: headers.map(({ value, observedAt }) => `${value}@${observedAt / HOUR}`),

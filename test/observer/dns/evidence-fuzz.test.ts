@@ -3,6 +3,7 @@ import { readSettings } from '../../../src/config/env.js';
 import type { Changes } from '../../../src/history/apply-observation.js';
 import {
   beginRecording,
+  heldAfter,
   type Progress,
   recordObservations,
 } from '../../../src/history/record-observations.js';
@@ -267,12 +268,14 @@ function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): 
 }
 
 /** The links of complete and of incomplete chains are present afterwards. */
-function checkShown(check: string, { holdings }: Progress, verdicts: ReadonlyMap<string, Verdict>) {
+function checkShown(check: string, progress: Progress, verdicts: ReadonlyMap<string, Verdict>) {
   for (const [type, { kind, aliases }] of verdicts) {
     if (kind === 'none') continue;
     for (const link of aliases) {
       tally.aliases += 1;
-      const present = holdings?.records.get(link.type)?.some(({ record }) => key(record) === key(link));
+      const present = heldAfter(progress)
+        ?.records.get(link.type)
+        ?.some(({ record }) => key(record) === key(link));
       if (present !== true) findings.push(`${check} does not show ${key(link)} of its ${kind} ${type}`);
     }
   }
