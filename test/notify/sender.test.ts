@@ -30,6 +30,8 @@ let registry: Registry;
 let log: string[];
 /** What the clock of the senders is ahead, in microseconds. */
 let ahead: bigint;
+/** What happens each time that the senders read changes, before. */
+let beforePage: () => Promise<void>;
 
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -41,6 +43,7 @@ beforeEach(async () => {
   registry = new Registry();
   log = [];
   ahead = 0n;
+  beforePage = async () => {};
 });
 
 afterEach(async () => {
@@ -60,7 +63,10 @@ function startSender(metrics = registry, allowPrivate = true, smtp?: SmtpServer)
   });
   const sender = new Sender({
     ...{ prisma: database.writingPrisma, registry: metrics, allowPrivate, smtp, basePath: '/dms' },
-    openChanges: async () => changesOf(createAsking(database)),
+    openChanges: async () => {
+      const source = changesOf(createAsking(database));
+      return { ...source, page: (parameters) => beforePage().then(() => source.page(parameters)) };
+    },
     log: createLogger({ level: 'debug', stream }),
     now: () => BigInt(Date.now()) * 1000n + ahead,
   });
@@ -104,6 +110,7 @@ function verified(secret: string, { headers, body }: ReceivedMessage) {
         readonly domain: string;
         readonly kind: string;
         readonly rdata?: string;
+        readonly name?: string;
         readonly new?: string;
       }[];
       readonly domains?: readonly { readonly domain: string; readonly state: string }[];
@@ -370,6 +377,40 @@ describe('a notification', () => {
     expect(second?.body).toBe(first?.body);
     verified(secret, second as ReceivedMessage);
   }, 60_000);
+
+  test('that is received while the database is lost is not sent again when that is back', async () => {
+    await add(...FROM, '--all');
+    receiver.respond = async (response, count) => {
+      if (count === 1) await database.pool.query('ALTER TABLE notification RENAME TO lost');
+      response.writeHead(204).end();
+    };
+    await recordAddress();
+    startSender();
+    await received(1);
+    await vi.waitFor(() => expect(log.join('')).toContain('notifications wait'), WAITING);
+    await database.pool.query('ALTER TABLE lost RENAME TO notification');
+    await allReceived();
+    await recordAddress();
+    await received(2);
+    await allReceived();
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+  });
+
+  test('goes on as soon as the database is back, and not only when its lease has ended', async () => {
+    await add(...FROM, '--all');
+    const pages = { count: 0 };
+    beforePage = async () => {
+      pages.count += 1;
+      if (pages.count === 1) await database.pool.query('ALTER TABLE notification RENAME TO lost');
+    };
+    await recordAddress();
+    startSender();
+    await vi.waitFor(() => expect(log.join('')).toContain('"notification":"ops"'), WAITING);
+    await database.pool.query('ALTER TABLE lost RENAME TO notification');
+    await received(1);
+    await allReceived();
+  });
 
   test('that has a digest is told by one message in that time', async () => {
     const secret = await add(...FROM, '--all', '--digest', '1h');
