@@ -70,6 +70,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
   /** When senders were killed, by the monotonic clock. */
   const kills: number[] = [];
   let isOver = false;
+  let deadline = 0;
 
   beforeAll(async () => {
     say(`seed ${SEED} (set NOTIFY_SEED to repeat), ${CHANGES} changes`);
@@ -216,8 +217,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
       await pause(10);
     }
   }
-  let deadline = 0;
-
   /** All changes of the feed that are notable. */
   async function feed(): Promise<readonly FeedItem[]> {
     const { ask } = createAsking(database);
