@@ -173,7 +173,10 @@ export class Sender {
     const dated = page.changes.filter(
       ({ date, kind }) => kind !== 'HISTORY_EXTENDED' && parseInstant(date) > row.fromTime,
     );
-    const changes = row.settle === null ? dated : await standing(await this.#source(), dated);
+    const changes =
+      row.settle === null
+        ? dated
+        : await standing(await this.#source(), dated, row.settle, filterOf(row.filter));
     const links = this.#linksOf(row, row.cursor);
     const isAll = page.next === row.cursor;
     const then = { cursor: page.next, isFull: page.changes.length === MOST_CHANGES };

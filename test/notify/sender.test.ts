@@ -500,12 +500,84 @@ describe('with --settle', () => {
     await allReceived();
     const told = () => receiver.received.map((message) => verified(secret, message).data.changes);
     expect(told().map((changes) => changes.map((change) => change.rdata ?? change.new))).toEqual([
-      ['192.0.2.2', 'b', '192.0.2.3', 'b'],
+      ['192.0.2.2', '192.0.2.3', 'b'],
     ]);
     ahead = 7n * HOUR;
     await received(2);
     await allReceived();
     expect(told()[1]?.map(({ rdata }) => rdata)).toEqual(['192.0.2.4']);
+  });
+
+  /** What was told of example.com after looks at these minutes, with an address or two and these headers. */
+  async function toldOf(
+    looks: readonly (readonly [
+      minute: number,
+      records: readonly string[],
+      headers: Record<string, string>,
+    ])[],
+    ...options: readonly string[]
+  ) {
+    const secret = await add(...FROM, '--settle', '2h', ...options);
+    const recorder = createRecorder(database.pool);
+    for (const [minute, records, headers] of looks)
+      await recorder.record([observation({ at: minute * 60, records, headers })]);
+    // By then, all that is recorded has settled.
+    await recorder.record([observation({ domain: 'other.example', at: 0, records: ['192.0.2.9'] })]);
+    await recorder.record([observation({ domain: 'other.example', at: 1, records: ['192.0.2.8'] })]);
+    ahead = 3n * HOUR;
+    startSender();
+    await received(1);
+    await allReceived();
+    const changes = receiver.received.flatMap((message) => verified(secret, message).data.changes);
+    return changes.filter(({ domain }) => domain === 'example.com');
+  }
+
+  test('a value that stands is told once, however often it came and went, and what is again as it was is not told', async () => {
+    const [one, two] = [['192.0.2.1'], ['192.0.2.1', '192.0.2.2']];
+    const told = await toldOf(
+      [
+        [0, one, { server: 'a', via: 'a' }],
+        [1000, two, { server: 'b', via: 'b' }],
+        [1010, one, { server: 'a', via: 'a' }],
+        [1020, two, { server: 'c', via: 'b' }],
+        [1030, one, { server: 'b', via: 'a' }],
+        [1040, one, { server: 'a', via: 'b' }],
+      ],
+      '--headers',
+      'server,via',
+      '--types',
+      'A',
+      '--all',
+    );
+    // Those of the first look have stood since.
+    expect(told.map(({ rdata, name, new: value }) => rdata ?? `${name} ${value}`)).toEqual([
+      ...['192.0.2.1', 'server a', 'via b'],
+    ]);
+    expect(told[2]).toMatchObject({ old: 'a', date: '2024-01-01T17:20:00.000000Z' });
+  });
+
+  test('what stood so long before it was changed is what a change is compared with', async () => {
+    const told = await toldOf(
+      [
+        [0, ['192.0.2.1'], { server: 'a' }],
+        [1000, ['192.0.2.1', '192.0.2.2'], { server: 'b' }],
+        [1200, ['192.0.2.1'], { server: 'a' }],
+      ],
+      '--all',
+      '--kinds',
+      'DNS_RECORD_REMOVED,HEADER_UPDATED',
+    );
+    expect(told).toMatchObject([{ rdata: '192.0.2.2' }, { old: 'b', new: 'a' }]);
+  });
+
+  test('another nonce undoes nothing: a change is told that only routine ones followed', async () => {
+    const policy = (text: string) => ({ 'content-security-policy': text });
+    const told = await toldOf([
+      [0, [], policy("script-src 'nonce-1'")],
+      [1000, [], policy("script-src 'nonce-2'; object-src 'none'")],
+      [1060, [], policy("script-src 'nonce-3'; object-src 'none'")],
+    ]);
+    expect(told).toMatchObject([{ new: "script-src 'nonce-2'; object-src 'none'" }]);
   });
 });
 
