@@ -87,21 +87,21 @@ export async function endOfFeed(prisma: PrismaClient): Promise<bigint> {
 /** A notification that this process has to itself. */
 export interface Held {
   readonly name: string;
-  /** A UUID. */
+  /** A UUID, always that of the same process. */
   readonly lease: string;
 }
 
-/** Leases a notification, so that no other process sends for it until then; null: another one has it. */
+/** Leases a notification, so that no other process sends for it until then. @returns whether it is this one's now. */
 export async function holdNotification(
   prisma: PrismaClient,
-  name: string,
+  { name, lease }: Held,
   now: Instant,
   until: Instant,
-): Promise<Held | null> {
-  const lease = randomUUID();
-  const where = { name, leasedUntil: { lte: now } };
+): Promise<boolean> {
+  // Its own may be left where the database was lost: it need not wait for the end of that.
+  const where = { name, OR: [{ leasedUntil: { lte: now } }, { lease }] };
   const { count } = await prisma.notification.updateMany({ where, data: { lease, leasedUntil: until } });
-  return count === 0 ? null : { name, lease };
+  return count > 0;
 }
 
 /** Extends the lease, and reads the notification; null where there is nothing to do for this process any more. */

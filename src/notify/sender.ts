@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import type { PrismaClient } from '../database/generated/client.js';
@@ -55,10 +56,11 @@ const MOST_CHANGES = 100;
 export class Sender {
   readonly #options: SenderOptions;
   readonly #metrics: ReturnType<typeof createNotificationMetrics>;
+  readonly #lease = randomUUID();
   readonly #stopping = new AbortController();
   readonly #aborting = new AbortController();
   /** By the name of the notification. */
-  readonly #active = new Map<string, Promise<void>>();
+  readonly #active = new Map<string, Promise<unknown>>();
   readonly #looking: Promise<void>;
   /** When it looks at the watched domains next. */
   #nextWatched = 0n;
@@ -82,12 +84,15 @@ export class Sender {
   }
 
   async #look(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
+    while (!this.#stopping.signal.aborted) {
       await this.#attempt('*', () => this.#startDue());
-      // Aborted, it rejects: the loop ends at once.
-      await pause(IDLE, undefined, { signal }).catch(() => undefined);
+      await this.#pause();
     }
+  }
+
+  /** Waits for a while; it ends at once when the sender stops. */
+  async #pause(): Promise<void> {
+    await pause(IDLE, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   async #startDue(): Promise<void> {
@@ -99,11 +104,12 @@ export class Sender {
     const end = await endOfFeed(prisma);
     const looksAtWatched = time >= this.#nextWatched;
     if (looksAtWatched) this.#nextWatched = time + WATCHED_EVERY;
-    for (const { name, paused, due, keptAt, readTo, leasedUntil, watchFailures } of rows) {
+    for (const { name, paused, due, keptAt, readTo, lease, leasedUntil, watchFailures } of rows) {
       const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
-      const isDue = paused === null && due <= time && leasedUntil <= time && isNew;
+      const isFree = leasedUntil <= time || lease === this.#lease;
+      const isDue = paused === null && due <= time && isFree && isNew;
       if (!isDue || this.#active.has(name)) continue;
-      const work = this.#attempt(name, () => this.#work(name));
+      const work = this.#attempt(name, () => this.#work({ name, lease: this.#lease }));
       this.#active.set(
         name,
         work.finally(() => this.#active.delete(name)),
@@ -111,23 +117,24 @@ export class Sender {
     }
   }
 
-  /** Survives failures, and logs the first of several in a row, and the recovery. */
-  async #attempt(notification: string, work: () => Promise<void>): Promise<void> {
+  /** Survives failures, and logs the first of several in a row, and the recovery. @returns whether it is done. */
+  async #attempt(notification: string, work: () => Promise<void>): Promise<boolean> {
     const { log } = this.#options;
     try {
       await work();
       if (this.#failing.delete(notification)) log.info({ notification }, 'notifications are sent again');
+      return true;
     } catch (err) {
       if (!this.#failing.has(notification)) log.error({ err, notification }, 'notifications wait');
       this.#failing.add(notification);
+      return false;
     }
   }
 
   /** Sends for a notification until it is up to date, or has to wait. */
-  async #work(name: string): Promise<void> {
+  async #work(held: Held): Promise<void> {
     const { prisma, now } = this.#options;
-    const held = await holdNotification(prisma, name, now(), now() + LEASE);
-    if (held === null) return;
+    if (!(await holdNotification(prisma, held, now(), now() + LEASE))) return;
     try {
       while (!this.#stopping.signal.aborted) {
         const row = await readHeld(prisma, held, now() + LEASE);
@@ -166,7 +173,10 @@ export class Sender {
     const dated = page.changes.filter(
       ({ date, kind }) => kind !== 'HISTORY_EXTENDED' && parseInstant(date) > row.fromTime,
     );
-    const changes = row.settle === null ? dated : await standing(await this.#source(), dated);
+    const changes =
+      row.settle === null
+        ? dated
+        : await standing(await this.#source(), dated, row.settle, filterOf(row.filter));
     const links = this.#linksOf(row, row.cursor);
     const isAll = page.next === row.cursor;
     const then = { cursor: page.next, isFull: page.changes.length === MOST_CHANGES };
@@ -241,7 +251,9 @@ export class Sender {
       failingSince: row.failingSince ?? time,
       now: time,
     });
-    await storeDelivery(prisma, held, row, delivery, time);
+    // What was received is not sent again because the database was lost meanwhile.
+    const store = () => storeDelivery(prisma, held, row, delivery, time);
+    while (!(await this.#attempt(row.name, store)) && !this.#stopping.signal.aborted) await this.#pause();
     this.#metrics.attempted(row.name, delivery.kind);
     const line = { notification: row.name, message: id };
     if (delivery.kind === 'received') log.info(line, 'a message was received');

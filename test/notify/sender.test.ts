@@ -30,6 +30,8 @@ let registry: Registry;
 let log: string[];
 /** What the clock of the senders is ahead, in microseconds. */
 let ahead: bigint;
+/** What happens each time that the senders read changes, before. */
+let beforePage: () => Promise<void>;
 
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -41,6 +43,7 @@ beforeEach(async () => {
   registry = new Registry();
   log = [];
   ahead = 0n;
+  beforePage = async () => {};
 });
 
 afterEach(async () => {
@@ -60,7 +63,10 @@ function startSender(metrics = registry, allowPrivate = true, smtp?: SmtpServer)
   });
   const sender = new Sender({
     ...{ prisma: database.writingPrisma, registry: metrics, allowPrivate, smtp, basePath: '/dms' },
-    openChanges: async () => changesOf(createAsking(database)),
+    openChanges: async () => {
+      const source = changesOf(createAsking(database));
+      return { ...source, page: (parameters) => beforePage().then(() => source.page(parameters)) };
+    },
     log: createLogger({ level: 'debug', stream }),
     now: () => BigInt(Date.now()) * 1000n + ahead,
   });
@@ -104,6 +110,7 @@ function verified(secret: string, { headers, body }: ReceivedMessage) {
         readonly domain: string;
         readonly kind: string;
         readonly rdata?: string;
+        readonly name?: string;
         readonly new?: string;
       }[];
       readonly domains?: readonly { readonly domain: string; readonly state: string }[];
@@ -371,6 +378,40 @@ describe('a notification', () => {
     verified(secret, second as ReceivedMessage);
   }, 60_000);
 
+  test('that is received while the database is lost is not sent again when that is back', async () => {
+    await add(...FROM, '--all');
+    receiver.respond = async (response, count) => {
+      if (count === 1) await database.pool.query('ALTER TABLE notification RENAME TO lost');
+      response.writeHead(204).end();
+    };
+    await recordAddress();
+    startSender();
+    await received(1);
+    await vi.waitFor(() => expect(log.join('')).toContain('notifications wait'), WAITING);
+    await database.pool.query('ALTER TABLE lost RENAME TO notification');
+    await allReceived();
+    await recordAddress();
+    await received(2);
+    await allReceived();
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+  });
+
+  test('goes on as soon as the database is back, and not only when its lease has ended', async () => {
+    await add(...FROM, '--all');
+    const pages = { count: 0 };
+    beforePage = async () => {
+      pages.count += 1;
+      if (pages.count === 1) await database.pool.query('ALTER TABLE notification RENAME TO lost');
+    };
+    await recordAddress();
+    startSender();
+    await vi.waitFor(() => expect(log.join('')).toContain('"notification":"ops"'), WAITING);
+    await database.pool.query('ALTER TABLE lost RENAME TO notification');
+    await received(1);
+    await allReceived();
+  });
+
   test('that has a digest is told by one message in that time', async () => {
     const secret = await add(...FROM, '--all', '--digest', '1h');
     startSender();
@@ -459,12 +500,84 @@ describe('with --settle', () => {
     await allReceived();
     const told = () => receiver.received.map((message) => verified(secret, message).data.changes);
     expect(told().map((changes) => changes.map((change) => change.rdata ?? change.new))).toEqual([
-      ['192.0.2.2', 'b', '192.0.2.3', 'b'],
+      ['192.0.2.2', '192.0.2.3', 'b'],
     ]);
     ahead = 7n * HOUR;
     await received(2);
     await allReceived();
     expect(told()[1]?.map(({ rdata }) => rdata)).toEqual(['192.0.2.4']);
+  });
+
+  /** What was told of example.com after looks at these minutes, with an address or two and these headers. */
+  async function toldOf(
+    looks: readonly (readonly [
+      minute: number,
+      records: readonly string[],
+      headers: Record<string, string>,
+    ])[],
+    ...options: readonly string[]
+  ) {
+    const secret = await add(...FROM, '--settle', '2h', ...options);
+    const recorder = createRecorder(database.pool);
+    for (const [minute, records, headers] of looks)
+      await recorder.record([observation({ at: minute * 60, records, headers })]);
+    // By then, all that is recorded has settled.
+    await recorder.record([observation({ domain: 'other.example', at: 0, records: ['192.0.2.9'] })]);
+    await recorder.record([observation({ domain: 'other.example', at: 1, records: ['192.0.2.8'] })]);
+    ahead = 3n * HOUR;
+    startSender();
+    await received(1);
+    await allReceived();
+    const changes = receiver.received.flatMap((message) => verified(secret, message).data.changes);
+    return changes.filter(({ domain }) => domain === 'example.com');
+  }
+
+  test('a value that stands is told once, however often it came and went, and what is again as it was is not told', async () => {
+    const [one, two] = [['192.0.2.1'], ['192.0.2.1', '192.0.2.2']];
+    const told = await toldOf(
+      [
+        [0, one, { server: 'a', via: 'a' }],
+        [1000, two, { server: 'b', via: 'b' }],
+        [1010, one, { server: 'a', via: 'a' }],
+        [1020, two, { server: 'c', via: 'b' }],
+        [1030, one, { server: 'b', via: 'a' }],
+        [1040, one, { server: 'a', via: 'b' }],
+      ],
+      '--headers',
+      'server,via',
+      '--types',
+      'A',
+      '--all',
+    );
+    // Those of the first look have stood since.
+    expect(told.map(({ rdata, name, new: value }) => rdata ?? `${name} ${value}`)).toEqual([
+      ...['192.0.2.1', 'server a', 'via b'],
+    ]);
+    expect(told[2]).toMatchObject({ old: 'a', date: '2024-01-01T17:20:00.000000Z' });
+  });
+
+  test('what stood so long before it was changed is what a change is compared with', async () => {
+    const told = await toldOf(
+      [
+        [0, ['192.0.2.1'], { server: 'a' }],
+        [1000, ['192.0.2.1', '192.0.2.2'], { server: 'b' }],
+        [1200, ['192.0.2.1'], { server: 'a' }],
+      ],
+      '--all',
+      '--kinds',
+      'DNS_RECORD_REMOVED,HEADER_UPDATED',
+    );
+    expect(told).toMatchObject([{ rdata: '192.0.2.2' }, { old: 'b', new: 'a' }]);
+  });
+
+  test('another nonce undoes nothing: a change is told that only routine ones followed', async () => {
+    const policy = (text: string) => ({ 'content-security-policy': text });
+    const told = await toldOf([
+      [0, [], policy("script-src 'nonce-1'")],
+      [1000, [], policy("script-src 'nonce-2'; object-src 'none'")],
+      [1060, [], policy("script-src 'nonce-3'; object-src 'none'")],
+    ]);
+    expect(told).toMatchObject([{ new: "script-src 'nonce-2'; object-src 'none'" }]);
   });
 });
 
