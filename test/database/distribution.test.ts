@@ -92,7 +92,10 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
   'tables distributed over a Citus cluster',
   () => {
     const dms = (...args: string[]) => runDms(args, database.environment);
-    const TABLES = ['domain', 'dns_record', 'header_change', 'site_response', 'watched_domain'];
+    const TABLES = [
+      ...['domain', 'dns_record', 'header_change', 'site_response', 'earlier_changes'],
+      'watched_domain',
+    ];
 
     beforeAll(async () => {
       database = await openTestDatabase();
