@@ -1,22 +1,10 @@
-/** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
-export type RecordData = Readonly<Record<string, unknown>> & { readonly host: string; readonly type: string };
+import type { RestChange } from '../notify/messages.js';
 
-/** A change as REST has it. */
-export interface ChangeData {
-  readonly domain?: string;
-  readonly kind: string;
-  readonly date: string;
-  readonly routine?: string | null;
-  readonly data?: RecordData;
-  readonly name?: string;
-  readonly old?: string | null;
-  readonly new?: string | null;
-  readonly earliest?: string;
-  readonly oldStatus?: number;
-  readonly newStatus?: number;
-  /** When what is gone, or was replaced, was last seen. */
-  readonly lastSeen?: string;
-}
+/** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
+export type RecordData = NonNullable<RestChange['data']>;
+
+/** What is shown of a change as REST has it. */
+export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
 
 /** What a server sends must not move the cursor, or look like lines of this program. */
 export function printable(line: string): string {

@@ -1,4 +1,4 @@
-import type { RestChange } from './messages.js';
+import type { DomainChange, RestChange } from './messages.js';
 import type { Filter } from './notifications.js';
 
 /** What a sender reads changes by. */
@@ -8,7 +8,7 @@ export interface ChangesSource {
   /** A page of the changes of a domain. @throws PublicError DOMAIN_NOT_FOUND once it is erased. */
   ofDomain(
     parameters: Filter,
-  ): Promise<{ readonly changes: readonly Omit<RestChange, 'domain'>[]; readonly next: string | null }>;
+  ): Promise<{ readonly changes: readonly DomainChange[]; readonly next: string | null }>;
   /** The cursor of the end of the feed. @throws PublicError for a filter that is not valid. */
   end(filter: Filter): Promise<string>;
 }

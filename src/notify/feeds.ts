@@ -1,27 +1,5 @@
 import { createHash } from 'node:crypto';
-
-/** A change, as clients of REST get it. */
-export interface ToldChange {
-  readonly id: string;
-  readonly domain?: { readonly name: string };
-  readonly kind: string;
-  readonly date: string;
-  readonly source: string | null;
-  readonly routine: string | null;
-  readonly record?: {
-    readonly host: string;
-    readonly class: string;
-    readonly type: string;
-    readonly rdata: string;
-  };
-  readonly lastSeen?: string;
-  readonly name?: string;
-  readonly old?: string;
-  readonly new?: string;
-  readonly earliest?: string;
-  readonly oldStatus?: number;
-  readonly newStatus?: number;
-}
+import type { DomainChange, RestChange } from './messages.js';
 
 /** A feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it. */
 export interface Feed {
@@ -50,7 +28,7 @@ interface FeedItem {
 export function feedOf(
   title: string,
   page: string,
-  changes: readonly ToldChange[],
+  changes: readonly (DomainChange & Partial<RestChange>)[],
   domain: string | undefined,
   { base, self }: { readonly base: string; readonly self: string },
 ): Feed {
@@ -60,7 +38,7 @@ export function feedOf(
     home_page_url: base + page,
     feed_url: self,
     items: changes.map((change) => {
-      const name = domain ?? change.domain?.name ?? '';
+      const name = domain ?? change.domain ?? '';
       return {
         id: nameUuid(change.id),
         url: `${base}/domains/${name}`,
@@ -89,20 +67,21 @@ function nameUuid(id: string): string {
 /** In characters: readers show a line of it. The content has all. */
 const LONGEST_TITLE = 200;
 
-function titleOf(domain: string, change: ToldChange): string {
+/** A change in a line. */
+export function titleOf(domain: string, change: DomainChange): string {
   const title = [...`${domain}: ${whatOf(domain, change)}`];
   return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).join('')}…` : title.join('');
 }
 
 /** What changed, in plain words: `MX 10 mail.example. added`. */
-function whatOf(domain: string, change: ToldChange) {
-  const { kind, routine, record, name, old, new: value, earliest, oldStatus, newStatus } = change;
+function whatOf(domain: string, change: DomainChange) {
+  const { kind, routine, data, rdata, name, old, new: value, earliest, oldStatus, newStatus } = change;
   if (newStatus !== undefined) return `status ${oldStatus} → ${newStatus}`;
   if (earliest !== undefined) return `history extended, different from ${earliest} on`;
   const added = routine === 'INITIAL' ? 'there when first observed' : 'added';
-  if (record !== undefined) {
-    const owner = record.host === domain ? '' : `${record.host} `;
-    return `${owner}${record.type} ${record.rdata} ${kind === 'DNS_RECORD_ADDED' ? added : 'removed'}`;
+  if (data !== undefined) {
+    const owner = data.host === domain ? '' : `${data.host} `;
+    return `${owner}${data.type} ${rdata} ${kind === 'DNS_RECORD_ADDED' ? added : 'removed'}`;
   }
   const verbs: Readonly<Record<string, string>> = {
     HEADER_CREATED: `${added}: ${value}`,
@@ -114,17 +93,17 @@ function whatOf(domain: string, change: ToldChange) {
 }
 
 /** What a change is, as a list in HTML. */
-function contentOf(domain: string, change: ToldChange): string {
-  const { kind, date, source, routine, record, name, lastSeen, earliest } = change;
+function contentOf(domain: string, change: DomainChange): string {
+  const { kind, date, source, routine, data, name, lastSeen, earliest } = change;
   const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
-  const rdata = record && `${record.host} ${record.class} ${record.type} ${record.rdata}`;
+  const record = data && `${data.host} ${data.class} ${data.type} ${change.rdata}`;
   const isAdded = kind === 'DNS_RECORD_ADDED';
   const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [
     ['Domain', domain],
     ['Kind', routine === null ? kind : `${kind} (${routine})`],
     ['Header', name],
-    ['Old', isAdded ? undefined : (rdata ?? old)],
-    ['New', isAdded ? rdata : value],
+    ['Old', isAdded ? undefined : (record ?? old)],
+    ['New', isAdded ? record : value],
     ['Different from', earliest],
     ['Last seen', lastSeen],
     ['Observed', date],

@@ -1,26 +1,34 @@
 import type { Instant } from '../model/instant.js';
 import { formatInstant } from '../model/instant.js';
 
-/** A change as an item of REST's Changes. */
-export interface RestChange {
-  readonly domain: string;
+/** A change as an item of REST's Domain changes. */
+export interface DomainChange {
   readonly id: string;
   readonly kind: string;
   readonly date: string;
   readonly source: string | null;
   readonly routine: string | null;
   /** Of a record. */
-  readonly data?: { readonly host: string; readonly class: string; readonly type: string };
+  readonly data?: Readonly<Record<string, unknown>> & {
+    readonly host: string;
+    readonly class: string;
+    readonly type: string;
+  };
   readonly rdata?: string;
   readonly lastSeen?: string;
   /** Of a header. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly old?: string | null;
   readonly new?: string | null;
   readonly earliest?: string;
   /** Of the site. */
-  readonly oldStatus?: number;
+  readonly oldStatus?: number | undefined;
   readonly newStatus?: number;
+}
+
+/** A change as an item of REST's Changes. */
+export interface RestChange extends DomainChange {
+  readonly domain: string;
 }
 
 /** What a notification tells. Its members are those of `data` in a message. */

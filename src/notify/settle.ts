@@ -3,7 +3,7 @@ import { PublicError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { type Instant, parseInstant } from '../model/instant.js';
 import type { ChangesSource } from './changes-source.js';
-import type { RestChange } from './messages.js';
+import type { DomainChange, RestChange } from './messages.js';
 import type { Filter } from './notifications.js';
 
 /**
@@ -62,8 +62,6 @@ export async function standing(
   }
   return changes.filter((change) => told.has(change));
 }
-
-type DomainChange = Omit<RestChange, 'domain'>;
 
 /** Changes of a record or header, each within the time to settle after the one before it. */
 interface Run {

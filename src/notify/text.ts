@@ -1,14 +1,13 @@
-import { feedOf, type ToldChange } from './feeds.js';
-import type { Message, RestChange } from './messages.js';
+import { titleOf } from './feeds.js';
+import type { Message } from './messages.js';
 
 /** A message for people: what it is, and a line for each change, as feeds have it. */
 export function textOf({ notification, told }: Message): { title: string; lines: readonly string[] } {
   switch (told.type) {
     case 'changes': {
       const count = told.changes.length;
-      const { items } = feedOf('', '', told.changes.map(toldOf), undefined, { base: '', self: '' });
       const title = `${notification}: ${count} ${count === 1 ? 'change' : 'changes'}`;
-      return { title, lines: items.map((item) => item.title) };
+      return { title, lines: told.changes.map((change) => titleOf(change.domain, change)) };
     }
     case 'gap': {
       const { after, until } = told;
@@ -25,16 +24,6 @@ export function textOf({ notification, told }: Message): { title: string; lines:
     case 'test':
       return { title: `${notification}: a test`, lines: [] };
   }
-}
-
-function toldOf({ domain, data, rdata = '', old, new: value, ...common }: RestChange): ToldChange {
-  return {
-    ...common,
-    domain: { name: domain },
-    ...(data && { record: { host: data.host, class: data.class, type: data.type, rdata } }),
-    ...(old != null && { old }),
-    ...(value != null && { new: value }),
-  };
 }
 
 /** The first lines that fit, and how many there are beyond them. @param most In characters. */

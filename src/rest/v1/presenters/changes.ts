@@ -1,10 +1,11 @@
 import { CHANGE_COLUMNS, type CsvRow } from '../../../model/csv.js';
-import type { ToldChange } from '../../../notify/feeds.js';
+import type { DomainChange, RestChange } from '../../../notify/messages.js';
 import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 
 /** What a stored operation finds of a change. */
-export interface ChangeResult extends ToldChange {
+export interface ChangeResult extends Omit<DomainChange, 'data' | 'rdata'> {
+  readonly domain?: { readonly name: string };
   readonly record?: RecordWithText;
 }
 
@@ -76,7 +77,7 @@ function rowOf(domain: string | undefined, change: ChangeResult): CsvRow {
 }
 
 /** A change as a body has it: with its domain, where the operation selects that. */
-function presentChange(change: ChangeResult): object {
+export function presentChange(change: ChangeResult): DomainChange & Partial<RestChange> {
   const { domain, id, kind, date, source, routine, record, lastSeen, earliest, ...others } = change;
   const common = { ...(domain && { domain: domain.name }), id, kind, date, source, routine };
   if (earliest !== undefined) return { ...common, earliest };

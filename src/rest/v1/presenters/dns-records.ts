@@ -29,7 +29,8 @@ export function dnsRecordFragment(): string {
 
 /** A DNS record entry of a body (specification, 2.2 and 2.3). */
 export function presentDnsRecord(entry: DnsRecordResult) {
-  const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
+  type Data = Record<string, unknown> & Pick<DnsRecordResult, 'host' | 'class' | 'type'>;
+  const data: Data = { host: entry.host, class: entry.class, type: entry.type };
   const fields = 'data' in entry ? OTHER_RDATA_FIELDS : rdataFields(entry.type);
   for (const { name, graphqlName } of fields) data[name] = entry[graphqlName];
   return { data, firstSeen: entry.firstSeen, removed: entry.removed };

@@ -1,14 +1,14 @@
 import { atomOf, type Feed, feedOf } from '../../../notify/feeds.js';
 import type { Body, Place } from './body.js';
-import type { ChangesResult, DomainChangesResult } from './changes.js';
+import { type ChangesResult, type DomainChangesResult, presentChange } from './changes.js';
 
 const NOWHERE: Place = { base: '', self: '' };
 
 const ofDomain = ({ domain, changes }: DomainChangesResult, _countedFrom: unknown, place = NOWHERE): Feed =>
-  feedOf(`Changes of ${domain}`, `/domains/${domain}`, changes.nodes, domain, place);
+  feedOf(`Changes of ${domain}`, `/domains/${domain}`, changes.nodes.map(presentChange), domain, place);
 
 const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place = NOWHERE): Feed =>
-  feedOf('Changes of all domains', '/', nodes, undefined, place);
+  feedOf('Changes of all domains', '/', nodes.map(presentChange), undefined, place);
 
 // What `present` of the same body has made.
 const textOfAtom = (value: object) => atomOf(value as Feed);
