@@ -7,12 +7,12 @@ import type { Logger } from '../telemetry/logging.js';
 import { processMetrics } from '../telemetry/process-metrics.js';
 import { type FromMember, LEADS, type MetricsOfAll } from './member.js';
 
-/** What a process runs: not bin/dms.js, which would install and build a checkout that has changed, under the others. */
+/** What a process runs: not bin/dms.js, which would build a checkout that has changed, under the others. */
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** In milliseconds: a process that replaces another one is itself replaced no earlier than this after its start. */
+/** In milliseconds: a process that replaces another is itself replaced no earlier than this. */
 const SHORTEST_LIFE = 5_000;
-/** In milliseconds: more than a process takes to stop besides, where neither the database nor the receiver of traces responds. */
+/** In milliseconds: more than a process takes to stop where neither database nor traces' receiver responds. */
 const LONGEST_CLOSING = 20_000;
 
 /** The error for a process that has ended instead of serving. It has printed why, unless a signal ended it. */
@@ -27,8 +27,8 @@ export class ProcessEndedError extends Error {
 }
 
 /**
- * The process that starts those that serve, and replaces one that ends. Connections to their port come in here, and each of
- * them gets one in turn (node:cluster). Clients are counted here.
+ * The process that starts those that serve, and replaces one that ends. Connections to their port come in here,
+ * and each of them gets one in turn (node:cluster). Clients are counted here.
  */
 export class FirstProcess {
   readonly #log: Logger;

@@ -5,7 +5,7 @@ import { AggregatorRegistry, type Registry } from 'prom-client';
 /** The environment variable that tells a process whether it leads. */
 export const LEADS = 'DMS_LEADS';
 
-/** From a serving process to the first one: its welcome, once it accepts connections, or the wish for the metrics of all. */
+/** To the first process: the welcome of one that accepts connections, or the wish for the metrics of all. */
 export type FromMember = { readonly welcome: string } | { readonly wants: 'metrics' };
 
 /** From the first process: Prometheus' text; null: it could not be read. */
@@ -16,7 +16,7 @@ export interface MetricsOfAll {
 /** What a process that serves has in common with the others on its port. */
 export type ClusterMember = ReturnType<typeof joinCluster>;
 
-/** Joins the others, in a process that the first one has started. When that one is gone, node:cluster ends this one at once. */
+/** Joins the others, in a process that the first one has started. When that is gone, node:cluster ends it. */
 export function joinCluster() {
   const { worker } = cluster;
   if (worker === undefined) throw new Error('This process was not started by node:cluster.');

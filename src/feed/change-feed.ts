@@ -17,7 +17,7 @@ import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-k
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 
-/** A place in the feed: a row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
+/** A row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
 export interface FeedPlace {
   readonly number: bigint;
   /** When the row was recorded: after a restore, another row may have its number. */
@@ -55,7 +55,8 @@ export interface FeedPage extends Page<FeedChange, FeedPlace> {
 export function goneCursor(): PublicError {
   return new PublicError(
     'INVALID_CURSOR',
-    'after: this place is not in the feed any more: it is older than what is kept, or the database was restored since. Read the present state, and begin without a cursor.',
+    'after: this place is not in the feed any more: it is older than what is kept, or the database was ' +
+      'restored since. Read the present state, and begin without a cursor.',
   );
 }
 
@@ -93,7 +94,7 @@ interface FeedRow {
 }
 
 /**
- * Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept.
+ * Loads a page of the feed; null where `after` is not a place in it: older than what is kept, or a restore.
  *
  * @param acrossShards Whether the tables of domains are distributed over a Citus cluster.
  */
@@ -144,7 +145,7 @@ function fitting(changes: readonly FeedChange[], first: number): readonly FeedCh
 }
 
 /**
- * Of so many rows, reads the first, the last, and those with the changes of a page, as far as their octets allow.
+ * Of so many rows, reads the first, the last, and, as their octets allow, those with the changes of a page.
  *
  * @returns them, each with how many rows were examined, and how many of these have changes of the question.
  */
@@ -172,7 +173,8 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
         FROM measured)
     SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types, counts, octets,
            recorded_at AS "recordedAt", ${IS_WATCHED} AS watched, given, is_chosen AS "isChosen",
-           (SELECT count(*) FROM examined) AS examined, (SELECT count(*) FROM examined WHERE wanted > 0) AS matching
+           (SELECT count(*) FROM examined) AS examined,
+           (SELECT count(*) FROM examined WHERE wanted > 0) AS matching
       FROM chosen
      WHERE is_chosen OR place = 1 OR place = (SELECT count(*) FROM examined)
      ORDER BY place`;
@@ -204,8 +206,8 @@ function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedK
 }
 
 /**
- * How many changes of the question a row has at most after those that were given: of its kinds, notable or not as of their recording.
- * Which they are, their rows tell.
+ * How many changes of the question a row has at most after those that were given: of its kinds, notable or not
+ * as of their recording. Which they are, their rows tell.
  */
 function wantedSql({ kinds, notable }: FeedKey): Prisma.Sql {
   const sum = (column: string, of: Iterable<ChangeKind>) =>
@@ -224,10 +226,10 @@ function endOf({ number, recordedAt, counts }: Pick<FeedRow, 'number' | 'recorde
 }
 
 /**
- * Queries in WITH that take the place of the tables: what the rows need of each, as the shards of a Citus cluster can answer it.
+ * Queries in WITH in place of the tables: what the rows need of each, as shards of a Citus cluster answer it.
  *
- * The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there whose changes are not:
- * its writer holds the lock until they are.
+ * The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there whose
+ * changes are not: its writer holds the lock until they are.
  */
 async function tablesOfShards(prisma: PrismaClient, rows: readonly FeedRow[]): Promise<Prisma.Sql> {
   await prisma.$executeRaw`SELECT pg_advisory_xact_lock_shared(${FEED_LOCK})`;
@@ -238,7 +240,8 @@ async function tablesOfShards(prisma: PrismaClient, rows: readonly FeedRow[]): P
     domain AS MATERIALIZED (SELECT * FROM domain WHERE name = ${domains}),
     dns_record AS MATERIALIZED (
       SELECT * FROM dns_record
-       WHERE domain = ${domains} AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))),
+       WHERE domain = ${domains}
+         AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))),
     header_change AS MATERIALIZED (
       SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),
     site_response AS MATERIALIZED (
@@ -271,7 +274,8 @@ async function readChanges(
     ${PLANNED} WITH ${tables} feed AS (
       SELECT * FROM unnest(${rows.map(({ domain }) => domain)}::text[],
                            ${rows.map(({ observedAt }) => observedAt)}::bigint[],
-                           ${rows.map(({ types }) => types)}::text[], ${ofHeaders}::boolean[], ${ofSite}::boolean[])
+                           ${rows.map(({ types }) => types)}::text[],
+                           ${ofHeaders}::boolean[], ${ofSite}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, of_site, place))
     SELECT place::int, ${changeRowSql(undefined)},
            CASE WHEN ${IS_OF_RECORD} AND removed IS NULL

@@ -53,8 +53,8 @@ const TOO_LONG = 'The stream has been open for an hour.';
 const CLOSED = 'The service is being stopped.';
 
 /**
- * What is recorded from now on, for any number of listeners: while there are some, it is looked for changes, and the latest pages are
- * read once for all of them. Each listener goes on at its own pace, and holds no more than it is being sent.
+ * What is recorded from now on, for any number of listeners: while there are some, the latest pages are read
+ * once for all of them. Each goes on at its own pace, and holds no more than it is being sent.
  */
 export class Feed {
   readonly #prisma: PrismaClient;
@@ -85,12 +85,12 @@ export class Feed {
   }
 
   /**
-   * The changes of a listener, in the order of recording: first, at once, those after the place that it names, or an empty
-   * page; then the others as they are recorded.
+   * The changes of a listener, in the order of recording: first, at once, those after the place that it names,
+   * or an empty page; then the others as they are recorded.
    *
-   * @throws PublicError, by the generator: INVALID_CURSOR for a place that is not in the feed; RATE_LIMITED for one listener
-   *   too many of a client; UNAVAILABLE for one too many of all, and where the listener has to come back: it has listened for an
-   *   hour, the database is away, or the process stops.
+   * @throws PublicError, by the generator: INVALID_CURSOR for a place that is not in the feed; RATE_LIMITED for
+   *   one listener too many of a client; UNAVAILABLE for one too many of all, and where it has to come back: it
+   *   has listened for an hour, the database is away, or the process stops.
    */
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
     const ended = this.#enter(key.viewer.rateLimitKey);
@@ -175,7 +175,7 @@ export class Feed {
       }
       const items = page.items.filter(test);
       place = page.end;
-      // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
+      // Without any, its cursor would stay behind: when it comes back, all of these would be looked through.
       if (items.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
       yield { items, end: place };
       yieldedAt = performance.now();

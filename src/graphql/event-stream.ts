@@ -20,7 +20,7 @@ const graphqlEvents = createHandler<IncomingMessage, Streamed>({
   onSubscribe: ({ context }) => context.results as AsyncGenerator<ExecutionResult>,
 });
 
-/** Sends the results of a subscription in the form that the client accepts, until they end or it disconnects. */
+/** Sends the results of a subscription as the client accepts them, until they end or it disconnects. */
 export async function sendResults(
   response: ServerResponse,
   format: StreamFormat,
@@ -29,7 +29,7 @@ export async function sendResults(
 ): Promise<void> {
   const results = sentResults(source, context, response);
   if (format !== EVENTS) return sendStream(response, format, textsOf(format, results));
-  // The request is read, and its document examined: what the library is given of it is not used but for its media types.
+  // The request is read already: of what the library is given of it, only the media types are used.
   const [events] = await graphqlEvents({
     method: 'POST',
     url: response.req.url ?? '',
@@ -53,8 +53,8 @@ async function* textsOf(
 }
 
 /**
- * The results of a subscription, each once the client has read those before. The first one with an error is the last: it has
- * no data, and the cursor after which the client continues.
+ * The results of a subscription, each once the client has read those before. The first one with an error is the
+ * last: it has no data, and the cursor after which the client continues.
  */
 async function* sentResults(
   source: Results,
@@ -100,7 +100,7 @@ export async function sendStream(
 ): Promise<void> {
   response.writeHead(200, {
     'content-type': mediaType,
-    // A coding would hold events back until there are enough of them (RFC 9111, section 5.2.2.6), as would nginx.
+    // A coding would hold events back until there are enough (RFC 9111, section 5.2.2.6), as would nginx.
     'cache-control': 'no-store, no-transform',
     'x-accel-buffering': 'no',
   });

@@ -59,7 +59,7 @@ export interface GraphqlExecutorOptions {
 /** Of the variables of a request, as graphql-js has it. */
 const MAX_ERRORS = 50;
 
-/** Executes all operations, of GraphQL and of REST: the schema with its resolvers and limits. One for each process. */
+/** Executes all operations, of GraphQL and of REST: the schema with resolvers and limits. One for a process. */
 export class GraphqlExecutor {
   /** With the limits of `@rateLimit`: for the operations of clients. */
   readonly schema: GraphQLSchema;
@@ -89,7 +89,7 @@ export class GraphqlExecutor {
     this.costs = new Costs(this.#unlimited);
   }
 
-  /** The loaders that a request reads from: of a replica, unless it may continue what it got elsewhere, or there is none. */
+  /** What a request reads from: a replica, unless it may continue what it got elsewhere, or there is none. */
   readFrom(continues: boolean): Loaders {
     return continues ? this.primary : (this.#options.readFrom?.() ?? this.primary);
   }
@@ -139,7 +139,7 @@ export class GraphqlExecutor {
    * Executes an operation of this program's own. It is paid for, and has its place, before.
    *
    * @param loaders What all of it is read from.
-   * @param rejectsLarge Whether a large history is the error LargeHistoryError, so that it is read by pages; otherwise it is a limited list.
+   * @param rejectsLarge Whether a large history is a LargeHistoryError, to be read by pages, or a limited list.
    */
   async executeStored(
     { compiled }: StoredOperation,
@@ -162,7 +162,7 @@ export class GraphqlExecutor {
     return compiled.subscribe(undefined, context, variables);
   }
 
-  /** Executes a client's valid operation. To write a large result takes as long again: it has a turn of its own. */
+  /** Executes a client's valid operation. To write a large result takes as long again: it has its own turn. */
   async execute(execution: Execution): Promise<ExecutionResult> {
     const result = await this.#execute(execution);
     if (execution.contextValue.size.octets > LARGE_RESULT) await nextTurn();
@@ -213,7 +213,7 @@ const COMPILER = { disableLeafSerialization: true };
 /** As many as a document can have fields at its root, each of which may be one that is not paid for. */
 const MAX_TOLD = 2_500;
 
-/** A result whose errors can be told: where lists multiply them, they would be larger than a response may be. */
+/** A result whose errors can be told: where lists multiply them, they would exceed what a response may be. */
 function withinErrors(result: ExecutionResult): ExecutionResult {
   if ((result.errors?.length ?? 0) <= MAX_TOLD) return result;
   const error = new TooLargeError(

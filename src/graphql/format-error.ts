@@ -22,8 +22,8 @@ const CHANGED_TABLES =
   'The tables of the database have been changed since this process was started. It has to be started again.';
 
 /**
- * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database as
- * UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
+ * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database
+ * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
  *
  * @param error As it was thrown, or as an execution's result holds it.
  */
@@ -44,8 +44,8 @@ function shown(error: PublicError): MaskedError {
 }
 
 /**
- * The error as a GraphQL response shows it: errors of the request with the message and code of GraphQL and Apollo
- * Server; all others masked, with the code, and `retryAfter` where there is one, in the extensions.
+ * The error as a GraphQL response shows it: errors of the request with the message and code of GraphQL and
+ * Apollo Server; all others masked, with the code, and `retryAfter` where there is one, in the extensions.
  *
  * @param formatted The error as Apollo Server would show it.
  */
@@ -98,7 +98,7 @@ export function isOfRequest(error: GraphQLError): boolean {
 
 /** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
 const UNKNOWN_CONDITION =
-  /Unknown argument "(\w+)" on field "(?:Query|Subscription)\.|Field "(\w+)" is not defined by type "\w+Filter"/;
+  /Unknown argument "(\w+)" on field "(?:Query|Subscription)\.|Field "(\w+)" is not defined by .*Filter"/;
 
 /** The message of graphql-js, with what finds what is new where that was asked for. */
 function advised(message: string): string {

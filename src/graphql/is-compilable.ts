@@ -1,12 +1,12 @@
 import { type DocumentNode, getOperationAST, Kind, OperationTypeNode, visit } from 'graphql';
 import type { RequestCost } from '../limits/costs.js';
 
-/** Tokens of a document, and fields in what is compiled of it: to compile 1,400 took 300 ms, in one turn of the event loop. */
+/** Tokens of a document, and fields that are written for it: to compile 1,400 took 300 ms, in one turn. */
 const MAX_COMPILED = 1_000;
 
 /**
- * Whether the compiler is quick with a valid document, and executes it as graphql-js does: one query, and no directives,
- * introspection, or defaults of variables.
+ * Whether the compiler is quick with a valid document, and executes it as graphql-js does: one query, and no
+ * directives, introspection, or defaults of variables.
  */
 export function isCompilable(document: DocumentNode, { written }: Pick<RequestCost, 'written'>): boolean {
   const { tokenCount = Number.POSITIVE_INFINITY } = document;

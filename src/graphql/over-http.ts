@@ -26,8 +26,7 @@ export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
 export type GraphqlOverHttp = Awaited<ReturnType<typeof createGraphqlOverHttp>>;
 
 /**
- * GraphQL over HTTP on one path, by Apollo Server on node:http: POST, GET and HEAD, and Apollo Sandbox for a
- * browser.
+ * GraphQL over HTTP on one path, by Apollo Server on node:http: POST, GET, HEAD, and Sandbox for a browser.
  *
  * @throws OperationError where a listed operation is not allowed.
  */
@@ -112,7 +111,7 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
   return { handle, stop: () => apollo.stop() };
 }
 
-/** The header fields that Apollo Server reads. JSON is what it sends without Accept, which it would negotiate twice for each request. */
+/** The fields that Apollo Server reads. Without Accept, which it would negotiate twice, it sends JSON. */
 const fieldsFor = memoized((accept: string) => {
   const fields = { 'content-type': 'application/json', ...(accept !== JSON_RESPONSE && { accept }) };
   return new HeaderMap(Object.entries(fields));

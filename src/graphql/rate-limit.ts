@@ -15,7 +15,7 @@ export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
 /**
- * The schema with its `@rateLimit` fields limited: every occurrence of one counts. What a viewer has left is in its `rates` afterwards.
+ * The schema with its `@rateLimit` fields limited, in each occurrence. What a viewer has left is in `rates`.
  *
  * @param limiters Where requests are counted.
  * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws

@@ -94,7 +94,7 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
     throw rejection(405, 'METHOD_NOT_ALLOWED', methodNotAllowed(METHODS), { allow: METHODS });
   }
-  // It has its parameters in the body alone (GraphQL over HTTP, 6.3): clients that forget it forget its type, too.
+  // It has its parameters in the body (GraphQL over HTTP, 6.3): who forgets it forgets its type, too.
   if (method === 'POST' && !hasBody(headers)) throw badRequest(`POST body missing. ${HOW_TO_SEND}.`);
   const { 'content-type': type } = headers;
   if (!isJson(type) && (method === 'POST' || type !== undefined)) {
@@ -104,7 +104,8 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
   const { mediaType, stream } = acceptedBy(request);
   if (mediaType === undefined && stream === undefined) {
     const message =
-      'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
+      'No supported media type in Accept: send application/json, application/graphql-response+json or ' +
+      'text/event-stream.';
     throw rejection(406, 'NOT_ACCEPTABLE', message);
   }
   if (method !== 'POST') requireOwnPage(request, response);
@@ -119,8 +120,8 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 const FOREIGN = ['cross-site', 'same-site'];
 
 /**
- * Rejects a GET that a browser sends for a page of another origin, unless CORS allows that page: it would be executed at the expense of
- * the page's reader. Clients that are no browsers do not say where a request comes from.
+ * Rejects a GET that a browser sends for a page of another origin, unless CORS allows that page: it would be
+ * executed at the expense of the page's reader. Other clients do not say where a request comes from.
  */
 function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse): void {
   const site = headers['sec-fetch-site'];
@@ -143,11 +144,11 @@ const readText = express.text({
   },
 });
 
-/** In characters: to parse a body of this size takes a millisecond, one of 512 kB with 45,000 names up to a hundred. */
+/** In characters: to parse as many takes a millisecond, 512 kB with 45,000 names up to a hundred. */
 const LARGE_BODY = 16_384;
 
 /**
- * Reads the body of a request: JSON, in Unicode (RFC 8259, section 8.1). Large ones are parsed one in a turn of the event loop.
+ * Reads the body of a request: JSON, in Unicode (RFC 8259, section 8.1). Large ones are parsed in turns.
  *
  * @throws GraphQLError, a rejection()
  */
@@ -194,7 +195,7 @@ function bodyError(error: unknown): unknown {
   return wrong === undefined ? error : rejection(status, ...wrong);
 }
 
-/** The parameters of a GET as the body of a POST has them (GraphQL over HTTP, section 6.2). @throws GraphQLError, a rejection() */
+/** The parameters of a GET as a body (GraphQL over HTTP, section 6.2). @throws GraphQLError, a rejection() */
 export function bodyOfSearch(search: string): object {
   const parameters = new URLSearchParams(search);
   const json = (name: string): unknown => JSON.parse(parameters.get(name) ?? '{}');

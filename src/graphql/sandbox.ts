@@ -25,8 +25,8 @@ export function sandboxPlugin(): ApolloServerPlugin {
 }
 
 /**
- * The content security policy of the page: Apollo's script, its frame, and the icon and font that the page names. The
- * script in the page sends the frame's requests to this server. Nonces are new for each page.
+ * The content security policy of the page: Apollo's script, its frame, and the icon and font that the page
+ * names. The script in the page sends the frame's requests to this server. Nonces are new for each page.
  */
 export function sandboxPolicy(html: string): string {
   const nonce = /'(nonce-[0-9a-f]+)'/.exec(html)?.[1];

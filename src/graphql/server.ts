@@ -37,8 +37,9 @@ const MAX_REGISTERED = 4_000_000;
 const MAX_VALIDATION_ERRORS = 20;
 
 /**
- * Starts Apollo Server: it reads requests, finds persisted queries, parses, validates, coerces variables, formats errors and writes
- * responses. What the service adds is a plugin each, in the order of a request. It sends no reports, and handles no signals.
+ * Starts Apollo Server: it reads requests, finds persisted queries, parses, validates, coerces variables,
+ * formats errors and writes responses. What the service adds is a plugin each, in the order of a request. It
+ * sends no reports, and handles no signals.
  */
 export async function startGraphqlServer(
   executor: GraphqlExecutor,
@@ -82,7 +83,7 @@ export async function startGraphqlServer(
           const execution = { document, operationName, variableValues: variables, contextValue };
           const { data, errors } = await executor.execute(execution);
           const extensions = data === undefined ? undefined : { cost: contextValue.spent.units };
-          // With all of its keys: Apollo Server sets them in a copy, for which V8 makes a hidden class otherwise.
+          // With all of its keys: Apollo Server sets them in a copy; V8 would make a hidden class for each.
           return { data, errors, extensions } as ExecutionResult;
         },
       }),

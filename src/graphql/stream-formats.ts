@@ -19,8 +19,8 @@ export const EVENTS: StreamFormat = {
 };
 
 /**
- * Apollo's protocol for subscriptions by multipart/mixed. A part is followed by its delimiter at once, since clients know
- * only then that it is whole.
+ * Apollo's protocol for subscriptions by multipart/mixed. A part is followed by its delimiter at once, since
+ * clients know only then that it is whole.
  */
 export const PARTS: StreamFormat = {
   mediaType: 'multipart/mixed;boundary="-";subscriptionSpec=1.0',

@@ -26,9 +26,8 @@ interface AppOptions extends DocumentedService, RequestParts, RequestAuthenticat
 }
 
 /**
- * The HTTP side of the service. The APIs do not pass Express, which serves the pages: it gives each request and response a
- * prototype of its own, V8 no longer knows their shapes then, and a request takes 90 µs more, with all that Node.js does
- * afterwards.
+ * The HTTP side of the service. The APIs do not pass Express, which serves the pages: it gives each request and
+ * response a prototype of its own, V8 no longer knows their shapes then, and a request takes 90 µs more.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;

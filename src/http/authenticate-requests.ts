@@ -15,14 +15,14 @@ export interface RequestAuthentication {
    * @throws RateLimitedError where nothing is left.
    */
   readonly chargeFailure: (viewer: Viewer) => Promise<void>;
-  /** Where a token that is looked up takes a place of its address: requests with invalid ones pay only afterwards. */
+  /** Where a token that is looked up takes a place of its address: invalid ones are paid for afterwards. */
   readonly gate: Pick<Gate, 'enter'>;
   readonly log: Logger;
 }
 
 /**
- * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read, with one
- * error for every reason; the log has the reason, with the request's id.
+ * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read,
+ * with one error for every reason; the log has the reason, with the request's id.
  */
 export function authenticateRequests(
   clientOf: Forwarding['clientOf'],

@@ -3,8 +3,7 @@ import { PublicError } from '../model/errors.js';
 import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
 /**
- * Makes the function that begins every response: it sets the header fields that all have, and rejects malformed
- * requests.
+ * Makes what begins every response: it sets the fields that all have, and rejects malformed requests.
  *
  * @param variesByOrigin Whether the response is another for another site's page.
  */
@@ -27,8 +26,8 @@ function ignoreLongPreferences({ headers }: IncomingMessage): void {
 }
 
 /**
- * Rejects a request without exactly one Host (RFC 9112, section 3.2), or with more than one Authorization, which is
- * not a list (RFC 9110, section 5.3).
+ * Rejects a request without exactly one Host (RFC 9112, section 3.2), or with more than one Authorization,
+ * which is not a list (RFC 9110, section 5.3).
  *
  * @throws PublicError INVALID_PARAMETER.
  */

@@ -26,9 +26,9 @@ export const MAX_HEADER_FIELDS = 2_000;
 const LINGER_MS = 2_000;
 
 /**
- * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete requests before it on
- * the same connection get their responses first (RFC 9112, section 9.3.2), and none gets two: what is wrong with the body
- * of a request is the response to that request.
+ * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete requests before
+ * it on the same connection get their responses first (RFC 9112, section 9.3.2), and none gets two: what is
+ * wrong with the body of a request is the response to that request.
  */
 export function handleClientErrors(
   server: Server,

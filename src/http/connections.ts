@@ -4,13 +4,13 @@ import { type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientKey } from '../limits/client-key.js';
 
-/** The open connections, each with its exchanges in order: those whose response is not closed or whose request is not complete. */
+/** The open connections, each with its exchanges in order: response not closed, or request not complete. */
 export type Connections = ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
 
 /**
- * Tracks the connections of a server and the exchanges on them. To be called before anything else listens to its requests.
+ * Tracks the connections of a server and their exchanges. To be called before all that listens to requests.
  *
- * @param perClient How many connections one address, or one network of IPv6, may have. Infinity: clients may share an address.
+ * @param perClient How many one address, or network of IPv6, may have. Infinity: clients may share an address.
  */
 export function trackConnections(server: Server, perClient: number) {
   const connections = new Map<Duplex, Set<ServerResponse>>();
@@ -48,8 +48,8 @@ export function trackConnections(server: Server, perClient: number) {
   return {
     connections,
     /**
-     * Closes the server without cutting a response off: connections without one are closed at once, each of the others
-     * after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
+     * Closes the server without cutting a response off: connections without one are closed at once, each of the
+     * others after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
      *
      * @param limit After how many milliseconds what is left is cut off.
      */

@@ -20,7 +20,7 @@ const OPTIONS = {
 export function allowOrigins(origins: '*' | readonly string[]) {
   const allow = cors({
     ...OPTIONS,
-    // For all origins, the response is the same with and without Origin, so that caches may share it (section 3.3.6).
+    // For all origins, the response is the same without Origin, so that caches may share it (section 3.3.6).
     origin:
       origins === '*'
         ? '*'

@@ -7,8 +7,9 @@ import type { Logger } from '../telemetry/logging.js';
 export type Forwarding = ReturnType<typeof readForwarding>;
 
 const UNTRUSTED_PROXY =
-  'X-Forwarded-For comes with requests and is ignored, since no proxy is trusted: clients behind a proxy share one ' +
-  'rate limit. If your proxy sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one proxy; otherwise ignore this';
+  'X-Forwarded-For comes with requests and is ignored, since no proxy is trusted: clients behind a proxy ' +
+  'share one rate limit. If your proxy sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one proxy; ' +
+  'otherwise ignore this';
 
 /**
  * Reads what proxies add to requests, as Express does.

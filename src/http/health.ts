@@ -12,8 +12,8 @@ type Unreadiness = {
 const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
 
 /**
- * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is available. They
- * are at the root, whatever the base path: they are not requested through the proxy.
+ * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is
+ * available. They are at the root, whatever the base path: they are not requested through the proxy.
  *
  * @param check What the process depends on, within a short time.
  * @param log Gets changes of the state, and not each probe.

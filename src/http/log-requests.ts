@@ -57,8 +57,7 @@ export function observeRequests(
     metrics.began();
     /** Whether its bytes, which are all written, have left; undefined: they are not yet. */
     let hasLeft: boolean | undefined;
-    // Before Node.js' own, which takes the socket from the response: afterwards, bytes that were dropped look
-    // the same.
+    // Before Node.js' own, which takes the socket: afterwards, bytes that were dropped look the same.
     response.prependOnceListener('finish', () => {
       hasLeft = response.socket?.destroyed === false;
     });
@@ -82,8 +81,8 @@ export function observeRequests(
 }
 
 /**
- * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
- * disconnected or was disconnected.
+ * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client
+ * has disconnected or was disconnected.
  */
 function statusOf(
   { req, headersSent, socket, statusCode }: ServerResponse,

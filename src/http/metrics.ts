@@ -37,8 +37,7 @@ const OF_OTHERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via', 'origin']
 
 /**
  * Whether a request comes from this machine itself: from a loopback address, by a name that only this
- * machine answers to (which a page whose name was turned to it cannot have), and not through a proxy that
- * says so.
+ * machine answers to (which a page whose name was turned to it cannot have), and through no proxy that says so.
  */
 export function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
   const host = headers.host?.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1') ?? '';

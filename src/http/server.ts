@@ -17,8 +17,8 @@ export const TIME_LIMITS = {
   /** From the same to the end of its body. */
   request: 30_000,
   /**
-   * Between a response and the next request on the same connection. Longer than that of usual proxies (60 seconds), so
-   * that none sends a request on a connection that is being closed.
+   * Between a response and the next request on the same connection. Longer than that of usual proxies (60
+   * seconds), so that none sends a request on a connection that is being closed.
    */
   idle: 65_000,
   /** Without a byte in either direction. */
@@ -109,22 +109,27 @@ function readTarget(request: IncomingMessage): void {
   }
 }
 
-/** On one connection, as proxies have it by default (nginx, keepalive_requests): what is pipelined behind the last gets 503. */
+/** On one connection, as nginx has it (keepalive_requests): what is pipelined behind the last gets 503. */
 const MAX_REQUESTS = 1_000;
 
-/** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
+/** Of connections not accepted yet, as Linux allows: beyond Node.js' 511, clients try again after a second. */
 const BACKLOG = 4_096;
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
+  const { port: own } = names;
+  const next = port === 65_535 ? 4000 : port + 1;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${port === 65_535 ? 4000 : port + 1}.`;
+      return `Port ${port} of ${host} is in use: set ${own} to a free one, such as ${own}=${next}.`;
     case 'EACCES':
-      return `Port ${port} needs privileges that this user does not have: set ${names.port} to one above 1023, such as ${names.port}=4000.`;
+      return `Port ${port} needs privileges that this user lacks: set ${own} above 1023, such as ${own}=4000.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
+      return (
+        `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: ` +
+        `set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`
+      );
     default:
       return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
   }

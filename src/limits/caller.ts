@@ -6,7 +6,7 @@ export interface Caller {
   readonly signal: ClientSignal;
 }
 
-/** Whether the client has gone, for which nothing more is read then: what Node.js' own ServerResponse tells of its. */
+/** Whether the client has gone, so that nothing more is read for it: as Node.js' ServerResponse tells. */
 export interface ClientSignal {
   /** Also once the client has read its response. */
   readonly destroyed: boolean;

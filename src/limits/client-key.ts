@@ -6,8 +6,8 @@ import { memoized } from '../model/memoized.js';
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
 
 /**
- * The key of a client, from its address: an IPv4 address, or an IPv6 network of 64 bits, of which a client has all
- * addresses (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
+ * The key of a client, from its address: an IPv4 address, or an IPv6 network of 64 bits, of which a client has
+ * all addresses (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
  *
  * @param named The address from a trusted proxy, or the connection's own.
  * @param peer The connection's address, used where `named` is not an address but a text such as `unknown`.

@@ -68,7 +68,7 @@ export class Costs {
   }
 }
 
-/** The variables that an operation has, with its defaults for those that are not given. Those that it does not have may be many. */
+/** The variables that an operation has, with its defaults. Those given that it does not have may be many. */
 function valuesOf({ variableDefinitions = [] }: OperationDefinitionNode, given: Variables): Variables {
   const values: Record<string, unknown> = Object.create(null);
   for (const { variable, defaultValue } of variableDefinitions) {

@@ -2,8 +2,8 @@ import { BusyError, ClientGoneError } from '../model/errors.js';
 import type { Caller, ClientSignal } from './caller.js';
 
 /**
- * What a request takes a place for: searches read many domains, and keep their places for longer. A large history is read in a place of
- * its own, besides that of the request.
+ * What a request takes a place for: searches read many domains, and keep their places for longer. A large
+ * history is read in a place of its own, besides that of the request.
  */
 export type PlaceKind = 'ordinary' | 'search' | 'large';
 
@@ -21,7 +21,7 @@ export const GATE = {
   clientWaiting: 100,
   /** In milliseconds: who waits longer gets BusyError. */
   wait: 10_000,
-  /** In octets: what was written for all clients, or for one, and is not read yet. Beyond it, the next requests wait. */
+  /** In octets: what was written for all clients, or for one, and is not read yet. Beyond it, requests wait. */
   unread: 128 * 1024 ** 2,
   clientUnread: 8 * 1024 ** 2,
 };
@@ -58,8 +58,8 @@ interface Unread extends ClientSignal {
 export const LONGEST_UNREAD = 20_000;
 
 /**
- * The one gate between what a request costs and its execution. Each request takes a place until its body is ready; clients that wait take
- * turns, so that one with many requests does not keep others from their first.
+ * The one gate between what a request costs and its execution. Each request takes a place until its body is
+ * ready; clients that wait take turns, so that one with many requests does not keep others from their first.
  */
 export class Gate {
   readonly #options: GateOptions;
@@ -80,7 +80,7 @@ export class Gate {
    * Waits for a place.
    *
    * @returns the function that gives it back.
-   * @throws BusyError where too many requests of the client wait, or this one has waited too long; ClientGoneError.
+   * @throws BusyError where too many of the client wait, or this one waited too long; ClientGoneError.
    */
   async enter(caller: Caller, kind: PlaceKind = 'ordinary'): Promise<() => void> {
     const client = this.#clientOf(caller.viewer.rateLimitKey);
@@ -158,7 +158,7 @@ export class Gate {
     });
   }
 
-  /** Lets those enter for whom there are places now: the first of each client that can, each client in its turn, until nobody can. */
+  /** Lets those enter for whom there are places: the first of each client, in turn, until nobody can. */
   #changed(): void {
     let hasEntered = true;
     while (hasEntered) {

@@ -10,8 +10,9 @@ import type { RedisStore } from './redis-store.js';
 /** Counts what clients use of one limit. */
 export interface Limiter {
   /**
-   * Takes points. Whoever has something left is granted all of them: otherwise a request that costs more than the limit could
-   * never succeed. Rejects with the result, as the library's own do, where nothing was left; taking nothing never rejects.
+   * Takes points. Whoever has something left is granted all of them: otherwise a request that costs more than
+   * the limit could never succeed. Rejects with the result, as the library's own do, where nothing was left;
+   * taking nothing never rejects.
    */
   consume(key: string, points: number): Promise<RateLimiterRes>;
 }
@@ -22,7 +23,7 @@ export type Limiters = (policy: RatePolicy) => Limiter;
 /**
  * Limiters that count in Redis while it is there, and otherwise in memory.
  *
- * @param isWorker Whether that is the memory of the first process (node:cluster), so that all processes count together.
+ * @param isWorker Whether that is the memory of the first process (node:cluster): all processes count together.
  */
 export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
   return (policy) => {
@@ -33,7 +34,7 @@ export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
     const inRedis = store && new RateLimiterRedis({ ...options, storeClient: store.client });
     return {
       async consume(key, taken) {
-        // The library's `insuranceLimiter` would hide the error from the store, which logs its reason and leaves a silent connection.
+        // The library's `insuranceLimiter` would hide the error from the store, which tells its reason.
         const shared = store && (await store.attempt(async () => inRedis?.penalty(key, taken)));
         const counted = shared ?? (await inMemory.penalty(key, taken));
         const { remainingPoints, msBeforeNext, consumedPoints, isFirstInDuration } = counted;

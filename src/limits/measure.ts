@@ -41,7 +41,7 @@ export interface RequestCost {
   readonly unitsOfDocument: number;
   /** How many fields the response has, about: lists have the lengths that are asked for. */
   readonly fields: number;
-  /** How many a compiler writes code for, about: those of an interface or union once for each type that it may be. */
+  /** How many a compiler writes code for, about: of an interface or union once for each type. */
   readonly written: number;
   /** Fields in fields. */
   readonly depth: number;
@@ -49,7 +49,7 @@ export interface RequestCost {
   readonly isSearch: boolean;
   /** How many of its fields read much of the database. */
   readonly wideFields: number;
-  /** Whether it is read from the primary: after a cursor, or where replicas may not have yet what the client knows of. */
+  /** Whether it is read from the primary: after a cursor, or where replicas may lack what the client knows. */
   readonly ofPrimary: boolean;
 }
 
@@ -91,9 +91,9 @@ export const NO_COST: RequestCost = {
   ...{ units: new Map(), sum: 0, unitsOfChange: 0, unitsOfDocument: 0 },
 };
 
-/** As how many fields one with arguments counts, besides their size: it is read by itself, and they may be refused, each with an error. */
+/** As how many fields one with arguments counts, besides their size: each may fail with an error. */
 const FIELDS_OF_ARGUMENTS = 50;
-/** Of an argument, in characters and values: a smaller one does not count, so that most documents cost the same each time. */
+/** In characters and values: a smaller argument does not count, so that most documents cost the same. */
 export const COUNTED_SIZE = 100;
 /** How many entries a list is taken to have that no argument limits. */
 const LIST_LENGTH = 10;
@@ -104,8 +104,8 @@ const ENTRIES_OF_PAGE = 100;
 /** In characters, of a field in the response, which may have it as often as a list has entries. */
 const MAX_NAME = 100;
 /**
- * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others what they
- * have on average: few fields have arguments.
+ * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others
+ * what they have on average: few fields have arguments.
  */
 const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
   ['__Schema.types', 100],
@@ -173,8 +173,7 @@ export class Measurement {
   }
 
   /**
-   * The fields of a selection set and of its fragments, by their names in the response: those of one name are one
-   * (GraphQL, section 5.3.2).
+   * The fields of a selection set and of its fragments, by name in the response (GraphQL, section 5.3.2).
    */
   #fieldsIn(
     { selections }: SelectionSetNode,

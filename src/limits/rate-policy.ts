@@ -39,8 +39,8 @@ export function secondsUntilReset({ resetAfter }: Pick<RateState, 'resetAfter'>)
 }
 
 /**
- * Sets `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). The end of the
- * window is that of `Retry-After` (section 6).
+ * Sets `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). The end
+ * of the window is that of `Retry-After` (section 6).
  *
  * @param state After this request; absent: it selected nothing that is limited, and no field is set.
  */

@@ -20,9 +20,9 @@ const NO_WRITES: ReadonlyMap<string, string> = new Map([
 export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 
 /**
- * Connects to Redis, and reconnects whenever the connection is lost. It never fails: one line in the log says that
- * Redis is unavailable, and one that it is available again. Neither contains the URL or a message of Redis, which
- * may contain a password.
+ * Connects to Redis, and reconnects whenever the connection is lost. It never fails: one line in the log says
+ * that Redis is unavailable, and one that it is available again. Neither contains the URL or a message of
+ * Redis, which may contain a password.
  *
  * @param url `redis://…` or `rediss://…`
  */
@@ -36,8 +36,8 @@ export async function openRedisStore(url: string, log: Logger) {
       fault = reasonOf(error, wasReady);
       log.warn({ reason: fault }, 'Redis is unavailable: each process counts rate limits by itself');
     }
-    // After one timeout no other request waits: the new connection is used once it is established. A connection to
-    // another database than the one in the URL is never used.
+    // After one timeout no other request waits: the new connection is used once it is there. A connection to
+    // another database than that of the URL is never used.
     if (isTimeout(error) || isDatabaseError(error)) client.disconnect(true);
   };
   client.on('ready', () => {
@@ -51,7 +51,7 @@ export async function openRedisStore(url: string, log: Logger) {
     client,
     /** Why Redis is unavailable, and what to check; undefined: it is not. */
     fault: () => fault,
-    /** Sends a command, and gives its result; undefined: Redis is unavailable, which costs a request no time. */
+    /** Sends a command. @returns undefined: Redis is unavailable, which costs a request no time. */
     async attempt<Result>(command: () => Promise<Result>): Promise<Result | undefined> {
       if (client.status !== 'ready') return undefined;
       try {
@@ -90,8 +90,7 @@ function connect(url: string): Redis {
 }
 
 /**
- * Why Redis is unavailable, and what to check. It has no text of Redis, which may quote a command, and none of the URL, but
- * its host and port.
+ * Why Redis is unavailable, and what to check: without a text of Redis, which may quote a command, or the URL.
  *
  * @param error What the client threw; undefined: the connection was closed.
  * @param wasReady Whether there was ever a usable connection.

@@ -36,7 +36,7 @@ export class ResponseSize {
   #read = 0;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
-  /** Reads lists by themselves one after the other: those of one request keep no other request's statements waiting. */
+  /** Reads lists one after the other: those of one request keep no other request's statements waiting. */
   inTurn<List>(read: () => Promise<List>): Promise<List> {
     const turn = this.#lastTurn.then(read);
     this.#lastTurn = turn.catch(() => {});

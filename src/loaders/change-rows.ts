@@ -5,8 +5,8 @@ import { knownAt } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 
 /**
- * The place of a change among those of its domain: by date, by kind, then as Get domain orders records and headers. For a
- * record `firstSeen`, the type and the position; for a header its name as `type`.
+ * The place of a change among those of its domain: by date, by kind, then as Get domain orders records and
+ * headers. For a record `firstSeen`, the type and the position; for a header its name as `type`.
  */
 export interface ChangePosition {
   readonly date: Instant;
@@ -59,8 +59,9 @@ const [ADDED, REMOVED, CREATED, UPDATED, GONE, RETURNED, , STATUS] = CHANGE_KIND
 );
 
 /**
- * The rows of changes, whoever reads them. This is no view: of a view that unites tables, PostgreSQL up to 18 reads all changes
- * of a domain and sorts them for a page of its first; and on a Citus cluster, the feed puts other queries in the place of the tables.
+ * The rows of changes, whoever reads them. This is no view: of a view that unites tables, PostgreSQL up to 18
+ * reads all changes of a domain and sorts them for a page of its first; and on a Citus cluster, the feed puts
+ * other queries in the place of the tables.
  *
  * @param domain The domain's name in SQL: where there is one, itself, by which a cluster finds the shard.
  */
@@ -75,8 +76,8 @@ export function changeSources(domain = Prisma.raw('change.domain')): readonly Ch
            ${Prisma.raw(source)} AS source, ${Prisma.raw(routine)} AS routine, class, host,
            rdata, removed, last_seen, NULL::text AS value, NULL::text AS old
       FROM dns_record WHERE ${Prisma.raw(date)} IS NOT NULL`;
-  // A header that returns with another value is updated. When the value before was last seen may not be recorded: then it is the date at
-  // which it was new. Of an absence it always is.
+  // A header that returns with another value is updated. When the value before was last seen may not be
+  // recorded: then it is the date at which it was new. Of an absence it always is.
   const ofHeaders = Prisma.sql`
     SELECT change.domain, change.observed_at AS date,
            CASE WHEN change.value IS NULL THEN ${GONE} WHEN before.value IS NULL THEN ${CREATED}
@@ -94,8 +95,9 @@ export function changeSources(domain = Prisma.raw('change.domain')): readonly Ch
               ORDER BY before.observed_at DESC LIMIT 1) AS before ON true`;
   const ofSite = Prisma.sql`
     SELECT change.domain, change.observed_at AS date, ${STATUS} AS kind, 0::bigint AS first_seen, '' AS type,
-           0 AS position, change.source, change.routine, NULL::text AS class, NULL::text AS host, NULL::json AS rdata,
-           NULL::bigint AS removed, NULL::bigint AS last_seen, change.status::text AS value, before.status::text AS old
+           0 AS position, change.source, change.routine, NULL::text AS class, NULL::text AS host,
+           NULL::json AS rdata, NULL::bigint AS removed, NULL::bigint AS last_seen,
+           change.status::text AS value, before.status::text AS old
       FROM site_response AS change
       JOIN LATERAL (
              SELECT before.status FROM site_response AS before

@@ -4,8 +4,8 @@ import type { Instant } from '../model/instant.js';
 
 /**
  * A history is sent by columns, a text or an array for each field of all its rows: half as long as an object
- * for each row, and faster for PostgreSQL to write. Texts are joined by commas, which none of them (times, types,
- * classes, names of header fields) can contain.
+ * for each row, and faster for PostgreSQL to write. Texts are joined by commas, which none of them (times,
+ * types, classes, names of header fields) can contain.
  */
 export function splitColumn(joined: string): readonly string[] {
   return joined.split(',');
@@ -54,8 +54,8 @@ const PAGE_CHARACTERS = 65_536;
 const COMPRESSION = 32;
 
 /**
- * Limits a page to so many characters, about, and to one row at the least: rows that follow each other may differ in size
- * a thousand times. The values themselves are not read for that.
+ * Limits a page to so many characters, about, and to one row at the least: rows that follow each other may
+ * differ in size a thousand times. The values themselves are not read for that.
  *
  * @param candidates Rows of the table in their order, at most as many as are wanted.
  * @param columns That have the size of a row.
@@ -72,7 +72,8 @@ export function pageOf(
   const octets = columns
     .map(
       (column) =>
-        `coalesce(pg_column_size(${column}) * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${COMPRESSION} END, 0)`,
+        `coalesce(pg_column_size(${column})
+         * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${COMPRESSION} END, 0)`,
     )
     .join(' + ');
   // One frame for both: PostgreSQL goes through the rows once.

@@ -44,7 +44,7 @@ export interface LoadingOptions {
 /**
  * Loads a batch, and reports it.
  *
- * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page.
+ * @param loader What is loaded: domains with parts of their history or only rows, attempts, or a page.
  */
 export type AroundBatch = <Result>(
   loader: string,
@@ -109,7 +109,7 @@ interface Wanted<Key> {
   readonly signal: Reader['signal'];
 }
 
-/** Loads keys in batches. Those of different instants are in different batches: none waits for another's statement. */
+/** Loads keys in batches, each of one instant: none waits for another's statement. */
 function batched<Key extends DomainRowKey, Value>(
   maxBatchSize: number,
   load: (keys: readonly Key[]) => Promise<readonly Value[]>,

@@ -26,8 +26,8 @@ export interface OfDomain {
 }
 
 /**
- * Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. After the time of a removal
- * follow a space and when the record was last seen.
+ * Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. After the time of a
+ * removal follow a space and when the record was last seen.
  */
 export const COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(type, ',') || '","' || string_agg(class, ',') || '",' || json_agg(host)
@@ -37,13 +37,14 @@ export const COLUMNS_SQL = Prisma.sql`
       || '",[' || string_agg(rdata::text, ',') || ']]'`;
 
 /**
- * The DNS records of a row of table `domain`, for parseDnsEntries; null for none: without later ones, and without later removals.
- * The primary key is the order of the answer.
+ * The DNS records of a row of table `domain`, for parseDnsEntries; null for none: without later ones, and
+ * without later removals. The primary key is the order of the answer.
  */
 export function dnsEntriesSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
   SELECT ${COLUMNS_SQL}
-    FROM (SELECT type, class, host, first_seen, ${knownAt('removed', at)} AS removed, ${knownAt('last_seen', at)} AS last_seen, rdata
+    FROM (SELECT type, class, host, first_seen, ${knownAt('removed', at)} AS removed,
+                 ${knownAt('last_seen', at)} AS last_seen, rdata
             FROM dns_record
            WHERE dns_record.domain = ${name} ${upTo('first_seen', at)}
            ORDER BY first_seen, type, position) AS entry`;

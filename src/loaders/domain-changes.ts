@@ -37,9 +37,9 @@ const MOST_RECORDS = 10_000;
 const MOST_HEADERS = 2_000;
 
 /**
- * Loads a page of a domain's changes, as of an instant: those of each table by a range of one of its indexes, of which the
- * first ones are taken. A page is shorter where its records and values are long, or where few of many changes are of the types or
- * notable, or those of headers of the kinds.
+ * Loads a page of a domain's changes, as of an instant: those of each table by a range of one of its indexes,
+ * of which the first ones are taken. A page is shorter where its records and values are long, or where few of
+ * many changes are of the types or notable, or those of headers of the kinds.
  */
 export function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
   // Without types and reasons, every record that is read is one of the page.
@@ -47,7 +47,7 @@ export function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<Chan
   return readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
 }
 
-/** In the order of changes, rows of each table up to the first one after which others may follow that were not read. */
+/** In the order of changes, rows of each table up to the first after which others may follow unread. */
 async function readChanges(prisma: PrismaClient, key: ChangesKey, records: number): Promise<ChangePage> {
   const name = Prisma.sql`${key.name}`;
   const pages = changeSources(name)
@@ -113,7 +113,7 @@ function sorted(columns: readonly string[], { newestFirst }: ChangesKey): Prisma
   return Prisma.raw(columns.map((column) => (newestFirst ? `${column} DESC` : column)).join(', '));
 }
 
-/** The condition that a table's changes come after a place: that of one of its own changes, or of another table's. */
+/** That a table's changes come after a place: of one of its own changes, or of another table's. */
 function followsSql({ after, newestFirst }: ChangesKey, { kinds, order }: ChangeSource): Prisma.Sql | false {
   if (after === undefined) return false;
   const { date, kind, firstSeen: first_seen, type, position } = after;

@@ -14,7 +14,7 @@ import { type HeaderEntry, headerEntriesSql, parseHeaderEntries } from './header
 import { parsePartTimes, partTimesSql, seenUpTo, type TimesOfParts } from './observed-parts.js';
 import { parseSite, type Site, siteSql } from './site.js';
 
-/** What of a domain's history is read from further tables. `times`: of its parts, from which entries have `lastSeen`. */
+/** What is read from further tables. `times`: of the domain's parts, from which entries have `lastSeen`. */
 const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times', 'site'] as const;
 
 export type HistoryParts = Readonly<Partial<Record<(typeof PARTS)[number], boolean>>>;
@@ -37,7 +37,7 @@ export interface DomainHistory extends DomainRow {
   readonly site: Site | null;
   /** As of when it is; undefined: now. */
   readonly at: Instant | undefined;
-  /** How long the lists are as JSON, in octets, about: those of a large history also where they were not read. */
+  /** How long the lists are as JSON, in octets, about: of a large history also where they were not read. */
   readonly octets: { readonly dnsRecords: number; readonly httpHeaders: number };
   /** That of its entries. */
   readonly of: OfDomain;
@@ -48,7 +48,7 @@ type LoadedParts = Partial<Pick<DomainHistory, (typeof PARTS)[number] | 'octets'
 
 const NO_OCTETS = { dnsRecords: 0, httpHeaders: 0 };
 
-/** A history of its row and its parts. Field by field: to spread an object into one takes more than ten times as long. */
+/** A history of its row and parts. Field by field: to spread an object takes more than ten times as long. */
 export function historyOf(row: DomainRow, at: Instant | undefined, parts: LoadedParts = {}): DomainHistory {
   const { name, created, lastUpdate, lastChange, recordedAt, version } = row;
   const { dnsRecords = null, httpHeaders = null, counts = null, times = null, site = null } = parts;
@@ -100,17 +100,15 @@ interface HistoryRow extends Partial<Record<(typeof PARTS)[number], string | nul
   readonly octets?: string | null;
 }
 
-/**
- * In octets: a longer list is read by pages, so that a batch stays short. The longest of 100,000 ordinary domains had a tenth.
- */
+/** In octets: a longer list is read by pages. The longest of 100,000 ordinary domains had a tenth. */
 const LARGE = 64 * 1024;
 
 /**
- * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of large ones. Where no key
- * needs a part, and none has an instant, it reads no other table than that of domains.
+ * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of
+ * large ones. Where no key needs a part, and none has an instant, it reads no other table than that of domains.
  *
- * @returns For each key in its place the history, or null where nothing is recorded of the domain. Those of one name share one history,
- * with the parts that any of them needs.
+ * @returns For each key in its place the history, or null where nothing is recorded of the domain. Those of one
+ *   name share one history, with the parts that any of them needs.
  */
 export async function loadDomainHistories(
   prisma: PrismaClient,
@@ -121,9 +119,12 @@ export async function loadDomainHistories(
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const parts = keys.some(needsParts)
     ? Prisma.sql`,
-           CASE WHEN NOT (${isSmall('record_octets')} AND ${isSmall('header_octets')}) THEN record_octets || ',' || header_octets END AS octets,
-           CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
-           CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
+           CASE WHEN NOT (${isSmall('record_octets')} AND ${isSmall('header_octets')})
+                THEN record_octets || ',' || header_octets END AS octets,
+           CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')}
+                THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
+           CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')}
+                THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, 'counts')} THEN (${historyCountsSql(batch)}) END AS counts,
            CASE WHEN ${isOfKey(keys, 'times')} THEN ${partTimesSql(batch)} END AS times,
            CASE WHEN ${isOfKey(keys, 'site')} THEN ${siteSql(batch)} END AS site`

@@ -21,15 +21,13 @@ export interface DomainRowKey {
   readonly at?: Instant | undefined;
 }
 
-/**
- * Domains in one statement. Small batches let PostgreSQL work on one while this process works on another; with 64
- * the two wait for each other.
- */
+/** Domains in one statement. PostgreSQL works on one while this process does on another; with 64 they wait. */
 export const BATCH_SIZE = 8;
 
 /** The numbers of a row of table `domain` now, for parseDomainRow. */
 export const NUMBERS_SQL = Prisma.raw(
-  "created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at || ',' || version",
+  `created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at
+   || ',' || version`,
 );
 
 /** What a batch reads of table `domain`, and of others by subqueries for its rows. */
@@ -39,8 +37,9 @@ export interface Batch {
   /** Whether a row of table `domain` is one of the batch, and recorded up to the instant. */
   readonly isIncluded: Prisma.Sql;
   /**
-   * The name of a row's domain, for the subqueries. Of a single domain it is the name itself, and not the row's column: a Citus cluster
-   * finds the shard of a statement by what each table's column is compared with, and a column of another table tells it none.
+   * The name of a row's domain, for the subqueries. Of a single domain it is the name itself, and not the row's
+   * column: a Citus cluster finds the shard of a statement by what each table's column is compared with, and a
+   * column of another table tells it none.
    */
   readonly name: Prisma.Sql;
 }
@@ -77,8 +76,8 @@ function knownChangeSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
 const OBSERVED = ['dns_first', 'dns_latest', 'http_first', 'http_latest', 'https_latest'];
 
 /**
- * The latest observation that is not after the instant, of those whose times are still known. Those that found HTTPS declined
- * are not among them: alone, they are not recorded.
+ * The latest observation that is not after the instant, of those whose times are still known. Those that found
+ * HTTPS declined are not among them: alone, they are not recorded.
  */
 function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`greatest(${knownChangeSql(at, name)},
@@ -86,7 +85,8 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
     (SELECT max(last_seen) FROM header_change WHERE domain = ${name} AND last_seen <= ${at}),
     ${Prisma.join(OBSERVED.map((column) => knownAt(column, at)))},
     (SELECT max(time::bigint)
-       FROM jsonb_array_elements_text(jsonb_path_query_array(dns_types, '$.*.first') || jsonb_path_query_array(dns_types, '$.*.latest'))
+       FROM jsonb_array_elements_text(jsonb_path_query_array(dns_types, '$.*.first')
+                                 || jsonb_path_query_array(dns_types, '$.*.latest'))
          AS time
       WHERE time::bigint <= ${at}))`;
 }
@@ -100,9 +100,9 @@ export function parseDomainRow(name: string, joined: string): DomainRow {
 type Numbers = readonly [Instant, Instant, Instant, Instant, bigint];
 
 /**
- * Eight names for every batch of several, the last repeated, so that there is one text of the statement, prepared once. An array
- * would do, but PostgreSQL keeps a plan for every batch only if it costs at most as much as one for a single batch: it
- * takes an array of unknown length for one of ten, and would plan each batch again.
+ * Eight names for every batch of several, the last repeated, so that there is one text of the statement,
+ * prepared once. An array would do, but PostgreSQL keeps a plan for every batch only if it costs at most as
+ * much as one for a single batch: an array of unknown length counts as one of ten, and each would be planned.
  */
 function namesOfBatch(keys: readonly DomainRowKey[]): Prisma.Sql {
   const last = keys.length - 1;

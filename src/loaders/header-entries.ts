@@ -20,7 +20,7 @@ export interface HeaderEntry {
   readonly value: string;
   /** Whether the latest observation of the HTTP headers held it. */
   readonly present: boolean;
-  /** The latest observation of HTTP headers that held it. Of one that is present it is set where it is needed. */
+  /** The latest observation of HTTP headers that held it. Of one that is present it is set where needed. */
   lastSeen: Instant | null;
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
@@ -38,17 +38,17 @@ interface Absence {
 }
 
 /**
- * Rows of table `header_change` in their order, as columns; null for none. After the date of an absence follow a space and
- * when the header was last seen.
+ * Rows of table `header_change` in their order, as columns; null for none. After the date of an absence follow
+ * a space and when the header was last seen.
  */
 export const HEADER_COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(name, ',') || '","'
-      || string_agg(CASE WHEN value IS NULL THEN observed_at || ' ' || coalesce(last_seen, observed_at) ELSE observed_at::text END, ',')
+      || string_agg(CASE WHEN value IS NULL THEN observed_at || ' ' || coalesce(last_seen, observed_at)
+                         ELSE observed_at::text END, ',')
       || '",' || json_agg(value) || ']'`;
 
 /**
- * The header changes of a row of table `domain`, for parseHeaderEntries; null for none. The primary key is the order of
- * the answer.
+ * The header changes of a row of table `domain`, for parseHeaderEntries; null for none. By the primary key.
  */
 export function headerEntriesSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
@@ -68,10 +68,7 @@ interface Changes {
   readonly absences: Absence[];
 }
 
-/**
- * A domain's headers by name, from what headerEntriesSql() gives; from an empty text none. What is not stored is
- * derived here.
- */
+/** A domain's headers by name, from what headerEntriesSql() gives; from an empty text none. */
 export function parseHeaderEntries(text: string, of: OfDomain): readonly HeaderEntry[] {
   if (text === '') return [];
   const [joinedNames, joinedDates, values]: Columns = JSON.parse(text);

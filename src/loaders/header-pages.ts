@@ -49,7 +49,8 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
     (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ${where}
       ORDER BY observed_at DESC LIMIT 1)`;
   const rows = key.history
-    ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
+    ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown}
+                   ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
   // The latest changes of one header are few, however long its value is.
   const atLeast = key.history ? {} : { atLeast: 'name' };
@@ -57,13 +58,15 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
     ${PLANNED} WITH named AS MATERIALIZED (
       -- The names are read in their order, up to the limit. EXISTS might become a join, in any order.
       SELECT name FROM (${names}) AS name (name)
-       WHERE (SELECT true FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${isKnown} LIMIT 1)
+       WHERE (SELECT true FROM header_change
+               WHERE domain = ${domain} AND header_change.name = name.name ${isKnown} LIMIT 1)
        LIMIT ${limit}),
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
     page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at', atLeast)})
-    SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
+    SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns,
+           count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
   return page === undefined ? { items: [], next: null } : pageOfRow(page, key);
 }

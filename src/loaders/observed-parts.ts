@@ -16,8 +16,8 @@ export interface TimesOfParts {
 }
 
 /**
- * The times of the parts of a row of table `domain`, for parsePartTimes. As of an instant, the stored times may be later: then the latest
- * time of which an observation is still known is that of a record or a change.
+ * The times of the parts of a row of table `domain`, for parsePartTimes. As of an instant, the stored times may
+ * be later: then the latest time of which an observation is still known is that of a record or a change.
  */
 export function partTimesSql({ at, name }: Batch): Prisma.Sql {
   const known =
@@ -25,16 +25,19 @@ export function partTimesSql({ at, name }: Batch): Prisma.Sql {
       ? Prisma.empty
       : Prisma.sql`,
       (SELECT json_object_agg(type, latest::text)
-         FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
-                 FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type),
+         FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed
+                                 WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
+                 FROM dns_record
+                WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type),
       (${latestOfChangesSql(at, name)})::text`;
   return Prisma.sql`
-    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types ${known})::text`;
+    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text,
+                     dns_types ${known})::text`;
 }
 
 /**
- * The latest observation of a DNS type of a domain: as of an instant, of those whose times are known. It is null where there
- * is none: seenUpTo() has an entry's own times.
+ * The latest observation of a DNS type of a domain: as of an instant, of those whose times are known. It is
+ * null where there is none: seenUpTo() has an entry's own times.
  *
  * @param table Has the columns `domain` and `type`.
  */
@@ -68,7 +71,7 @@ export function latestOfHttpSql(at: Instant | undefined, domain: Prisma.Sql): Pr
        FROM domain WHERE domain.name = ${domain})`;
 }
 
-/** The latest time up to an instant that a domain's changes of headers tell: of one that went later, when it was last seen before. */
+/** The latest time up to an instant that changes of headers tell: of one that went later, its last sight. */
 function latestOfChangesSql(at: Instant, domain: Prisma.Sql): Prisma.Sql {
   const latest = (time: string) => Prisma.sql`
     (SELECT max(${Prisma.raw(time)}) FROM header_change AS other
@@ -94,8 +97,8 @@ interface StoredType {
 }
 
 /**
- * The times of the parts, as of an instant: the latest observation is then the latest of which the time is still known.
- * A part that was not observed up to it is left out.
+ * The times of the parts, as of an instant: the latest observation is then the latest of which the time is
+ * still known. A part that was not observed up to it is left out.
  *
  * @param text What partTimesSql() gives.
  */
@@ -127,8 +130,8 @@ function between(times: readonly Instant[], at: Instant | undefined): PartTimes 
 }
 
 /**
- * When a record that is present was last seen: by the latest observation of its type, if that is not before its first sight,
- * or by a sighting of its own.
+ * When a record that is present was last seen: by the latest observation of its type, if that is not before its
+ * first sight, or by a sighting of its own.
  */
 export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | null | undefined): Instant {
   const own = lastSeen ?? firstSeen;

@@ -10,7 +10,7 @@ export interface Reader {
   turns?: LimitFunction;
 }
 
-/** A request loads eight keys at a time, after its first: other requests need not wait for all of a long list, or of many pages. */
+/** A request loads eight keys at a time, after its first: others need not wait for all of a long list. */
 export function paced<Value>(reader: Reader, load: () => Promise<Value>): Promise<Value> {
   reader.keys = (reader.keys ?? 0) + 1;
   // To make the library's queue takes 10 µs, and most requests have a key or two.

@@ -52,7 +52,8 @@ export async function loadRRsets(
     ${PLANNED} WITH stay AS MATERIALIZED (
       SELECT domain, host, type, rdata::text AS rdata, first_seen, ${knownAt('removed', at)} AS removed,
              ${knownAt('last_seen', at)} AS last_seen, routine, removed_routine
-        FROM dns_record WHERE domain = ${name} ${ofTypes} ${upTo('first_seen', at)} LIMIT ${literal(MOST_STAYS + 1)}),
+        FROM dns_record WHERE domain = ${name} ${ofTypes} ${upTo('first_seen', at)}
+       LIMIT ${literal(MOST_STAYS + 1)}),
     latest AS (
       SELECT DISTINCT ON (host, type) host, type, reason IS NOT DISTINCT FROM 'ROTATING' AS rotating
         FROM (SELECT host, type, first_seen AS date, routine AS reason FROM stay UNION ALL

@@ -129,7 +129,8 @@ function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Pri
   return allOf([
     match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
     registrableDomain !== undefined &&
-      Prisma.sql`(domain.name = ${registrableDomain} OR ${startsWith(Prisma.sql`reverse(domain.name)`, `${reversed(registrableDomain)}.`)})`,
+      Prisma.sql`(domain.name = ${registrableDomain}
+        OR ${startsWith(Prisma.sql`reverse(domain.name)`, `${reversed(registrableDomain)}.`)})`,
     isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo),
     isWithin(LAST_CHANGE, times.changedFrom, times.changedTo),
   ]);

@@ -142,7 +142,7 @@ function queriesInOrder(key: HeaderSearchKey, rows: number): Prisma.Sql {
   const { filter, after, first } = key;
   const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
   const from = Prisma.sql`WHERE name >= ${after?.domain ?? ''}`;
-  // A lateral query with a limit is read row by row, in the order of the domains: ORDER BY would read all of them first.
+  // A lateral query with a limit is read row by row, in the order of domains: ORDER BY would read all first.
   const read = Prisma.sql`
     (SELECT change.*
        FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited

@@ -133,7 +133,8 @@ const ADDRESS = Prisma.raw('address_of(rdata)');
 const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
 const PLACE = Prisma.raw('domain, first_seen, type, position');
 const DIGEST = Prisma.raw(
-  `left(encode(sha256(convert_to(concat_ws(' ', type, class, host, rdata::text), 'UTF8')), 'hex'), ${LENGTH_OF_DIGEST})`,
+  `left(encode(sha256(convert_to(concat_ws(' ', type, class, host, rdata::text), 'UTF8')), 'hex'),
+        ${LENGTH_OF_DIGEST})`,
 );
 
 /** A host name that the rdata of some types has, reversed. */
@@ -147,7 +148,8 @@ const TARGET = targetLookup(
 );
 const MAILBOX = targetLookup(`type = 'SOA'`, `rdata ->> 'rname'`);
 const HOST_NAME = targetLookup(
-  `type IN ('AFSDB', 'CAA', 'DNAME', 'HTTPS', 'KX', 'LP', 'NAPTR', 'RT', 'SVCB') AND host_name_of(type, rdata) IS NOT NULL`,
+  `type IN ('AFSDB', 'CAA', 'DNAME', 'HTTPS', 'KX', 'LP', 'NAPTR', 'RT', 'SVCB')
+   AND host_name_of(type, rdata) IS NOT NULL`,
   'host_name_of(type, rdata)',
 );
 const TARGETS = [TARGET, MAILBOX, HOST_NAME];
@@ -175,7 +177,7 @@ function addressSource(values: Prisma.Sql, isOneValue: boolean): Source {
   return { isOneValue, values, lookups: [{ column: ADDRESS, condition: ADDRESS_TYPES }] };
 }
 
-/** The rows of a domain, by the index that has the fewest others. What is removed now may have been present at an instant. */
+/** The rows of a domain, by the index with the fewest others. What is removed may have been present then. */
 function domainSource(domain: string, { types, present, at }: RecordFilter): Source {
   const isOfDomain = Prisma.sql`domain = ${domain}`;
   const onlyPresent = present === true && at === undefined;
@@ -210,7 +212,8 @@ export function hostSource(pattern: NamePattern | undefined, after?: RecordPlace
 /** Where an index of one domain's rows is entered, for what follows a place. */
 function beginsAt(after: RecordPlace | undefined): Prisma.Sql {
   if (after === undefined) return Prisma.empty;
-  return Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint ELSE ${EARLIEST_INSTANT}::bigint END)`;
+  return Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint
+                                       ELSE ${EARLIEST_INSTANT}::bigint END)`;
 }
 
 /** By the known texts. */
@@ -279,8 +282,8 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
 }
 
 /**
- * The condition that rows come after a place. With an equality of `domain` beside it, an index is not entered by a row that begins
- * with `domain`, but at the domain's first row: so the columns after it have conditions of their own.
+ * The condition that rows come after a place. With an equality of `domain` beside it, an index is not entered
+ * by a row that begins with `domain`, but at its first row: so the columns after it have their own conditions.
  */
 function followsSql({ after, filter }: RecordSearchKey): Prisma.Sql {
   if (after === undefined) return Prisma.empty;

@@ -7,13 +7,14 @@ import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
 import { hostSource, type RecordSearchKey, recordQuestion, textSource } from './search-records.js';
 
 /**
- * Searching where the tables of domains are distributed over the nodes of a Citus cluster (docs/scaling.md). Each table is read by a
- * query of its own, whose rows the coordinator merges: Citus can neither look values up one by one in other nodes nor join by
- * anything but the domain. So a search reads, on each node, all rows that have the values, and not the first of each.
+ * Searching where the tables of domains are distributed over the nodes of a Citus cluster (docs/scaling.md).
+ * Each table is read by a query of its own, whose rows the coordinator merges: Citus can neither look values up
+ * one by one in other nodes nor join by anything but the domain. So a search reads, on each node, all rows that
+ * have the values, and not the first of each.
  *
- * The tables are then replaced by what was found: a query in WITH with the name of a table takes its place in what follows. Each of
- * these queries has its own snapshot of each node: where a page ends depends on which matches were found, not on which of them are
- * still there when their rows are read.
+ * The tables are then replaced by what was found: a query in WITH with the name of a table takes its place in
+ * what follows. Each of these queries has its own snapshot of each node: where a page ends depends on which
+ * matches were found, not on which of them are still there when their rows are read.
  */
 
 /** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
@@ -79,7 +80,8 @@ async function lookupOf(
 ): Promise<Prisma.Sql | null> {
   if (source === null) return null;
   const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
-    ${PLANNED} SELECT DISTINCT value FROM (SELECT value FROM (${source.values}) AS found LIMIT ${literal(most + 1)}) AS found`;
+    ${PLANNED} SELECT DISTINCT value
+      FROM (SELECT value FROM (${source.values}) AS found LIMIT ${literal(most + 1)}) AS found`;
   if (rows.length > most) return null;
   if (rows.length === 0) return Prisma.sql`false`;
   const found = rows.map(({ value }) => value);

@@ -4,10 +4,10 @@ import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED } from './columns.js';
 
 /**
- * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one address, the
- * hosts below one name) is looked up value by value, each by a range of an index in the order of matches. What has too many is
- * found by reading rows in the order of matches, which finds some soon. Either way a question reads a bounded number of rows;
- * a page is shorter where it ends at that.
+ * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one
+ * address, the hosts below one name) is looked up value by value, each by a range of an index in the order of
+ * matches. What has too many is found by reading rows in the order of matches, which finds some soon. Either
+ * way a question reads a bounded number of rows; a page is shorter where it ends at that.
  */
 
 /** How many values are looked up, one by one. */
@@ -152,7 +152,7 @@ export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
 /**
  * Finds rows by their values.
  *
- * @param most How many rows are read in all, where there are few values; of many, as many of each as a page has.
+ * @param most How many rows are read in all, where there are few values; of many, of each as a page has.
  */
 function lookUp(
   { first, table, place, conditions, follows }: Finding,
@@ -201,8 +201,8 @@ interface PageRow<Row> {
 /**
  * Reads a page of what was found, if that was not too much. It ends before that where the matches are long.
  *
- * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they
- * are all, if there may be others.
+ * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to
+ *   which they are all, if there may be others.
  * @param isTooMuch Whether there are too many values or rows.
  */
 export async function readFound<Row, Match, Place>(
@@ -231,7 +231,7 @@ export const ROWS_OF_MATCH = 20;
 /**
  * The known names that meet a pattern, as a query; null where no index finds them.
  *
- * @param looked How many names are looked at, whether they meet it. Where there are more, the query gives more than `most` rows.
+ * @param looked How many names are looked at. Where there are more, the query gives more than `most` rows.
  */
 export function namesMeeting(pattern: NamePattern, looked: number, most: number): Prisma.Sql | null {
   const known = knownNamesOf(pattern);
@@ -260,11 +260,14 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
   // Where there are more long texts than are read, there are more values than are looked up.
   return Prisma.sql`
     WITH long AS MATERIALIZED (
-      SELECT kind, text FROM known_text WHERE kind = ${kind} AND octet_length(text) > 4096 LIMIT ${literal(MOST_LONG + 1)}),
+      SELECT kind, text FROM known_text WHERE kind = ${kind} AND octet_length(text) > 4096
+       LIMIT ${literal(MOST_LONG + 1)}),
     too_many AS MATERIALIZED (
-      SELECT count(*) > ${literal(MOST_LONG)} OR sum(octet_length(text)) > ${literal(MOST_LONG_OCTETS)} AS is_so FROM long)
+      SELECT count(*) > ${literal(MOST_LONG)} OR sum(octet_length(text)) > ${literal(MOST_LONG_OCTETS)} AS is_so
+        FROM long)
     SELECT ${hash} AS value FROM known_text
-     WHERE ${isKind} AND octet_length(text) <= 4096 AND text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
+     WHERE ${isKind} AND octet_length(text) <= 4096 AND text LIKE ${pattern}
+       AND (SELECT is_so IS NOT TRUE FROM too_many)
     UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
     UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MOST_VALUES)}) AS number
      WHERE (SELECT is_so FROM too_many)`;
@@ -343,12 +346,13 @@ interface Indexed {
 }
 
 /**
- * The names of so many rows, and of one more. In the order of the index, no others are read: without it, PostgreSQL may read
- * all that meet the condition, and then those.
+ * The names of so many rows, and of one more. In the order of the index, no others are read: without it,
+ * PostgreSQL may read all that meet the condition, and then those.
  */
 export function firstOf(table: string, { condition, order }: Indexed, most: number): Prisma.Sql {
   const sorted = order === undefined ? Prisma.empty : Prisma.sql`ORDER BY ${order}`;
-  return Prisma.sql`SELECT name FROM ${Prisma.raw(table)} WHERE ${condition} ${sorted} LIMIT ${literal(most + 1)}`;
+  const of = Prisma.raw(table);
+  return Prisma.sql`SELECT name FROM ${of} WHERE ${condition} ${sorted} LIMIT ${literal(most + 1)}`;
 }
 
 /** The names that end with a text. */
@@ -357,7 +361,7 @@ export function endingWith(text: string): Indexed {
   return { condition: startsWith(order, reversed(text)), order };
 }
 
-/** The rows of table `known_name` among which the names of a pattern are, by an index; null where none finds them. */
+/** The rows of `known_name` among which the names of a pattern are, by an index; null: none finds them. */
 function knownNamesOf({ parts }: NamePattern): Indexed | null {
   const [first = ''] = parts;
   const last = parts.at(-1) ?? '';

@@ -80,14 +80,16 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
       SELECT name, old, new
         FROM (SELECT name, ${valueAt(from)} AS old, ${valueAt(to)} AS new
                 FROM (SELECT DISTINCT name FROM header_change
-                       WHERE domain = ${domain} ${ofNames} AND observed_at > ${from} AND observed_at <= ${to}) AS changed) AS states
+                       WHERE domain = ${domain} ${ofNames}
+                         AND observed_at > ${from} AND observed_at <= ${to}) AS changed) AS states
        WHERE old IS DISTINCT FROM new ORDER BY name LIMIT ${limit}`,
     ['old', 'new'],
     'name',
     { most: MAX_CHARACTERS },
   );
   const [found] = await prisma.$queryRaw<readonly Row[]>`
-    ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;
+    ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates
+                 FROM (${records}) AS entry`;
   const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
     ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
   const stays = parseDnsEntries(found?.columns ?? '', { domain, at: to });

@@ -10,7 +10,7 @@ export interface Statistics {
   readonly changes: number;
   /** The time of the earliest observation; null: none is recorded. */
   readonly firstObserved: Instant | null;
-  /** When an observation was recorded last; null: none is recorded. Of more than MOST_COUNTED domains, it may be one that changed something. */
+  /** When one was recorded last; null: none. Of more than MOST_COUNTED domains, one that changed something. */
   readonly lastRecordedAt: Instant | null;
 }
 
@@ -20,8 +20,8 @@ const MOST_COUNTED = 100_000;
 const SAMPLE = 50_000;
 
 /**
- * About how many rows a table has, or an index of it: as the planner estimates them, by its density when it was analyzed last. One that
- * never had rows then is taken for one with 60 in a page. A table that has partitions is empty itself.
+ * About how many rows a table has, or an index of it: as the planner estimates them, by its density when it was
+ * analyzed last. One that never had rows then is taken for one with 60 in a page. Partitions are counted.
  */
 function estimateSql(index: string | undefined): string {
   const part = `SELECT coalesce(relid, root) FROM (SELECT '%s'::regclass AS root) AS whole
@@ -29,7 +29,8 @@ function estimateSql(index: string | undefined): string {
   const ofIndex = `SELECT indexrelid FROM pg_index
                     WHERE indrelid IN (${part}) AND strpos(pg_get_indexdef(indexrelid), '${index}') > 0`;
   return `
-    SELECT coalesce(sum(pg_relation_size(oid) / 8192 * CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 60 END), 0)
+    SELECT coalesce(sum(pg_relation_size(oid) / 8192
+                        * CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 60 END), 0)
       FROM pg_class WHERE oid IN (${index === undefined ? part : ofIndex})`;
 }
 
@@ -57,9 +58,9 @@ interface Row {
 }
 
 /**
- * How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL.
+ * How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise an estimate.
  *
- * @param acrossShards Whether the tables of domains are distributed over a Citus cluster: each shard counts up to MOST_COUNTED by itself.
+ * @param acrossShards Whether a Citus cluster has the tables: each shard counts up to MOST_COUNTED.
  */
 export async function loadStatistics(prisma: PrismaClient, acrossShards = false): Promise<Statistics> {
   // The table's name takes the place of `%s`.
@@ -77,22 +78,25 @@ export async function loadStatistics(prisma: PrismaClient, acrossShards = false)
     );
   }
   const [domains = 0, dnsRecords = 0, removed = 0, changes = 0] = counts.map(Math.round);
-  const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (SELECT recorded_at FROM %s LIMIT ${MOST_COUNTED}) AS row`;
+  const some = `SELECT recorded_at FROM %s LIMIT ${MOST_COUNTED}`;
+  const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (${some}) AS row`;
   const lastRecordedAt = BigInt(await read(prisma, resultsOf('domain', recorded), 'max'));
   // Each table is read by a query of its own, as a cluster can answer it.
   const [row] = await prisma.$queryRaw<readonly Row[]>`
-    -- Each header has one first change. An empty sample, by an estimate that is much too high, shows nothing: then there are at most as
-    -- many headers as changes.
+    -- Each header has one first change. An empty sample, by an estimate that is much too high, shows nothing:
+    -- then there are at most as many headers as changes.
     WITH header AS MATERIALIZED (
       SELECT coalesce(count(*) FILTER (WHERE is_first)::float8 / nullif(count(*), 0), 1) AS share
         FROM (SELECT NOT EXISTS (SELECT FROM header_change AS earlier
                                   WHERE earlier.domain = change.domain AND earlier.name = change.name
                                     AND earlier.observed_at < change.observed_at) AS is_first
                 FROM header_change AS change
-                     TABLESAMPLE SYSTEM (least(100, 100.0 * ${SAMPLE}::int / greatest(1, ${changes}::float8)))) AS change),
+                     TABLESAMPLE SYSTEM (least(100, 100.0 * ${SAMPLE}::int / greatest(1, ${changes}::float8)))
+             ) AS change),
     created AS MATERIALIZED (SELECT min(created) AS earliest FROM domain)
     SELECT header.share AS "headerShare", created.earliest AS "firstObserved",
-           (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"
+           (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL
+             ORDER BY number DESC LIMIT 1) AS "lastChangedAt"
       FROM header, created`;
   if (row === undefined) throw new Error('A query of single rows gives a row.');
   const { headerShare, firstObserved, lastChangedAt } = row;

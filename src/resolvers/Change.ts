@@ -60,7 +60,8 @@ type Time = Instant | null | undefined;
 /** @throws PublicError INVALID_PARAMETER where the first of two times is later than the second. */
 export function requireInterval(nameOfFrom: string, from: Time, nameOfTo: string, to: Time): void {
   if (from == null || to == null || from <= to) return;
-  const message = `${nameOfFrom}, ${formatInstant(from)}, is later than ${nameOfTo}, ${formatInstant(to)}: exchange them.`;
+  const [first, second] = [from, to].map(formatInstant);
+  const message = `${nameOfFrom}, ${first}, is later than ${nameOfTo}, ${second}: exchange them.`;
   throw new PublicError('INVALID_PARAMETER', message);
 }
 

@@ -6,10 +6,7 @@ import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.ge
 
 type MemberName = NonNullable<DnsRecordUnion['__typename']>;
 
-/**
- * The type of an entry. Rdata that was stored as text because it is not of its DNS type stays so when that type gets
- * fields of its own.
- */
+/** The type of an entry. Rdata that was stored as text stays so when its DNS type gets fields of its own. */
 export function memberOf(entry: { readonly type: string }): MemberName {
   return 'data' in entry ? 'OtherRecord' : graphqlTypeOf(entry.type);
 }

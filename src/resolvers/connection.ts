@@ -13,7 +13,7 @@ import type { QueryChangesArgs } from './types.generated.js';
  *
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
- * @returns them, and what makes the page of what a loader gives; `end`: where it ends, if `next` and nodes do not tell.
+ * @returns them, and what makes the page; `end`: where it ends, if `next` and nodes do not tell.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
@@ -48,7 +48,8 @@ export function paging<Place extends object>(
 /** Text that is the same for all pages of a question. @param filter What is null is not given. */
 export function questionOf(field: string, filter: object): string {
   const entries = Object.entries(filter).filter(([, value]) => value != null);
-  return `${field} ${JSON.stringify(entries.sort(), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
+  const text = (_key: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  return `${field} ${JSON.stringify(entries.sort(), text)}`;
 }
 
 /** The kinds of fields of a place, read from a cursor; undefined: it is none. Times are digits and `n`. */

@@ -27,7 +27,7 @@ export interface RequestContext {
   charge(units: number): Promise<void>;
   /** Whether large histories are rejected, so that they are read by pages: for REST. */
   readonly rejectsLarge: boolean;
-  /** Of a subscription: the cursor after which the client continues that has got all results before the latest. */
+  /** Of a subscription: the cursor after which a client continues that has all results before the latest. */
   resumeAfter?: string | undefined;
 }
 

@@ -7,8 +7,8 @@ import { digestOfRecord, writeNodeId } from '../model/node-id.js';
 export type Entry = DnsEntry | HeaderEntry | Change;
 
 /**
- * The id of an entry. Of a record it has when that was first seen, its type, and which of those it is; of a change its date
- * and kind, and the record or the header, or its number in the feed.
+ * The id of an entry. Of a record it has when that was first seen, its type, and which of those it is; of a
+ * change its date and kind, and the record or the header, or its number in the feed.
  */
 export function idOf(entry: Entry): string {
   if ('kind' in entry) {

@@ -18,10 +18,7 @@ const checked: Resolvers = {
   ...{ HeaderHistoryConnection: CONNECTION, HttpHeaderMatchConnection: CONNECTION },
 };
 
-/**
- * Every resolver by its name in schema.graphql, but those of scalars. A field that is missing here is the property of
- * its name.
- */
+/** All resolvers by name in schema.graphql, without scalars. A missing field is the property of its name. */
 export const resolvers: IResolvers<unknown, RequestContext> = {
   ...recordResolvers,
   ...changeResolvers,

@@ -11,8 +11,8 @@ const READ_ONLY = 'This service is read-only: it has queries and subscriptions, 
 const LEFT_OUT = 'The field of a subscription cannot be left out: remove @skip and @include.';
 
 /**
- * What a request costs is known from its document and variables, before anything is executed. The document is paid for here, each field
- * of the root by the directive `@rateLimit`.
+ * What a request costs is known from its document and variables, before anything is executed. The document is
+ * paid for here, each field of the root by the directive `@rateLimit`.
  */
 export function costPlugin(executor: GraphqlExecutor, maxFields: number): GraphqlPlugin {
   return {

@@ -24,8 +24,8 @@ export const errorsPlugin: GraphqlPlugin = {
 };
 
 /**
- * Where the errors of a document are in its text. Documents are parsed without locations: with them, graphql-js reads the
- * text from its start for each error, to count the lines, also for each one that is thrown while a document is executed.
+ * Where the errors of a document are in its text. Documents are parsed without locations: with them, graphql-js
+ * reads the text from its start for each error, to count the lines, also of those of an execution.
  *
  * @param document of the text, parsed without locations.
  * @returns the locations of an error that names nodes of the document.

@@ -1,7 +1,7 @@
 import type { GraphqlPlugin } from '../context.js';
 import { formatError, retryAfterOf, shownError } from '../format-error.js';
 
-/** What a response tells besides its data: its status, and when to try again. What was not executed is charged. */
+/** What a response tells besides data: its status, and when to try again. What was not executed is charged. */
 export const responsePlugin: GraphqlPlugin = {
   async willSendResponse({ request, response: { body, http }, contextValue }) {
     if (body.kind !== 'single') return;

@@ -22,11 +22,10 @@ export const PAGES = new URL('../../../dist/pages/', import.meta.url);
 // What each page may load: from no other host, and no script that is not a file of this server.
 const WEB_POLICY = `${PAGE_POLICY}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'`;
 const DOCUMENT_POLICY = `${PAGE_POLICY}; style-src 'self'; img-src data:`;
-// The libraries write styles into elements: what could be injected so is how they look. Fonts and pictures are
-// in the styles.
+// The libraries write styles into elements: what could be injected is how they look, with fonts and pictures.
 const LIBRARY_POLICY =
-  `${PAGE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; ` +
-  "font-src data:; img-src 'self' data:";
+  `${PAGE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; ` +
+  "worker-src 'self'; font-src data:; img-src 'self' data:";
 
 /** The text of a page that the build has written. */
 export function readPage(name: string, basePath: string): string {
@@ -91,7 +90,7 @@ export function webOperations(): readonly string[] {
   return Object.values(listed);
 }
 
-/** The page at the root where GraphQL does not allow what the other one sends: links to the APIs. It loads nothing. */
+/** The page at the root where GraphQL does not allow what the other one sends: links to the APIs alone. */
 export function startPage(service: DocumentedService): StaticResponse {
   return html(`<!doctype html>
 <html lang="en">

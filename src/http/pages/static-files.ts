@@ -26,8 +26,8 @@ interface Representation extends Pick<StaticResponse, 'mediaType' | 'headers'> {
 }
 
 /**
- * Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time unless
- * `headers` has another Cache-Control.
+ * Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time
+ * unless `headers` has another Cache-Control.
  *
  * @param read Gives the response, at the first request: most processes never show a page.
  */
@@ -38,7 +38,7 @@ export function staticHandler(read: () => StaticResponse): Handler {
     kept ??= representationOf(read());
     const { mediaType, headers, etag, gzip, identity } = kept;
     response.set({ 'cache-control': 'no-cache', ...headers, etag });
-    // Nothing here has a date. Express would send the whole to fetch(), which asks with Cache-Control: no-cache.
+    // Nothing here has a date. Express would send all to fetch(), which asks with Cache-Control: no-cache.
     if (isUnmodified(request.headers, { etag, lastModified: Number.POSITIVE_INFINITY }, 0)) {
       response.status(304).end();
       return;

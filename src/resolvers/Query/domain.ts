@@ -16,8 +16,8 @@ export const ofDomains: QueryResolvers = {
   async domains(_query, { names, at }, context, info) {
     requireFew('names', names);
     const instant = instantOf(at);
-    // A name that is not valid is an error at its place: a value, since a promise that is rejected before its turn comes
-    // would end the process. The generated type knows neither errors nor null in promises.
+    // A name that is not valid is an error at its place: a value, since a promise that is rejected before its
+    // turn comes would end the process. The generated type knows neither errors nor null in promises.
     const loadOrError = async (name: string) => load(name, instant, context, info);
     return names.map((name) => loadOrError(name).catch((error: Error) => error) as Promise<DomainHistory>);
   },
@@ -49,7 +49,7 @@ export async function domainOfEntry(
   throw new PublicError('UNAVAILABLE', `${name} was erased while it was read. Try again.`);
 }
 
-/** The history of a domain, with the parts that the field selects. What a replica does not have is read from the primary. */
+/** The history of a domain, with the parts that are selected. What a replica lacks, the primary has. */
 export async function load(
   text: string,
   at: Instant | undefined,

@@ -119,7 +119,8 @@ function requireNetwork(text: string): { readonly first: string; readonly last: 
     return { first: canonicalIp(first.toString()), last: canonicalIp(last.toString()) };
   }
   throw invalid(
-    `network: ${quoted(text)} is not a network. Write an address and the length of the prefix, such as 192.0.2.0/24.`,
+    `network: ${quoted(text)} is not a network. Write an address and the length of the prefix, such as ` +
+      '192.0.2.0/24.',
   );
 }
 
@@ -160,7 +161,7 @@ function requireRegistrable(text: string): string {
   throw invalid(`registrableDomain: ${name} is not a registrable domain: ${hint}.`);
 }
 
-/** Which changes of all domains, for pages and streams. @throws PublicError FORBIDDEN, INVALID_PARAMETER, INVALID_CURSOR */
+/** Which changes of all domains. @throws PublicError FORBIDDEN, INVALID_PARAMETER, INVALID_CURSOR */
 export function feedQuestion(args: Partial<QueryChangesArgs>, viewer: Viewer) {
   if (args.watched != null) requireScope(viewer, 'watch:read');
   requireFew('domains', args.domains ?? []);

@@ -26,8 +26,8 @@ const LARGEST = 128 * 1024;
 const MOST_REQUESTED = 10_000;
 
 /**
- * Bodies of recent responses, for all clients. A body stands for the version in its entity tag, so an entry never has to be
- * removed: whichever process records an observation, the domain has another version, and the entity tag is another one.
+ * Bodies of recent responses, for all clients. A body stands for the version in its entity tag, so an entry
+ * never has to be removed: whichever process records an observation, version and entity tag are others.
  */
 export class BodyCache {
   readonly #bodies: LRUCache<string, KeptBody> | undefined;
@@ -50,8 +50,8 @@ export class BodyCache {
   }
 
   /**
-   * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes longer than it
-   * saves, and displaces others.
+   * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes
+   * longer than it saves, and displaces others.
    */
   keep(key: string, sent: Omit<KeptBody, 'octets'> & { readonly body: string }): void {
     const { body, ...rest } = sent;

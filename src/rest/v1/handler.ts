@@ -94,7 +94,7 @@ export function createRestV1(
     }
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const validation = validationOf(route, mediaType, requested);
-    // A stale answer must be revalidated, which takes a 304 where nothing has changed (RFC 9111, section 5.2.2).
+    // A stale answer must be revalidated: a 304 where nothing has changed (RFC 9111, section 5.2.2).
     const caching = `${audience}, max-age=${maxAge}, must-revalidate`;
     // Field by field: this is on the way of every request, and to spread objects takes some microseconds each.
     return answers.answer({
@@ -237,7 +237,7 @@ class Answers {
   }
 }
 
-/** Whether a kept body may be used without a look at the database: not where the client may have a later one. */
+/** Whether a kept body may be used without a look at the database: not where the client may have a later. */
 function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
   const neverByDate = { etag, lastModified: Number.POSITIVE_INFINITY };
   return !isConditional(headers) || isUnmodified(headers, neverByDate, secondsNow());
@@ -251,8 +251,8 @@ function sendIfUnmodified({ response, caching }: Exchange, validators: Validator
 }
 
 /**
- * In characters. A proxy reads all header fields of a response into one buffer, which is 4 kB in nginx by default. Without the
- * field, clients still have the cursor in the body, if that is JSON.
+ * In characters. A proxy reads all header fields of a response into one buffer, which is 4 kB in nginx by
+ * default. Without the field, clients still have the cursor in the body, if that is JSON.
  */
 const LONGEST_LINK = 2_048;
 

@@ -15,10 +15,7 @@ export type MediaType =
 /** As they are sent: a client may name the parameters, too (RFC 4180, section 3). */
 const PARAMETERS = '; charset=utf-8; header=present';
 
-/**
- * The media type that a client prefers of those that there are (RFC 9110, section 12.5.1). One that accepts none
- * of them gets the first.
- */
+/** The type that a client prefers (RFC 9110, section 12.5.1). One that accepts none gets the first. */
 export function preferredType(accept: string | undefined, offered: readonly MediaType[]): MediaType {
   const [first = 'application/json'] = offered;
   if (!accept || offered.length < 2) return first;

@@ -55,8 +55,8 @@ export function isTime({ schema }: Parameter): boolean {
  *
  * @param all Of the operation.
  * @param segment Of the request's path, percent-encoded: the domain; undefined: the operation's path has none.
- * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now, or from
- *   the instant that its cursor carries.
+ * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now,
+ *   or from the instant that its cursor carries.
  * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
  */
 export function readParameters(
@@ -93,7 +93,7 @@ export function readParameters(
 }
 
 /**
- * The cursor of a page whose question has durations: the same durations mean the same instants on all of its pages.
+ * The cursor of a page whose question has durations: they mean the same instants on all of its pages.
  *
  * @param cursor As the operation gives it.
  * @param countedFrom What they are counted back from; null: there are none.
@@ -136,7 +136,7 @@ function readValue(
 }
 
 function readTime(name: string, text: string, now: Instant): string {
-  // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was.
+  // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): clients may leave it.
   const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
   try {
     return formatInstant(parseRequestedTime(time, now).instant);

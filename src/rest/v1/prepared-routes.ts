@@ -24,8 +24,8 @@ export interface PreparedRoute extends Operation {
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
   /**
-   * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations. Others
-   * have parameters that are checked by the operation, before a 304, too, or are pages.
+   * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations.
+   * Others have parameters that are checked by the operation, before a 304, too, or are pages.
    */
   readonly isPlain: boolean;
   /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
@@ -84,7 +84,7 @@ export function prepareStored(executor: GraphqlExecutor, file: string, isTable =
   return executor.prepare(readStored(file, isTable));
 }
 
-/** The text of a stored operation, with the fragments that it spreads: those of tables/, where there are some, for a table. */
+/** The text of a stored operation, with the fragments that it spreads: for a table, those of tables/. */
 function readStored(file: string, isTable = false): string {
   let text = readText(file);
   for (const name of FRAGMENTS) {
@@ -95,7 +95,7 @@ function readStored(file: string, isTable = false): string {
   return text;
 }
 
-/** What the one field of a route's operation is. @throws the first error, and what the route says where it is null. */
+/** What a route's operation has found. @throws the first error, and what the route says for null. */
 export function foundBy({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
   const error = errors?.[0];
   if (error !== undefined) throw error.originalError ?? error;

@@ -26,9 +26,8 @@ interface Row {
   /** What is answered where the field is null; null: it never is. */
   readonly missing: ((variables: Variables) => PublicError) | null;
   /**
-   * The stored operation that selects nothing but `version`, where that of the route selects it besides the body:
-   * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them; those of feeds
-   * have an ETag of the body.
+   * The stored operation that selects nothing but `version`, where that of the route selects it besides the
+   * body: answers have an ETag and a Last-Modified. Null: they have none; those of feeds an ETag of the body.
    */
   readonly state: string | null;
   /** Whose stored operation it runs, with variables that no parameter has; absent: its own. */
@@ -85,8 +84,8 @@ export const ROUTES: readonly Route[] = ROWS.map((row) => {
 });
 
 /**
- * Makes the function that finds the row of a path, percent-encoded as it came, with the segment that is the domain, if it has one. Case and a
- * final slash count (RFC 3986, section 6.2.2.1).
+ * Makes the function that finds the row of a path, percent-encoded as it came, with the segment that is the
+ * domain, if it has one. Case and a final slash count (RFC 3986, section 6.2.2.1).
  */
 export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[]) {
   const patterns = rows.map((row) => ({ row, pattern: row.path.split('/') }));

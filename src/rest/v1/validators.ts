@@ -29,12 +29,12 @@ export function tagOfOperation(text: string): string {
 /**
  * The validators of an operation's answer.
  *
- * The tag is weak: one tag stands for the answer in every content coding, which are not the same bytes
- * (RFC 9110, section 8.8.3.3), and a GET is revalidated by weak comparison.
+ * The tag is weak: one tag stands for the answer in every content coding, which are not the same bytes (RFC
+ * 9110, section 8.8.3.3), and a GET is revalidated by weak comparison.
  *
- * The time is that of the version, which is the microsecond of its recording or a later one, rounded up to a whole
- * second: each recording moves it forward (`leastNextVersion`), so that no date that a client was given before is
- * taken for the present state.
+ * The time is that of the version, which is the microsecond of its recording or a later one, rounded up to a
+ * whole second: each recording moves it forward (`leastNextVersion`), so that no date that a client was given
+ * before is taken for the present state.
  *
  * @param found What the operation has found.
  * @throws Error if the operation does not select `version`.
@@ -54,10 +54,10 @@ export function validatorsOfText(body: string): Validators {
 
 type Headers = Pick<IncomingHttpHeaders, 'if-none-match' | 'if-modified-since'>;
 
-/** A tag of a list, in quotation marks (RFC 9110, section 8.8.3): in a weak comparison, `W/` does not matter. */
+/** A tag of a list, in quotation marks (RFC 9110, section 8.8.3). In a weak comparison, `W/` is ignored. */
 const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** Whether a request is answered by what the client has: it is read from the primary, which has all that any client can have. */
+/** Whether a request is about what the client has: it is read from the primary, which has all of that. */
 export function isConditional(headers: Headers): boolean {
   return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 }

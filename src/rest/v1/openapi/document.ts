@@ -17,7 +17,7 @@ interface DocumentOptions extends Partial<AnonymousAccess> {
 
 const { LastEventID: LAST_EVENT_ID, ...CONDITIONS } = DESCRIBED.components.parameters;
 
-/** REST v1 as OpenAPI 3.1 describes it: openapi.yaml, with what follows from the routes, the types of records and the settings. */
+/** REST v1 as OpenAPI 3.1: openapi.yaml, with what follows from routes, types of records and settings. */
 export function openApiDocument(
   routes: readonly Route[],
   { basePath, version, tokenRequired = false, anonymousScopes = new Set() }: DocumentOptions,
@@ -102,8 +102,8 @@ function parameterOf(parameter: Parameter): object {
 const TOKEN_SCHEME = 'accessToken';
 
 /**
- * An example of what a schema describes, made of the examples of its parts: of several shapes the first, of a list one
- * item. A schema without an example of its own is followed by its `$ref`, its values or its type.
+ * An example of what a schema describes, made of the examples of its parts: of several shapes the first, of a
+ * list one item. A schema without an example of its own is followed by its `$ref`, its values or its type.
  *
  * @param schemas Those that a `$ref` names, by name.
  */

@@ -57,10 +57,7 @@ function contentOf(route: Route, example: unknown): object {
   return { content };
 }
 
-/**
- * The forms of an error. Each adds to the schema of every error's body by `allOf`, which knows no properties but its
- * own: that one is open.
- */
+/** The forms of an error. Each adds to the schema of every error's body by `allOf`: that one is open. */
 function problemsOf(status: number): object {
   const codes = Object.entries(STATUS_OF_CODE).flatMap(([code, [its]]) => (its === status ? [code] : []));
   // A client that was too slow, or has the body, gets none.

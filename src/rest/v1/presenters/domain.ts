@@ -1,7 +1,7 @@
 import type { Body } from './body.js';
 import { type DnsRecordResult, presentDnsRecord } from './dns-records.js';
 
-/** What the stored operations on a domain find: besides the version what the body has, under its names and in its order. */
+/** What the stored operations on a domain find: the version, and what the body has, in its order. */
 interface DomainResult {
   readonly version?: string;
   readonly dnsRecords?: readonly DnsRecordResult[];
