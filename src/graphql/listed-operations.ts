@@ -9,7 +9,7 @@ import { rejection } from './request.js';
  * Of the only operations that clients may execute, each is named by its id, or sent as its exact text.
  *
  * @param listed Their texts by their ids.
- * @returns what gives the body of a request with the operation that it names. A rejection() for others.
+ * @returns what gives the body of a request with the operation that it names; it throws for others.
  * @throws OperationError, one line, for an operation that the schema or a limit does not allow.
  */
 export function onlyListed(
