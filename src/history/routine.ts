@@ -176,7 +176,8 @@ export function isRotation(
 
 /** The median of the latest six times between changes; null: there are too few changes. */
 function medianGap(times: readonly Instant[]): bigint | null {
-  const gaps = new BigInt64Array(Math.max(times.length - 1, 0));
+  if (times.length < 2) return null;
+  const gaps = new BigInt64Array(times.length - 1);
   for (const at of gaps.keys()) gaps[at] = (times[at] ?? 0n) - (times[at + 1] ?? 0n);
   return gaps.sort()[gaps.length >> 1] ?? null;
 }

@@ -8,7 +8,13 @@ export type WriteRows = (rows: NewRows) => string;
 export interface NewRows {
   /** What they are selected from, named `new`. */
   readonly from: string;
+  /** The value of a column, to be written: one parameter where all rows have the same. */
   readonly value: (column: string) => string;
+  /**
+   * The value of a column, to be compared. It differs from row to row for all that the planner knows: of one value for all rows, it
+   * would take an index of its own, and read the whole table.
+   */
+  readonly key: (column: string) => string;
   /** The values of all columns, in their order. */
   readonly values: () => string;
   /** An array with the first column of all rows: the domain, so that a statement on partitions or shards needs only theirs. */
@@ -33,33 +39,49 @@ export function statementsFor<Row>(
 ): QueryConfig[] {
   if (rows.length === 0) return [];
   const values: unknown[] = [];
-  const arrays: string[] = [];
-  const varying: string[] = [];
-  // A parameter that the statement does not have would have no type.
-  const references = new Map<string, () => string>();
-  for (const [name, type, read] of columns) {
-    const literals = rows.map((row) => literalOf(read(row)));
-    if (arrays.length > 0 && literals.every((literal) => literal === literals[0])) {
-      let parameter: string | undefined;
-      references.set(name, () => {
-        parameter ??= `$${values.push(literals[0])}::${type}`;
-        return parameter;
-      });
-    } else {
-      arrays.push(`$${values.push(arrayOf(literals))}::${type}[]`);
-      varying.push(name);
-      references.set(name, () => `new.${name}`);
+  const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
+  const byName = new Map(columns.map((column) => [column[0], column]));
+  // A parameter that the statement does not have would have no type: only those that it asks for are given.
+  const [arrays, constants] = [new Map<string, string>(), new Map<string, string>()];
+  const refer = (name: string, isCompared: boolean): string => {
+    const [, type, read] = byName.get(name) ?? MISSING;
+    const known = constants.get(name);
+    if (known !== undefined && !isCompared) return known;
+    if (arrays.has(name)) return `new.${name}`;
+    const literals: Literal[] = [];
+    let isVarying = isCompared;
+    for (const row of rows) {
+      const literal = literalOf(read(row));
+      isVarying ||= literals.length > 0 && literal !== literals[0];
+      literals.push(literal);
     }
-  }
-  const value = (column: string) => references.get(column)?.() ?? `new.${column}`;
+    if (isVarying) {
+      arrays.set(name, parameter(arrayOf(literals), `${type}[]`));
+      return `new.${name}`;
+    }
+    const constant = parameter(literals[0], type);
+    constants.set(name, constant);
+    return constant;
+  };
+  const value = (column: string) => refer(column, false);
+  const key = (column: string) => refer(column, true);
+  for (const [first] of columns.slice(0, 1)) key(first);
+  const [keys = ''] = arrays.values();
   const text = statement({
-    from: `unnest(${arrays}) AS new (${varying})`,
+    from: FROM,
     value,
+    key,
     values: () => columns.map(([name]) => value(name)).join(', '),
-    keys: arrays[0] ?? '',
+    keys,
   });
-  return [{ text, values }];
+  const from = `unnest(${[...arrays.values()]}) AS new (${[...arrays.keys()]})`;
+  return [{ text: text.replace(FROM, () => from), values }];
 }
+
+const MISSING = ['', 'text', () => null] as const;
+
+/** In the place of what rows are selected from, until it is known which columns are. */
+const FROM = '{from}';
 
 /** Runs the statement for rows. @returns the rows that it returns. */
 export async function write<Row, Result extends object>(

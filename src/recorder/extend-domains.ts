@@ -157,8 +157,8 @@ const KEPT: Columns<Rewriting> = [
   ['kept', 'jsonb', ({ kept }) => (kept === undefined ? null : storedKeptTimes(kept))],
 ];
 
-const SET_KEPT: WriteRows = ({ from, value, keys }) =>
-  `UPDATE domain AS d SET kept_times = ${value('kept')} FROM ${from} WHERE d.name = ANY (${keys}) AND d.name = new.name`;
+const SET_KEPT: WriteRows = ({ from, value, key, keys }) =>
+  `UPDATE domain AS d SET kept_times = ${value('kept')} FROM ${from} WHERE d.name = ANY (${keys}) AND d.name = ${key('name')}`;
 
 /** Deletes the rows that are written again, or are no more; what is kept of observations is replaced. */
 async function replaceRows(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
@@ -191,8 +191,8 @@ async function replaceRows(client: PoolClient, written: readonly Rewriting[]): P
 
 /** @param columns By which a row is told from others. */
 async function erase<Row>(client: PoolClient, table: string, columns: Columns<Row>, rows: readonly Row[]) {
-  const statement: WriteRows = ({ from, value, keys }) => `
+  const statement: WriteRows = ({ from, key, keys }) => `
     DELETE FROM ${table} AS old USING ${from}
-     WHERE old.domain = ANY (${keys}) AND ${columns.map(([name]) => `old.${name} = ${value(name)}`).join(' AND ')}`;
+     WHERE old.domain = ANY (${keys}) AND ${columns.map(([name]) => `old.${name} = ${key(name)}`).join(' AND ')}`;
   await write(client, statement, columns, rows);
 }

@@ -79,9 +79,9 @@ const TYPE_COLUMNS: Columns<TypeOfDomain> = [
 ];
 
 function selectTypes(columns: string, table: string): WriteRows {
-  return ({ from, value, keys }) => `
+  return ({ from, key, keys }) => `
     SELECT ${columns} FROM ${table}, ${from}
-     WHERE domain = ANY (${keys}) AND domain = new.of_domain AND type = ${value('of_type')}`;
+     WHERE domain = ANY (${keys}) AND domain = ${key('of_domain')} AND type = ${key('of_type')}`;
 }
 
 const SELECT_STAYS = selectTypes(STAY_COLUMNS, '(SELECT * FROM dns_record WHERE removed IS NULL) AS stay');

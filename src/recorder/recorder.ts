@@ -57,19 +57,17 @@ export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recor
   return {
     record: (observations, older = false) => recordBatch(pool, { ...options, older }, byDomain(observations)),
     async preview(observations) {
-      const batches = byDomain(observations);
-      const rows = await loadDomainRows(
-        pool,
-        batches.map(({ name }) => name),
-      );
-      return summarize((await applyRules(pool, options, batches, rows)).map(recordedOf));
+      const batches = await loadKnown(pool, byDomain(observations));
+      return summarize((await applyRules(pool, options, batches)).map(recordedOf));
     },
   };
 }
 
 /** What recording a batch would do where nothing is recorded yet. */
 export function previewFirst(observations: readonly Observation[]): Recording {
-  const begun = byDomain(observations).map((batch) => beginBatch(batch, null, undefined));
+  const begun = byDomain(observations).map((batch) =>
+    beginBatch({ batch, before: null, stateBefore: null }, undefined),
+  );
   return summarize(
     begun.map((batch) => recordedOf({ ...batch, merged: mergeChanges(batch.progress.changes) })),
   );
@@ -97,33 +95,43 @@ async function recordBatch(
   const recorded: AppliedBatch[] = [];
   const extending: DomainBatch[] = [];
   await untilNoneLeft(batches, async (left) => {
-    const rows = await loadDomainRows(
-      pool,
-      left.map(({ name }) => name),
-    );
-    const inside = new Set(left.filter((batch) => belongsInside(batch, rows, options.older)));
-    const others = left.filter((batch) => !inside.has(batch));
-    const applied = await applyRules(pool, options, others, rows);
+    const known = await loadKnown(pool, left);
+    const inside = new Set(known.filter((each) => belongsInside(each, options.older)));
+    const others = known.filter((each) => !inside.has(each));
+    const applied = await applyRules(pool, options, others);
     const written = await write(pool, applied);
     for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
-    for (const batch of inside) extending.push(batch);
-    return others.filter(({ name }) => !written.has(name));
+    for (const { batch } of inside) extending.push(batch);
+    return others.map(({ batch }) => batch).filter(({ name }) => !written.has(name));
   });
   const extended = await extendDomains(pool, extending, options);
   return summarize([...recorded.map(recordedOf), ...extended.map(extensionOf)]);
 }
 
+/** A batch, and what is recorded of its domain: null where nothing is. */
+interface KnownBatch {
+  readonly batch: DomainBatch;
+  readonly before: DomainRow | null;
+  readonly stateBefore: DomainState | null;
+}
+
+async function loadKnown(pool: Pool, batches: readonly DomainBatch[]): Promise<KnownBatch[]> {
+  const rows = await loadDomainRows(
+    pool,
+    batches.map(({ name }) => name),
+  );
+  return batches.map((batch) => {
+    const before = rows.get(batch.name) ?? null;
+    return { batch, before, stateBefore: before === null ? null : stateOfRow(before) };
+  });
+}
+
 /** Whether observations have to be put into the history that is known. */
-function belongsInside(
-  { name, observations }: DomainBatch,
-  rows: ReadonlyMap<string, DomainRow>,
-  older: boolean,
-): boolean {
+function belongsInside({ batch: { observations }, stateBefore }: KnownBatch, older: boolean): boolean {
   if (observations.some(({ dns }) => dns?.sighted === true)) return true;
-  const row = rows.get(name);
-  if (row === undefined) return false;
-  const state = stateOfRow(row);
-  return observations.some((observation) => isInside(state, observation, older));
+  return (
+    stateBefore !== null && observations.some((observation) => isInside(stateBefore, observation, older))
+  );
 }
 
 function byDomain(observations: readonly Observation[]): DomainBatch[] {
@@ -146,10 +154,9 @@ function byDomain(observations: readonly Observation[]): DomainBatch[] {
 async function applyRules(
   pool: Pool,
   { httpsGrace }: RecorderOptions,
-  batches: readonly DomainBatch[],
-  rows: ReadonlyMap<string, DomainRow>,
+  batches: readonly KnownBatch[],
 ): Promise<AppliedBatch[]> {
-  const begun = batches.map((batch) => beginBatch(batch, rows.get(batch.name) ?? null, httpsGrace));
+  const begun = batches.map((batch) => beginBatch(batch, httpsGrace));
   const differing = begun.filter(({ progress }) => progress.waiting.length > 0);
   const parts = new Map(differing.map(({ name, progress }) => [name, partsToLoad(progress)]));
   const holdings = parts.size > 0 ? await loadHoldings(pool, parts) : new Map<string, Holdings>();
@@ -165,11 +172,9 @@ async function applyRules(
 
 /** A batch with the observations applied that are settled by the domain's row, before its changes are merged. */
 function beginBatch(
-  { name, observations, places }: DomainBatch,
-  before: DomainRow | null,
+  { batch: { name, observations, places }, before, stateBefore }: KnownBatch,
   httpsGrace: bigint | undefined,
 ): Omit<AppliedBatch, 'merged'> {
-  const stateBefore = before === null ? null : stateOfRow(before);
   const progress = recordObservations(beginRecording(stateBefore, observations, httpsGrace));
   // Without spread: V8 makes a hidden class for each object that gets properties after one.
   return { name, observations, places, before, stateBefore, progress };

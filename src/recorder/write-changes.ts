@@ -210,7 +210,7 @@ const INSERT_DOMAINS: WriteRows = ({ from, value }) => `
   ON CONFLICT (name) DO NOTHING
   RETURNING name`;
 
-const UPDATE_DOMAINS: WriteRows = ({ from, value, keys }) => `
+const UPDATE_DOMAINS: WriteRows = ({ from, value, key, keys }) => `
   UPDATE domain AS d
      SET ${STATE_COLUMNS.map(([name]) => `${name} = ${value(name)}`).join(', ')},
          version = GREATEST(${value('version')}, ${DATABASE_NOW}),
@@ -222,18 +222,18 @@ const UPDATE_DOMAINS: WriteRows = ({ from, value, keys }) => `
          kept_times = CASE WHEN ${value('kept_times')} IS NULL THEN d.kept_times
                            ELSE COALESCE(d.kept_times, '{}') || ${value('kept_times')} END
     FROM ${from}
-   WHERE d.name = ANY (${keys}) AND d.name = new.name AND d.version = ${value('version_before')}
+   WHERE d.name = ANY (${keys}) AND d.name = ${key('name')} AND d.version = ${key('version_before')}
   RETURNING d.name`;
 
-const END_STAYS: WriteRows = ({ from, value, keys }) => `
+const END_STAYS: WriteRows = ({ from, value, key, keys }) => `
   UPDATE dns_record AS r
      SET ${STAY_END.map(([name]) => `${name} = ${value(name)}`).join(', ')}
     FROM ${from}
-   WHERE r.domain = ANY (${keys}) AND ${STAY_KEY.map(([name]) => `r.${name} = ${value(name)}`).join(' AND ')}`;
+   WHERE r.domain = ANY (${keys}) AND ${STAY_KEY.map(([name]) => `r.${name} = ${key(name)}`).join(' AND ')}`;
 
 // In one order for all writers: rows of two that are inserted in different orders would be a deadlock.
-const INSERT_NAMES: WriteRows = ({ from }) => `
-  INSERT INTO known_name (name) SELECT name FROM ${from} ORDER BY name ON CONFLICT DO NOTHING`;
+const INSERT_NAMES: WriteRows = ({ from, key }) => `
+  INSERT INTO known_name (name) SELECT ${key('name')} FROM ${from} ORDER BY name ON CONFLICT DO NOTHING`;
 
 /** The digest of a text, by which table `known_text` has it: a text may be longer than a key of an index. */
 function digestOf(text: string): string {

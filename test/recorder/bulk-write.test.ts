@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Columns, type WriteRows, write } from '../../src/recorder/bulk-write.js';
+import { type Columns, statementsFor, type WriteRows, write } from '../../src/recorder/bulk-write.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 interface Row {
@@ -73,4 +73,13 @@ describe('rows that are written', () => {
   test('may be none', async () => {
     expect(await seen([])).toEqual([]);
   });
+});
+
+test('A value that all rows share is sent once where it is written, and for each row where it is compared: by one value, the planner would read a whole index', () => {
+  const row: Row = { number: 7, text: 'A', time: 5n, isSighted: true, json: null };
+  const update: WriteRows = ({ from, value, key }) =>
+    `UPDATE t SET text = ${value('text')} FROM ${from} WHERE t.number = ${key('number')} AND t.time = ${key('time')}`;
+  const [statement] = statementsFor(update, COLUMNS, [row, { ...row, number: 8 }]);
+  expect(statement?.text).toMatch(/SET text = \$2::text FROM unnest\(\$1::integer\[\],\$3::bigint\[\]\)/);
+  expect(statement?.values).toEqual(['{7,8}', 'A', '{"5","5"}']);
 });
