@@ -12,6 +12,7 @@ import {
   type DomainState,
   type HeaderChange,
   type Holdings,
+  type KeptSighting,
   latestOfType,
   namedTimes,
   type PartTimes,
@@ -133,7 +134,7 @@ export function applySightings(
   readonly holdings: Holdings;
   readonly kinds: readonly SightingKind[];
 } {
-  const present = new Map<string, Map<string, RecordStay>>();
+  const present = new Map<string, Map<string, SightedStay>>();
   const added = new Set<string>();
   let [created, lastUpdate, lastChange] = [state?.created, state?.lastUpdate, state?.lastChange ?? null];
   const kinds = sightings.map(({ seenAt, record: sighted, source }): SightingKind => {
@@ -143,26 +144,20 @@ export function applySightings(
     const record = heldAs(sighted, ofType);
     const identity = identityOf(record);
     const stay = ofType.get(identity);
-    if (latestOfType(state, type) === seenAt || stay?.lastSighted === seenAt) return 'known';
+    if (latestOfType(state, type) === seenAt || stay?.sightings.at(-1)?.seenAt === seenAt) return 'known';
     created = created === undefined || seenAt < created ? seenAt : created;
     lastUpdate = later(lastUpdate, seenAt);
     // The first sighting of a type that was not observed before.
     const isFirstSight =
       latestOfType(state, type) === null &&
       [...ofType.values()].every(({ firstSeen }) => firstSeen === seenAt);
-    const begun =
-      stay ??
-      ({
-        firstSeen: seenAt,
-        firstSighted: true,
-        position: 0,
-        record,
-        source,
-        routine: isFirstSight ? 'INITIAL' : null,
-        removal: null,
-      } as const);
-    ofType.set(identity, { ...begun, lastSighted: seenAt });
-    if (stay !== undefined) return 'seen';
+    if (stay !== undefined) {
+      stay.sightings.push({ seenAt, source });
+      return 'seen';
+    }
+    const routine = isFirstSight ? 'INITIAL' : null;
+    const begun = { firstSeen: seenAt, position: 0, record, source, routine, removal: null } as const;
+    ofType.set(identity, { ...begun, sightings: [{ seenAt, source }] });
     added.add(type);
     lastChange = later(lastChange, seenAt);
     return 'added';
@@ -178,7 +173,12 @@ export function applySightings(
     });
   }
   const records = new Map<string, readonly RecordStay[]>(holdings.records);
-  for (const [type, stays] of present) records.set(type, [...stays.values()]);
+  for (const [type, stays] of present) {
+    const held = Array.from(stays.values(), ({ sightings, ...stay }) =>
+      sightings.length === 0 ? stay : { ...stay, sightings },
+    );
+    records.set(type, held);
+  }
   const parts = { everyType: null, http: null, https: null, site: null };
   return {
     state: { ...parts, ...state, types, created, lastUpdate, lastChange },
@@ -197,8 +197,14 @@ function heldAs(sighted: DnsRecord, stays: ReadonlyMap<string, RecordStay>): Dns
   return held;
 }
 
-function staysByIdentity(stays: readonly RecordStay[]): Map<string, RecordStay> {
-  return new Map(stays.map((stay) => [identityOf(stay.record), stay]));
+interface SightedStay extends RecordStay {
+  readonly sightings: KeptSighting[];
+}
+
+function staysByIdentity(stays: readonly RecordStay[]): Map<string, SightedStay> {
+  return new Map(
+    stays.map((stay) => [identityOf(stay.record), { ...stay, sightings: [...(stay.sightings ?? [])] }]),
+  );
 }
 
 /** Whether there is nothing to write besides the domain's new state. */

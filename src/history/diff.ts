@@ -60,12 +60,7 @@ function endedAt(
   latest: Instant | null,
   source: string | null,
 ): RecordStay {
-  const { lastSeen, isSighted } = lastSeenOf(stay, latest);
-  const { lastSighted: _, ...begun } = stay;
-  return {
-    ...begun,
-    removal: { removed, lastSeen, ...(isSighted && { lastSighted: true }), source, routine: null },
-  };
+  return { ...stay, removal: { removed, lastSeen: lastSeenOf(stay, latest), source, routine: null } };
 }
 
 /** Text that two records of one type share if and only if they are the same record. */

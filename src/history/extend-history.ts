@@ -1,4 +1,5 @@
 import { compareDnsRecords } from '../model/dns-record.js';
+import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
@@ -122,7 +123,8 @@ function extendOnce(
 
 /**
  * Whether an observation that is complete belongs into what is known: before the first of a part, where that is allowed,
- * or before a sighting of a record that it is of. One of the time of the latest does, too: what that held is not what is known now.
+ * or among or after sightings of a type, up to the first one after them. One of the time of the latest does, too: what that held is not
+ * what is known now.
  */
 export function isInside(state: DomainState, observation: Observation, older: boolean): boolean {
   const { dns, httpHeaders, observedAt } = observation;
@@ -130,13 +132,14 @@ export function isInside(state: DomainState, observation: Observation, older: bo
   if (httpHeaders !== undefined && precedes(state.http?.first)) return true;
   if (dns === undefined) return false;
   if (dns.types === undefined && precedes(state.everyType?.first)) return true;
-  const isAmongSightings = (type: string) => {
+  // Also the first one after them: it is kept, even if it holds just what was sighted.
+  const followsSightings = (type: string) => {
     const sighted = state.types.get(type)?.sighted ?? null;
     const latest = latestOfType(state, type);
-    return sighted !== null && observedAt <= sighted.latest && (latest === null || observedAt >= latest);
+    return sighted !== null && (latest === null || (sighted.latest >= latest && observedAt >= latest));
   };
   const types = [...(dns.types ?? state.types.keys())];
-  return types.some((type) => precedes(timesOfType(state, type)?.first) || isAmongSightings(type));
+  return types.some((type) => precedes(timesOfType(state, type)?.first) || followsSightings(type));
 }
 
 const STALE: Outcome = {
@@ -186,6 +189,10 @@ interface Replay {
   readonly firsts: Map<string, readonly KeptTime[]>;
   /** By line. */
   readonly outcomes: Map<number, Outcome>;
+  /** The types that were sighted since a complete observation of them. */
+  readonly sighted: Set<string>;
+  /** By part, the first complete observations after sightings. */
+  readonly afterSightings: Map<string, KeptTime[]>;
 }
 
 interface ReplayOptions extends Pick<Progress, 'recorded' | 'responses'> {
@@ -199,7 +206,7 @@ interface ReplayOptions extends Pick<Progress, 'recorded' | 'responses'> {
 function replay(events: readonly Event[], { recorded, ...rules }: ReplayOptions): Replay {
   const replayed: Replay = {
     ...{ state: beforeAll(events, recorded?.state?.types ?? new Map()), holdings: NOTHING_HELD },
-    ...{ changes: [], firsts: new Map(), outcomes: new Map() },
+    ...{ changes: [], firsts: new Map(), outcomes: new Map(), sighted: new Set(), afterSightings: new Map() },
   };
   for (let next = 0; next < events.length; ) {
     const rank = rankOf(events[next]);
@@ -228,6 +235,7 @@ function replaySightings(replayed: Replay, run: readonly Event[]): void {
   const sightings = run.flatMap((event) => ('sighting' in event ? [event.sighting] : []));
   const { state, holdings, kinds } = applySightings(replayed.state, replayed.holdings, sightings);
   Object.assign(replayed, { state, holdings });
+  for (const { record } of sightings) replayed.sighted.add(record.type);
   for (const [at, { line }] of run.entries()) {
     if (line === null) continue;
     replayed.outcomes.set(line, outcomeOf(replayed.outcomes.get(line), kinds[at] ?? 'known'));
@@ -249,9 +257,23 @@ function replayObservations(
   for (const change of progress.changes) replayed.changes.push(change);
   for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);
   for (const [at, { line }] of run.entries()) {
-    const outcome = progress.outcomes[at];
+    const [outcome, observation] = [progress.outcomes[at], observations[at]];
     if (line !== null && outcome !== undefined) replayed.outcomes.set(line, outcome);
+    const isActing = outcome?.kind === 'changed' || outcome?.kind === 'unchanged';
+    if (isActing && !outcome.isPartial && observation !== undefined) addAfterSightings(replayed, observation);
   }
+}
+
+function addAfterSightings(
+  { sighted, afterSightings }: Replay,
+  { dns, observedAt, source }: Observation,
+): void {
+  if (dns === undefined) return;
+  const { types } = dns;
+  const confirmed = [...sighted].filter((type) => types?.has(type) !== false);
+  for (const type of confirmed) sighted.delete(type);
+  const parts = types === undefined ? confirmed.map(() => EVERY_TYPE).slice(0, 1) : confirmed;
+  for (const part of parts) addTo(afterSightings, part, { observedAt, source: source ?? null });
 }
 
 const KINDS = { added: 'changed', seen: 'unchanged', known: 'repeated' } as const;
@@ -267,7 +289,7 @@ function outcomeOf(before: Outcome | undefined, sighting: keyof typeof KINDS): O
 type Assembled = Omit<ExtendedHistory, 'outcomes' | 'later' | 'extendedFrom'>;
 
 function assembled(history: StoredHistory | null, replayed: Replay): Assembled {
-  const { changes, firsts, holdings, state } = replayed;
+  const { changes, holdings, state } = replayed;
   if (state === null) throw new Error('A history is extended by at least one observation.');
   const stays = inOrder([
     ...changes.flatMap(({ removed }) => removed),
@@ -282,7 +304,7 @@ function assembled(history: StoredHistory | null, replayed: Replay): Assembled {
   );
   const extended = { stays, headers, earlier, state: stateWith(history, state, stays) };
   const responses = responsesOf(history, changes, extended);
-  return { ...extended, responses, ...keptOf(history, extended, firsts) };
+  return { ...extended, responses, ...keptOf(history, extended, replayed) };
 }
 
 /** What is to be told of an extension. */
@@ -404,23 +426,26 @@ function responsesOf(
 }
 
 /**
- * With the observations that nothing else tells of any longer, since sightings moved the first sight of a record to an
- * earlier time: what they tell of other records must not depend on the order in which sightings came.
+ * With the observations that nothing else tells of: those whose changes sightings moved to an earlier time, and the first ones after
+ * sightings. What they tell of other records must not depend on the order in which sightings came.
  */
 function keptOf(
   history: StoredHistory | null,
   extended: Pick<StoredHistory, 'state' | 'stays' | 'headers'>,
-  firsts: KeptTimes,
+  { firsts, afterSightings }: Replay,
 ): { readonly keptTimes?: KeptTimes } {
-  const kept = new Map(firsts);
-  const sighted = [...extended.state.types].flatMap(([type, { sighted: times }]) => (times ? [type] : []));
-  if (history !== null && sighted.length > 0) {
-    const after = observedTimes({ ...history, ...extended, keptTimes: firsts });
-    for (const [part, times] of observedTimes(history)) {
-      if (part !== EVERY_TYPE && !sighted.includes(part)) continue;
+  const kept = new Map<string, readonly KeptTime[]>(firsts);
+  const types = [...extended.state.types].flatMap(([type, { sighted }]) => (sighted ? [type] : []));
+  if (types.length > 0) {
+    const before = history === null ? new Map<string, KeptTime[]>() : observedTimes(history);
+    const empty = { name: '', version: 0n, recordedAt: 0n, responses: [], earlier: [] };
+    const after = observedTimes({ ...empty, ...history, ...extended, keptTimes: firsts });
+    for (const part of [EVERY_TYPE, ...types]) {
       const told = new Set([part, EVERY_TYPE].flatMap((each) => (after.get(each) ?? []).map(textOf)));
-      const left = times.filter((time) => !told.has(textOf(time)));
-      if (left.length > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left].sort(byTime));
+      const known = [...(before.get(part) ?? []), ...(afterSightings.get(part) ?? [])];
+      const left = new Map(known.map((time) => [textOf(time), time] as const));
+      for (const text of told) left.delete(text);
+      if (left.size > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left.values()].sort(byTime));
     }
   }
   return kept.size === 0 ? {} : { keptTimes: kept };

@@ -3,7 +3,14 @@ import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
 import type { Sighting } from './apply-observation.js';
-import { type DomainState, OTHER_TYPES, type PartTimes, type RecordStay } from './state.js';
+import {
+  type DomainState,
+  isFirstSighted,
+  isLastSighted,
+  OTHER_TYPES,
+  type PartTimes,
+  type RecordStay,
+} from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
 
 /** The parts that one observer observed at one time: DNS types by name, EVERY_TYPE, and HTTP. */
@@ -101,25 +108,21 @@ function responseOf({ scheme, status }: Pick<SiteResponse, 'scheme' | 'status'>)
 
 /** When records of which types were last observed before their removals. */
 function lastSights(stays: readonly RecordStay[]): [time: Instant, type: string][] {
-  return stays.flatMap(({ removal, record }) =>
-    removal !== null && removal.lastSighted !== true ? [[removal.lastSeen, record.type]] : [],
-  );
+  return stays.flatMap((stay) => {
+    const { removal, record } = stay;
+    return removal === null || isLastSighted(stay) ? [] : [[removal.lastSeen, record.type]];
+  });
 }
 
 /** The sightings that a history tells of. */
 export function sightingsOf({ stays }: Pick<StoredHistory, 'stays'>): Sighting[] {
-  return stays.flatMap(({ firstSeen, firstSighted, lastSighted, removal, record, source }) => {
-    const times = [
-      firstSighted === true ? firstSeen : null,
-      removal === null ? lastSighted : removal.lastSighted === true ? removal.lastSeen : null,
-    ];
-    return times.flatMap((seenAt) => (seenAt == null ? [] : [{ seenAt, record, source }]));
-  });
+  return stays.flatMap(({ sightings = [], record }) => sightings.map((each) => ({ ...each, record })));
 }
 
 function addChanges(moments: PartsByTime, { state, stays, headers }: StoredHistory): void {
-  for (const { firstSeen, firstSighted, removal, source, record } of stays) {
-    if (firstSighted !== true) partsAt(moments, firstSeen, source).add(partOf(state, record.type, firstSeen));
+  for (const stay of stays) {
+    const { firstSeen, removal, source, record } = stay;
+    if (!isFirstSighted(stay)) partsAt(moments, firstSeen, source).add(partOf(state, record.type, firstSeen));
     if (removal === null) continue;
     partsAt(moments, removal.removed, removal.source).add(partOf(state, record.type, removal.removed));
   }

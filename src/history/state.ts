@@ -67,10 +67,11 @@ export interface RecordStay {
   readonly position: number;
   readonly record: DnsRecord;
   readonly source: string | null;
-  /** `firstSeen` is that of a sighting, which tells nothing of other records; absent: of an observation of the type. */
-  readonly firstSighted?: boolean;
-  /** Of a present record: its latest sighting; null or absent when there was none. */
-  readonly lastSighted?: Instant | null;
+  /**
+   * When it was sighted, in the order of time; absent: never. All of them are kept: an observation between two, imported later, that
+   * does not hold the record ends the stay, and the next sighting begins another.
+   */
+  readonly sightings?: readonly KeptSighting[];
   /** Why its coming is routine; null: it is notable. */
   readonly routine: RoutineReason | null;
   readonly removal: {
@@ -78,11 +79,25 @@ export interface RecordStay {
     readonly removed: Instant;
     /** Time of the type's observation before that, the last that held the record, or of a later sighting. */
     readonly lastSeen: Instant;
-    /** `lastSeen` is that of a sighting; absent: of an observation of the type. */
-    readonly lastSighted?: boolean;
     readonly source: string | null;
     readonly routine: RoutineReason | null;
   } | null;
+}
+
+/** When a record was seen, and by whom: it tells nothing of other records. */
+export interface KeptSighting {
+  readonly seenAt: Instant;
+  readonly source: string | null;
+}
+
+/** Whether the first sight is that of a sighting, and not of an observation of the type: where both have one time, that counts. */
+export function isFirstSighted({ firstSeen, sightings }: RecordStay): boolean {
+  return sightings?.[0]?.seenAt === firstSeen;
+}
+
+/** Whether a record was last seen, before it was gone, by a sighting. */
+export function isLastSighted({ sightings, removal }: RecordStay): boolean {
+  return removal !== null && sightings?.at(-1)?.seenAt === removal.lastSeen;
 }
 
 /** What is known of one header: its newest value, and whether the latest observation held it. */
@@ -153,24 +168,17 @@ export function partKey(type: string, name: string): string {
 export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map(), earlier: new Map() };
 
 /** The times at which a stay shows that its type was observed: sightings tell nothing of other records. */
-export function timesOfStay({ firstSeen, firstSighted, removal }: RecordStay): Instant[] {
-  const first = firstSighted === true ? [] : [firstSeen];
-  if (removal === null) return first;
-  return [...first, ...(removal.lastSighted === true ? [] : [removal.lastSeen]), removal.removed];
+export function timesOfStay(stay: RecordStay): Instant[] {
+  const first = isFirstSighted(stay) ? [] : [stay.firstSeen];
+  if (stay.removal === null) return first;
+  return [...first, ...(isLastSighted(stay) ? [] : [stay.removal.lastSeen]), stay.removal.removed];
 }
 
 /** When a present record was last seen: by the latest observation of its type, or by a sighting. */
-export function lastSeenOf(
-  { firstSeen, lastSighted }: RecordStay,
-  latest: Instant | null,
-): { readonly lastSeen: Instant; readonly isSighted: boolean } {
-  const sighted = lastSighted ?? null;
+export function lastSeenOf({ firstSeen, sightings }: RecordStay, latest: Instant | null): Instant {
+  const sighted = sightings?.at(-1)?.seenAt ?? firstSeen;
   // An observation before its first sight did not hold it.
-  const observed = latest !== null && latest >= firstSeen ? latest : null;
-  if (sighted !== null && (observed === null || sighted > observed)) {
-    return { lastSeen: sighted, isSighted: true };
-  }
-  return { lastSeen: observed ?? firstSeen, isSighted: false };
+  return latest !== null && latest > sighted ? latest : sighted;
 }
 
 /** The first and the latest observation of a DNS type, by name or among all types; null when there was none. */

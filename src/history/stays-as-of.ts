@@ -29,11 +29,11 @@ export function staysAsOf({ state, stays }: StoredHistory, at: Instant | undefin
 
 /** The latest observation of the type, or a time of the stay itself: its first sight, a sighting, or the last before a later removal. */
 function lastKnown(
-  { firstSeen, lastSighted, removal }: RecordStay,
+  { firstSeen, sightings = [], removal }: RecordStay,
   latest: Instant | undefined,
   at: Instant | undefined,
 ): Instant {
-  const times = [lastSighted, removal?.lastSeen, latest];
+  const times = [...sightings.map(({ seenAt }) => seenAt), removal?.lastSeen, latest];
   return times.reduce<Instant>(
     (last, time) => (time != null && isKnown(time, at) && time > last ? time : last),
     firstSeen,

@@ -84,8 +84,8 @@ function* invalidTimes({ state, stays, headers, responses }: StoredHistory): Gen
     yield "a part's first observation is later than its latest";
   const times: Record<string, readonly (Instant | null | undefined)[]> = {
     "a part's observation": parts.flatMap(({ first, latest }) => [first, latest]),
-    'a record': stays.flatMap(({ firstSeen, lastSighted, removal }) => [
-      ...[firstSeen, lastSighted, removal?.removed, removal?.lastSeen],
+    'a record': stays.flatMap(({ firstSeen, sightings = [], removal }) => [
+      ...[firstSeen, removal?.removed, removal?.lastSeen, ...sightings.map(({ seenAt }) => seenAt)],
     ]),
     'a header': headers.flatMap(({ observedAt, lastSeen }) => [observedAt, lastSeen]),
     'a response': responses.map(({ observedAt }) => observedAt),

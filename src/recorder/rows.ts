@@ -2,6 +2,7 @@ import type { EarlierChanges } from '../history/routine.js';
 import type {
   DomainState,
   HttpsState,
+  KeptSighting,
   PartTimes,
   RecordStay,
   SiteState,
@@ -163,32 +164,38 @@ export interface StayRow {
   readonly removed_source: string | null;
   readonly first_sighted: boolean;
   readonly last_sighted: boolean;
+  readonly sightings: string | null;
   readonly routine: RoutineReason | null;
   readonly removed_routine: RoutineReason | null;
 }
 
 /** The columns of a StayRow: the rdata as the text that was stored. */
 export const STAY_COLUMNS = `domain, first_seen, type, position, host, class, rdata::text AS rdata, source,
-            removed, last_seen, removed_source, first_sighted, last_sighted, routine, removed_routine`;
+            removed, last_seen, removed_source, first_sighted, last_sighted, sightings::text AS sightings, routine, removed_routine`;
 
 /** Translates a row to what the rules of history know. */
 export function stayOfRow(row: StayRow): RecordStay {
-  const { removed, last_seen: lastSeen, removed_source: source, removed_routine: routine } = row;
-  const stay = {
+  const { removed, removed_source: source, removed_routine: routine } = row;
+  return {
     firstSeen: row.first_seen,
     position: row.position,
     record: { host: row.host, class: row.class, type: row.type, rdata: row.rdata },
     source: row.source,
     routine: row.routine,
-    ...(row.first_sighted && { firstSighted: true }),
+    removal:
+      removed === null ? null : { removed, lastSeen: row.last_seen ?? row.first_seen, source, routine },
+    ...(row.sightings !== null && { sightings: sightingsOf(row.sightings) }),
   };
-  if (removed === null)
-    return { ...stay, removal: null, ...(lastSeen !== null && { lastSighted: lastSeen }) };
-  const lastSighted = row.last_sighted && { lastSighted: true };
-  return {
-    ...stay,
-    removal: { removed, lastSeen: lastSeen ?? row.first_seen, ...lastSighted, source, routine },
-  };
+}
+
+/** The text of column `sightings`: times and observers, times as decimal text. */
+export function storedSightings(sightings: readonly KeptSighting[]): string {
+  return JSON.stringify(sightings.map(({ seenAt, source }) => [String(seenAt), source]));
+}
+
+function sightingsOf(stored: string): KeptSighting[] {
+  const parsed: readonly (readonly [string, string | null])[] = JSON.parse(stored);
+  return parsed.map(([seenAt, source]) => ({ seenAt: BigInt(seenAt), source }));
 }
 
 /** A row of table `earlier_changes`, by EARLIER_COLUMNS. */

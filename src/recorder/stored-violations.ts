@@ -29,7 +29,7 @@ import {
 export function findStoredViolations(rows: StoredRows): string[] {
   const { domain } = rows;
   const history = readableHistory(rows);
-  if (history === null) return ['the column dns_types cannot be read'];
+  if (history === null) return ['the column dns_types cannot be read, or the column sightings of a record'];
   const octets = historyOctets(rows.stays, rows.headers);
   return [
     ...contradictions([...STATE_COLUMNS, ...SITE_COLUMNS], history, domain),

@@ -3,7 +3,13 @@ import { inTransaction } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
 import type { DnsChanges } from '../history/diff.js';
 import type { EarlierChanges } from '../history/routine.js';
-import type { DomainState, RecordedResponse, RecordStay } from '../history/state.js';
+import {
+  type DomainState,
+  isFirstSighted,
+  isLastSighted,
+  type RecordedResponse,
+  type RecordStay,
+} from '../history/state.js';
 import type { KeptTimes, StoredHeaderChange } from '../history/stored-history.js';
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
@@ -20,7 +26,7 @@ import {
 import { isContention } from './contention.js';
 import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
 import type { HistoryOctets } from './history-octets.js';
-import { type DomainRow, storedKeptTimes, storedTypes } from './rows.js';
+import { type DomainRow, storedKeptTimes, storedSightings, storedTypes } from './rows.js';
 
 export interface DomainChanges {
   readonly name: string;
@@ -118,12 +124,11 @@ export const STAY_KEY: Columns<RowOf<RecordStay>> = [
 
 const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed', 'bigint', ({ item }) => item.removal?.removed],
-  ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen ?? item.lastSighted],
+  ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen ?? item.sightings?.at(-1)?.seenAt],
   [
     'last_sighted',
     'boolean',
-    ({ item: { removal, lastSighted } }) =>
-      removal === null ? lastSighted != null : removal.lastSighted === true,
+    ({ item }) => (item.removal === null ? item.sightings !== undefined : isLastSighted(item)),
   ],
   ['removed_source', 'text', ({ item }) => item.removal?.source],
   ['removed_routine', 'text', ({ item }) => item.removal?.routine],
@@ -135,7 +140,8 @@ export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ['class', 'text', ({ item }) => item.record.class],
   ['rdata', 'json', ({ item }) => item.record.rdata],
   ['source', 'text', ({ item }) => item.source],
-  ['first_sighted', 'boolean', ({ item }) => item.firstSighted === true],
+  ['first_sighted', 'boolean', ({ item }) => isFirstSighted(item)],
+  ['sightings', 'json', ({ item }) => item.sightings && storedSightings(item.sightings)],
   ['routine', 'text', ({ item }) => item.routine],
   ...STAY_END,
 ];

@@ -176,6 +176,52 @@ test('sightings give the same history in whatever order they come, alone and bes
   );
 });
 
+/** Complete observations of every type, or all of one, in the order of time, each of which changes something. */
+const changing = fc.tuple(inOrder, fc.boolean()).map(([observations, areOfAddresses]) => {
+  let history: StoredHistory | null = null;
+  const kept: Observation[] = [];
+  for (const { httpHeaders: _, dns, ...each } of observations) {
+    const records = new Map(dns?.records);
+    if (areOfAddresses) records.delete('MX');
+    const complete = { ...each, dns: { records, ...(areOfAddresses && { types: new Set(['A']) }) } };
+    if (dns === undefined) continue;
+    const before: StoredHistory | null = history;
+    const { outcomes } = extendHistory(before, [complete], { older: false });
+    if (outcomes[0]?.kind !== 'changed') continue;
+    history = extended(before, [complete], false);
+    kept.push(complete);
+  }
+  return kept;
+});
+
+test('passive DNS and complete observations that each changed something give the same history, and the same reasons why changes are routine, in whatever order they are imported', () => {
+  fc.assert(
+    fc.property(
+      changing,
+      fc.array(anySighting, { minLength: 1, maxLength: 12 }),
+      fc.func(fc.nat()),
+      (observations, seen, place) => {
+        // Of one at the time of a complete observation, only that one counts.
+        const sighted = seen
+          .flatMap(sightings)
+          .map((each) => ({ ...each, observedAt: each.observedAt + 1n }));
+        fc.pre(observations.length > 0);
+        const expected = extended(extended(null, observations, false), sighted, false);
+        // Of the complete ones, each is later than those before: an earlier one would be stale.
+        const others = [...sighted.keys()].map((index) => place(index) % (observations.length + 1));
+        const lines = [...observations.keys(), observations.length].flatMap((next) => [
+          ...sighted.filter((_, index) => others[index] === next),
+          ...observations.slice(next, next + 1),
+        ]);
+        let history: StoredHistory | null = null;
+        for (const line of lines) history = extended(history, [line], false);
+        expect(history && stored(history)).toEqual(stored(expected));
+      },
+    ),
+    { numRuns: repeats(2_000, 300) },
+  );
+});
+
 test('a record that was sighted is removed at the first kept evidence of its absence', () => {
   const known = historyOf([
     observation({ at: 5, records: ['192.0.2.1'] }),
@@ -255,7 +301,7 @@ class Evidence {
       const isSeen = (at: bigint) =>
         held?.get(at)?.has(identityOf(record)) === true ||
         this.#sighted.has(`${identityOf(record)} ${record.type} ${at}`);
-      const { lastSeen } = removal ?? lastSeenOf(stay, latestOfType(state, record.type));
+      const lastSeen = removal?.lastSeen ?? lastSeenOf(stay, latestOfType(state, record.type));
       const isGone = removal === null || held?.get(removal.removed)?.has(identityOf(record)) === false;
       return [firstSeen, lastSeen].every(isSeen) && isGone ? [] : [`${identityOf(record)} ${lastSeen}`];
     });

@@ -160,6 +160,17 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
       home.environment,
       Readable.from([observationLine({ at: 1, headers: { via: 'a' } })]),
     );
+    const sighted = ['192.0.2.1', '192.0.2.2'].map((rdata, index) =>
+      JSON.stringify({
+        rrname: 'example.com',
+        rrtype: 'A',
+        rdata: [rdata],
+        time_first: 1e9,
+        time_last: 1e9 + index,
+      }),
+    );
+    await runDms(['import', '-'], home.environment, Readable.from([sighted.join('\n')]));
+    const before = await runDms(['export'], home.environment);
     await returnToBaseline(database.pool);
     await database.pool.query(`
       ALTER TABLE schema_migration ADD COLUMN works_since text;
@@ -177,6 +188,7 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
       env: { ...home.environment, PATH: process.env['PATH'] },
     });
     expect(stdout).toContain('No violations in 1 domains');
+    expect(await runDms(['export'], home.environment)).toEqual(before);
     await database.close();
     await home.remove();
   },
@@ -184,9 +196,9 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
 
 /** Makes the tables anew as the first migration does, with the rows that are there. */
 async function returnToBaseline(pool: pg.Pool): Promise<void> {
-  const tables = ['domain', 'header_change', 'known_name', 'known_text', 'change_feed'];
+  const tables = ['domain', 'dns_record', 'header_change', 'known_name', 'known_text', 'change_feed'];
   const kept = tables.map(async (table) => {
-    const { rows } = await pool.query(`SELECT jsonb_agg(${table}) AS rows FROM ${table}`);
+    const { rows } = await pool.query(`SELECT json_agg(${table}) AS rows FROM ${table}`);
     return [table, JSON.stringify(rows[0].rows)] as const;
   });
   const stored = await Promise.all(kept);
@@ -203,7 +215,7 @@ async function returnToBaseline(pool: pg.Pool): Promise<void> {
     );
     const { names } = columns.rows[0];
     await pool.query(
-      `INSERT INTO ${table} (${names}) SELECT ${names} FROM jsonb_populate_recordset(NULL::${table}, $1)`,
+      `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_populate_recordset(NULL::${table}, $1)`,
       [rows],
     );
   }

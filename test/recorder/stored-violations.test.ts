@@ -44,7 +44,7 @@ describe('checking the rows of a domain', () => {
     [
       'a record that is present and was last seen',
       `UPDATE dns_record SET last_seen = first_seen ${PRESENT}`,
-      'the column last_sighted is false, and should be true',
+      'the column last_seen is ',
     ],
     [
       'a record that is present and has a source of its removal',
