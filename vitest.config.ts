@@ -1,15 +1,53 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+const TESTS = fileURLToPath(new URL('test/', import.meta.url));
+
 /** The files of tests of which some have a long form, beside the short one in `npm test`. */
 function withLongForm(): string[] {
-  const folder = fileURLToPath(new URL('test/', import.meta.url));
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
-    .filter((name) => readFileSync(folder + name, 'utf8').includes('support/long-form.js'))
+    .filter((name) => readFileSync(TESTS + name, 'utf8').includes('support/long-form.js'))
     .map((name) => `test/${name}`);
+}
+
+/** What a test of rules, values or parsers does without, in whatever it imports of the tests. */
+const REAL_PARTS = [
+  /from 'node:(?:child_process|net|https?|http2|tls|dgram|cluster|worker_threads)'/,
+  /from '(?:pg|supertest|puppeteer-core)'/,
+  /from '[./]*src\/(?:database|recorder|loaders|resolvers|feed|auth|cli|cluster|telemetry|application|main)\b/,
+];
+
+/** The files of tests that need no database, process or socket: the way to work on a rule. */
+function withoutRealParts(): string[] {
+  const known = new Map<string, boolean>();
+  const isWithout = (file: string): boolean => {
+    const before = known.get(file);
+    if (before !== undefined) return before;
+    const text = readFileSync(file, 'utf8');
+    // Meanwhile, of those that import each other.
+    known.set(file, true);
+    const imported = Array.from(text.matchAll(/from '(\.{1,2}\/[^']+)'/g), ([, path = '']) =>
+      resolve(dirname(file), path),
+    )
+      .map((path) => path.replace(/\.js$/, '.ts'))
+      .filter((path) => path.startsWith(TESTS) && existsSync(path));
+    const is = !REAL_PARTS.some((part) => part.test(text)) && imported.every(isWithout);
+    known.set(file, is);
+    return is;
+  };
+  return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts') && isWithout(TESTS + name))
+    .map((name) => `test/${name}`);
+}
+
+/** What TESTS or JOURNEYS ask for. */
+function filesToRun(): string[] {
+  if (process.env['JOURNEYS'] === 'long') return withLongForm();
+  return process.env['TESTS'] === 'fast' ? withoutRealParts() : ['test/**/*.test.ts'];
 }
 
 /** Takes what starts processes first, so that no worker is left with a long file at the end. */
@@ -34,14 +72,14 @@ export default defineConfig({
   // process do not know each other's types. Node.js itself takes this one for both.
   resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
-    include: process.env['JOURNEYS'] === 'long' ? withLongForm() : ['test/**/*.test.ts'],
+    include: filesToRun(),
     // A worker loads the program once, not anew for each file: a third of the time. What a test replaces, it puts back.
     isolate: false,
     env: {
       // In place of what is set around the tests: warnings that it asks for would be on every process's standard error.
       NODE_OPTIONS: `--require ${JSON.stringify(QUICK_START)}`,
     },
-    globalSetup: 'test/support/global-setup.ts',
+    ...(process.env['TESTS'] !== 'fast' && { globalSetup: 'test/support/global-setup.ts' }),
     // More than two cores: some tests wait. Each has a database in a process of some 450 MB beside it.
     maxWorkers: 4,
     sequence: { sequencer: ProcessesFirst },
