@@ -26,8 +26,18 @@ export const replicaUrl = postgresUrl(
   'write postgresql://user:password@host:5432/name for each replica, with special characters in the password percent-encoded, and a comma between two',
 );
 
+/** What libpq takes for several hosts, of which a client is to find the primary: the driver here would take it for one name. */
+const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?#]*@)?[^/?#@]*,[^/?#@]*(?:[/?#]|$)|[?&]host=[^&#]*(?:,|%2C)/i;
+
 function postgresUrl(what: string, advice: string): Parse<string> {
   return (name, value) => {
+    if (SEVERAL_HOSTS.test(value)) {
+      throw invalidSecret(
+        name,
+        'the URL of one PostgreSQL server',
+        'write one host that leads to the primary, also after a fail-over: a virtual address, or a proxy such as HAProxy',
+      );
+    }
     if (/^postgres(?:ql)?:$/.test(parseUrl(value)?.protocol ?? '')) return value;
     throw invalidSecret(name, what, advice);
   };

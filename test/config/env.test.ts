@@ -396,6 +396,27 @@ describe('a bad setting stops the program with one line that names it, shows it,
   );
 });
 
+test.each([
+  'postgresql://u:hunter2@a.example,b.example/db?target_session_attrs=read-write',
+  'postgresql://u:hunter2@a.example:5432,b.example:5433/db',
+  'postgresql://u:hunter2@/db?host=a.example,b.example',
+])(
+  'DATABASE_URL with several hosts is refused with what to write in its place, and not shown: %s',
+  (value) => {
+    const read = () => readSettings({ DATABASE_URL: value });
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(
+      /^DATABASE_URL is not the URL of one PostgreSQL server .* write one host that leads to the primary/,
+    );
+    expect(read).not.toThrow(/hunter2/);
+  },
+);
+
+test('A comma in the password of DATABASE_URL is none between hosts', () => {
+  const url = 'postgresql://u:a,b@127.0.0.1/db';
+  expect(readSettings({ DATABASE_URL: url })).toMatchObject({ databaseUrl: url });
+});
+
 /** What is left out of errors as a secret must be none of the advice. */
 function expectShownWhole(read: () => unknown): void {
   let message = '';
