@@ -40,6 +40,7 @@ export function bodyFinder(executor: GraphqlExecutor) {
     const octets = largeOctetsIn(result);
     if (octets === 0) {
       const state = foundBy(result, route, variables);
+      await fillFeed(executor, asked, state);
       const body = writeBody(route.body, state, countedFrom, mediaType, place);
       return { state, body, next: nextOf(route.body.page?.pageIn(state), countedFrom) };
     }
@@ -62,6 +63,30 @@ export function bodyFinder(executor: GraphqlExecutor) {
       leave();
     }
   };
+}
+
+/** So many pages are read for a feed: a page ends where it has examined 10,000 recordings, also without an entry. */
+const MAX_PAGES = 10;
+
+/** Adds to a feed what further pages have, up to as many entries as one may have: its readers know no cursor. */
+async function fillFeed(executor: GraphqlExecutor, asked: Asked, found: object): Promise<void> {
+  const { route, variables, caller, loaders } = asked;
+  const { feed } = route.body;
+  if (feed === undefined) return;
+  const filled = feed.pageIn(found);
+  let { nodes, pageInfo } = filled;
+  for (let pages = 1; pageInfo.hasNextPage && pages < MAX_PAGES; pages += 1) {
+    const first = Number(variables['first']) - nodes.length;
+    if (first <= 0) break;
+    const next = { ...variables, first, after: pageInfo.endCursor };
+    const page = feed.pageIn(
+      foundBy(await executor.executeStored(route.stored, next, caller, loaders, false), route, next),
+    );
+    if (caller.signal.destroyed) throw new ClientGoneError();
+    nodes = [...nodes, ...page.nodes];
+    pageInfo = page.pageInfo;
+  }
+  Object.assign(filled, { nodes });
 }
 
 /** How many octets the lists have that are too long for one execution; 0: there are none. */

@@ -249,3 +249,17 @@ function isXml(character: string): boolean {
   if (code < 0x20) return [9, 10, 13].includes(code);
   return (code < 0xd800 || code > 0xdfff) && code !== 0xfffe && code !== 0xffff;
 }
+
+test('a feed with a filter has the latest changes that it selects, however many others were recorded since', async () => {
+  const recorder = createRecorder(service.database.pool);
+  // A page of the API examines 10,000 recordings.
+  const others = Array.from({ length: 10_500 }, (_, index) =>
+    observation({ domain: `d${index}.example`, at: 100, records: ['192.0.2.1'], types: ['A'] }),
+  );
+  for (let first = 0; first < others.length; first += 1_500) {
+    await recorder.record(others.slice(first, first + 1_500));
+  }
+  const titles = async (path: string) => (await jsonFeed(path)).items.map(({ title }) => title);
+  expect(await titles('/changes.json?types=MX')).toEqual(['example.com: MX 10 mail.example. added']);
+  expect(await titles('/changes.json?domains=other.example&headers=x-tab')).toHaveLength(1);
+});

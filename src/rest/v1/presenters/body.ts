@@ -28,6 +28,8 @@ export interface Body {
   readonly feed?: {
     readonly mediaType: 'application/atom+xml' | 'application/feed+json';
     readonly textOf: (presented: object) => string;
+    /** As that of a page. */
+    pageIn(found: object): PageResult<object>;
   };
   /** The lists that it has whole, however long they are; absent: none. */
   readonly lists?: readonly ('dnsRecords' | 'httpHeaders')[];

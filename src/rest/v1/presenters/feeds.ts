@@ -1,5 +1,5 @@
 import { atomOf, type Feed, feedOf } from '../../../notify/feeds.js';
-import type { Body, Place } from './body.js';
+import type { Place } from './body.js';
 import { type ChangesResult, type DomainChangesResult, presentChange } from './changes.js';
 
 const NOWHERE: Place = { base: '', self: '' };
@@ -12,14 +12,17 @@ const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place = NOWHERE)
 
 // What `present` of the same body has made.
 const textOfAtom = (value: object) => atomOf(value as Feed);
-const ATOM = { name: 'AtomFeed', feed: { mediaType: 'application/atom+xml', textOf: textOfAtom } } as const;
-const JSON_FEED = {
-  name: 'JsonFeed',
-  feed: { mediaType: 'application/feed+json', textOf: JSON.stringify },
-} as const;
+const ATOM = { mediaType: 'application/atom+xml', textOf: textOfAtom } as const;
+const JSON_FEED = { mediaType: 'application/feed+json', textOf: JSON.stringify } as const;
+const OF_DOMAIN = { pageIn: ({ changes }: DomainChangesResult) => changes };
+const OF_ALL = { pageIn: (found: ChangesResult) => found };
 
 /** The changes of a domain, and of all domains, as feeds. */
-export const DOMAIN_CHANGES_ATOM: Body = { ...ATOM, present: ofDomain };
-export const DOMAIN_CHANGES_FEED: Body = { ...JSON_FEED, present: ofDomain };
-export const CHANGES_ATOM: Body = { ...ATOM, present: ofAll };
-export const CHANGES_FEED: Body = { ...JSON_FEED, present: ofAll };
+export const DOMAIN_CHANGES_ATOM = { name: 'AtomFeed', present: ofDomain, feed: { ...ATOM, ...OF_DOMAIN } };
+export const DOMAIN_CHANGES_FEED = {
+  name: 'JsonFeed',
+  present: ofDomain,
+  feed: { ...JSON_FEED, ...OF_DOMAIN },
+};
+export const CHANGES_ATOM = { name: 'AtomFeed', present: ofAll, feed: { ...ATOM, ...OF_ALL } };
+export const CHANGES_FEED = { name: 'JsonFeed', present: ofAll, feed: { ...JSON_FEED, ...OF_ALL } };
