@@ -3,6 +3,17 @@ interface Targeted {
   readonly url?: string | undefined;
 }
 
+/** Parameters as a query. One without a value is left out; of several values, each has its own. */
+export function queryOf(
+  parameters: Readonly<Record<string, string | readonly string[] | undefined>>,
+): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value = []] of Object.entries(parameters)) {
+    for (const text of [value].flat()) query.append(name, text);
+  }
+  return query;
+}
+
 /** The path of a request, without the query. */
 export function pathOf({ url = '' }: Targeted): string {
   const query = url.indexOf('?');

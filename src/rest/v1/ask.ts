@@ -2,6 +2,7 @@ import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { NEVER_GONE, signalUntil } from '../../limits/caller.js';
 import { memoized } from '../../model/memoized.js';
+import { queryOf } from '../../model/request-target.js';
 import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
 import { readParameters } from './parameters.js';
@@ -68,12 +69,4 @@ export async function* listenToChanges(
   if (stream == null) throw new Error('There is no stream of changes.');
   const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters));
   yield* eventPages(executor, stream, variables, { viewer, signal: signalUntil(signal) });
-}
-
-function queryOf(parameters: Question['parameters']): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value = []] of Object.entries(parameters)) {
-    for (const text of [value].flat()) query.append(name, text);
-  }
-  return query;
 }
