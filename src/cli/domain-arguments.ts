@@ -33,6 +33,45 @@ export async function readDomains(
   throw new OperationError(`${where} names no domain: write one name per line.`);
 }
 
+/** The options of a command that selects changes. */
+export interface ChangeOptions {
+  readonly registrableDomain?: string;
+  readonly watched?: true;
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  readonly headers?: readonly string[];
+  /** The routine changes, too. */
+  readonly all: boolean;
+}
+
+/**
+ * The parameters of Changes in REST for the options of a command.
+ *
+ * @param domains As readDomains() takes them, and `*.NAME` for all below a name.
+ * @throws as readDomains() does.
+ */
+export async function changeParameters(
+  context: CommandContext,
+  domains: readonly string[],
+  { registrableDomain, watched, kinds, types, headers, all }: ChangeOptions,
+): Promise<Readonly<Record<string, string | readonly string[]>>> {
+  const isPattern = (text: string) => text.startsWith('*.');
+  const patterns = domains.filter(isPattern).map((text) => text.toLowerCase());
+  const names = await readDomains(
+    context,
+    domains.filter((text) => !isPattern(text)),
+  );
+  return {
+    ...(domains.length > 0 && { domains: [...patterns, ...names] }),
+    ...(registrableDomain !== undefined && { registrableDomain: registrableDomain.toLowerCase() }),
+    ...(watched && { watched: 'true' }),
+    ...(kinds && { kinds }),
+    ...(types && { types }),
+    ...(headers && { headers }),
+    ...(!all && { notable: 'true' }),
+  };
+}
+
 /**
  * The same names in batches, as they are read. Lines that are no names are counted, and the first ones are shown.
  *

@@ -1,10 +1,9 @@
 import type { Answer } from './delivery.js';
 import type { Message } from './messages.js';
+import type { Notification } from './notifications.js';
 
 /** A message that is kept, and where it goes. */
-export interface KeptMessage {
-  readonly url: string;
-  readonly secret: string | null;
+export interface KeptMessage extends Pick<Notification, 'url' | 'secret'> {
   /** Always that of the same body. */
   readonly id: string;
   readonly body: string;
