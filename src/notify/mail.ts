@@ -23,7 +23,7 @@ export const MAIL: Receiver = {
         ...{ host, port, secure: isSecure, ...TIMES },
         ...(user !== '' && { auth: { user, pass: password } }),
         // A password does not leave this machine in the clear.
-        requireTLS: user !== '' && !isSecure && host !== 'localhost' && !isLoopback(host),
+        requireTLS: user !== '' && !isSecure && !isLoopback(host),
       });
       const { subject, text } = JSON.parse(body) as { subject: string; text: string };
       await transport.sendMail({

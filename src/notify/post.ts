@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { request as requestByHttp } from 'node:http';
 import { request as requestByHttps } from 'node:https';
 import { messageOf } from '../model/errors.js';
+import { hostOfUrl } from '../model/ip-address.js';
 import { guardedLookup, PrivateAddressError, selectAddresses } from '../observer/http/target.js';
 import type { Answer } from './delivery.js';
 import type { KeptMessage, Sending } from './receiver.js';
@@ -25,7 +26,7 @@ export async function post(
   try {
     const url = new URL(address);
     // A socket looks no address up, and so checks none.
-    const found = await lookup(hostOf(url), { all: true });
+    const found = await lookup(hostOfUrl(url), { all: true });
     const addresses = found.map((each) => each.address);
     if ('kind' in selectAddresses(addresses, allowPrivate))
       throw new PrivateAddressError(addresses.join(', '));
@@ -49,9 +50,4 @@ export async function post(
   } catch (error) {
     return { error: timeout.aborted ? 'no response in time' : messageOf(error) };
   }
-}
-
-/** The host of a URL, an IPv6 address without its brackets. */
-export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }

@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import { attempt } from '../model/attempt.js';
 import { UsageError } from '../model/errors.js';
-import { isLoopback } from '../model/ip-address.js';
+import { hostOfUrl, isLoopback } from '../model/ip-address.js';
 import { isPublicAddress } from '../observer/public-address.js';
 import { MAIL, mailbox } from './mail.js';
-import { hostOf } from './post.js';
 import type { Receiver, Sending } from './receiver.js';
 import { SLACK } from './slack.js';
 import { WEBHOOK } from './webhook.js';
@@ -30,16 +29,15 @@ export function receiverAddress(text: string, { allowPrivate, smtp }: Sending): 
     if (smtp !== undefined) return url;
     throw new UsageError('--url: mail is sent by the server in SMTP_URL, which is not set.');
   }
-  const host = url === undefined ? '' : hostOf(url);
-  const isHere = host === 'localhost' || isLoopback(host);
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere);
+  const host = url === undefined ? '' : hostOfUrl(url);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(host));
   if (url === undefined || !isSafe || url.username !== '' || url.password !== '') {
     throw new UsageError(
       '--url is no address that messages are sent to (it is not shown, since it may be a secret): write ' +
         'https://… without user and password (http is for this machine only), or mailto: and a mail address.',
     );
   }
-  if (!allowPrivate && (host === 'localhost' || (isIP(host) !== 0 && !isPublicAddress(host)))) {
+  if (!allowPrivate && (isLoopback(host) || (isIP(host) !== 0 && !isPublicAddress(host)))) {
     throw new UsageError(
       `--url: ${host} is not a public address: set NOTIFY_PRIVATE=allow, or choose another.`,
     );

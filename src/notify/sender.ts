@@ -13,7 +13,7 @@ import { createNotificationMetrics } from './metrics.js';
 import { listNotifications, type Notification, UNTRIED } from './notifications.js';
 import type { KeptMessage, Sending } from './receiver.js';
 import { receiverOf } from './receivers.js';
-import { countSettled, standing } from './settle.js';
+import { firstUnsettled, standing } from './settle.js';
 import { watchedNews } from './watched.js';
 
 interface SenderOptions extends Sending {
@@ -97,13 +97,17 @@ export class Sender {
     const time = now();
     this.#metrics.looked(rows, time);
     if (rows.length === 0) return;
-    const end = await this.#endOfFeed();
+    const newest = await prisma.changeFeed.findFirst({
+      select: { number: true },
+      orderBy: { number: 'desc' },
+    });
+    const end = newest?.number ?? 0n;
     const looksAtWatched = time >= this.#nextWatched;
     if (looksAtWatched) this.#nextWatched = time + WATCHED_EVERY;
     for (const { name, paused, due, keptAt, readTo, watchFailures } of rows) {
       const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
       if (paused !== null || due > time || !isNew || this.#active.has(name)) continue;
-      const work = this.#attempt(name, () => this.#work(name));
+      const work = this.#attempt(name, () => this.#work(name, end));
       this.#active.set(
         name,
         work.finally(() => this.#active.delete(name)),
@@ -125,31 +129,33 @@ export class Sender {
     }
   }
 
-  /** Sends for a notification until it is up to date, or has to wait. */
-  async #work(name: string): Promise<void> {
+  /** Sends for a notification until it is up to date, or has to wait. @param end The newest row of the feed. */
+  async #work(name: string, end: bigint): Promise<void> {
     try {
       while (!this.#stopping.signal.aborted) {
         const row = await this.#hold(name);
-        if (row === null || row.due > this.#options.now()) return;
+        if (row === undefined) return;
         const { messageId: id, message: body } = row;
         if (id !== null && body !== null) await this.#send(row, { ...row, id, body });
-        else if (!(await this.#tellWatched(row)) && !(await this.#tellChanges(row))) return;
+        else if (!(await this.#tellWatched(row)) && !(await this.#tellChanges(row, end))) return;
       }
     } finally {
       await this.#update(name, { lease: null, leasedUntil: 0n });
     }
   }
 
-  /** Leases a notification, or extends that, and reads it; null where another process has it, or it is not to be sent any more. */
-  async #hold(name: string): Promise<Notification | null> {
-    const { notification } = this.#options.prisma;
+  /** Leases a notification, or extends that; undefined where another process has it, or it has to wait. */
+  async #hold(name: string): Promise<Notification | undefined> {
     const now = this.#options.now();
     const lease = this.#lease;
     // Its own may be left where the database was lost: it need not wait for the end of that.
-    const where = { name, paused: null, OR: [{ leasedUntil: { lte: now } }, { lease }] };
-    const { count } = await notification.updateMany({ where, data: { lease, leasedUntil: now + LEASE } });
+    const isFree = [{ leasedUntil: { lte: now } }, { lease }];
+    const [row] = await this.#options.prisma.notification.updateManyAndReturn({
+      where: { name, paused: null, due: { lte: now }, OR: isFree },
+      data: { lease, leasedUntil: now + LEASE },
+    });
     // Its filter is as addNotification() has stored it.
-    return count === 0 ? null : ((await notification.findUnique({ where: { name } })) as Notification | null);
+    return row as Notification | undefined;
   }
 
   /** Writes only while the lease lasts: what another process has written since is not undone. */
@@ -157,47 +163,37 @@ export class Sender {
     await this.#options.prisma.notification.updateMany({ where: { name, lease: this.#lease }, data });
   }
 
-  /** The number of the feed's newest row; 0: there is none. */
-  async #endOfFeed(): Promise<bigint> {
-    const { changeFeed } = this.#options.prisma;
-    const row = await changeFeed.findFirst({ select: { number: true }, orderBy: { number: 'desc' } });
-    return row?.number ?? 0n;
-  }
-
   /** Reads on, and keeps a message if there is something to tell. @returns whether there is more to do. */
-  async #tellChanges(row: Notification): Promise<boolean> {
+  async #tellChanges(row: Notification, end: bigint): Promise<boolean> {
     const { prisma, now, openQuestions } = this.#options;
-    const { name, filter, cursor, settle } = row;
+    const { name, cursor } = row;
     const questions = await openQuestions();
     const time = now();
-    // What is recorded while the page is read counts as not read.
-    const readTo = await this.#endOfFeed();
     let page = await pageAfter(questions, row, MOST_CHANGES);
     if (page === null) {
-      await this.#tellGap(row, await endOfChanges(questions, filter));
+      await this.#tellGap(row, await endOfChanges(questions, row.filter));
       return true;
     }
-    if (settle !== null) {
-      const { count, next } = await countSettled(prisma, page.changes, row.readTo, time - settle);
-      if (count === 0 && page.changes.length > 0) {
-        // Watched domains are looked at meanwhile.
-        const [settled, soon] = [next + settle, time + LONGEST_WAIT];
-        await this.#update(name, { due: settled < soon ? settled : soon });
-        return false;
-      }
-      if (count < page.changes.length) page = (await pageAfter(questions, row, count)) ?? page;
+    const unsettled = await firstUnsettled(prisma, row, page.changes, time);
+    if (unsettled?.index === 0) {
+      // Watched domains are looked at meanwhile.
+      const [settled, soon] = [unsettled.settledAt, time + LONGEST_WAIT];
+      await this.#update(name, { due: settled < soon ? settled : soon });
+      return false;
     }
+    if (unsettled !== undefined) page = (await pageAfter(questions, row, unsettled.index)) ?? page;
     // That a history was extended is no news: what is in it was before.
     const dated = page.changes.filter(
       ({ date, kind }) => kind !== 'HISTORY_EXTENDED' && parseInstant(date) > row.fromTime,
     );
-    const changes = settle === null ? dated : await standing(questions, dated, settle, filter);
+    const changes = await standing(questions, row, dated);
     const isAll = page.next === cursor;
     const isFull = page.changes.length === MOST_CHANGES;
     if (changes.length > 0)
       await this.#keep(row, { type: 'changes', changes }, { cursor: page.next, isFull });
     else if (!isAll) await this.#update(name, { cursor: page.next });
-    else if (readTo !== row.readTo) await this.#update(name, { readTo, readAt: time });
+    // What was recorded since that look counts as not read.
+    else if (end !== row.readTo) await this.#update(name, { readTo: end, readAt: time });
     return !isAll;
   }
 

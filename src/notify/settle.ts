@@ -3,47 +3,44 @@ import { PublicError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import type { DomainChange, Filter, Questions, RestChange } from './changes.js';
+import type { Notification } from './notifications.js';
 
-/**
- * Counts the first changes of a page that were recorded up to a time.
- *
- * @param readTo A row of the feed before them.
- * @returns `next`: when the one after these was recorded.
- */
-export async function countSettled(
+/** The first change of a page that has not settled: its place in it, and when it has. */
+export async function firstUnsettled(
   prisma: PrismaClient,
+  { readTo, settle }: Notification,
   changes: readonly RestChange[],
-  readTo: bigint,
-  until: Instant,
-): Promise<{ readonly count: number; readonly next: Instant }> {
-  const later = await prisma.changeFeed.findMany({
+  now: Instant,
+): Promise<{ readonly index: number; readonly settledAt: Instant } | undefined> {
+  if (settle === null) return undefined;
+  const found = await prisma.changeFeed.findMany({
     select: { domain: true, observedAt: true, recordedAt: true },
     where: {
       number: { gt: readTo },
-      recordedAt: { gt: until },
+      recordedAt: { gt: now - settle },
       domain: { in: changes.map(({ domain }) => domain) },
     },
   });
   const recorded = new Map(
-    later.map(({ domain, observedAt, recordedAt }) => [`${domain} ${formatInstant(observedAt)}`, recordedAt]),
+    found.map(({ domain, observedAt, recordedAt }) => [`${domain} ${formatInstant(observedAt)}`, recordedAt]),
   );
-  const times = changes.map(({ domain, date }) => recorded.get(`${domain} ${date}`));
-  const index = times.findIndex((time) => time !== undefined);
-  return { count: index === -1 ? changes.length : index, next: times[index] ?? until };
+  for (const [index, { domain, date }] of changes.entries()) {
+    const recordedAt = recorded.get(`${domain} ${date}`);
+    if (recordedAt !== undefined) return { index, settledAt: recordedAt + settle };
+  }
+  return undefined;
 }
 
 /**
  * Of changes, those that stand: the latest one of its record or header. Changes that follow each other within the time to settle are
  * one, since nothing between them has stood so long; none, if what was before the first is there again after the last.
- *
- * @param settle In microseconds.
  */
 export async function standing(
   questions: Questions,
+  { settle, filter: { types, headers, notable } }: Notification,
   changes: readonly RestChange[],
-  settle: bigint,
-  { types, headers, notable }: Filter,
 ): Promise<readonly RestChange[]> {
+  if (settle === null) return changes;
   const byDomain = new Map<string, RestChange[]>();
   for (const change of changes) addTo(byDomain, change.domain, change);
   const runs = new Map<string, ReadonlyMap<string, Run>>();
