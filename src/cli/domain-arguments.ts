@@ -5,6 +5,7 @@ import { attempt } from '../model/attempt.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
 import { isIpv4, isIpv6 } from '../model/ip-address.js';
+import type { QueryParameters } from '../model/request-target.js';
 import { quoted } from '../model/text.js';
 import type { CommandContext } from './command-context.js';
 import { showProgress } from './progress.js';
@@ -54,7 +55,7 @@ export async function changeParameters(
   context: CommandContext,
   domains: readonly string[],
   { registrableDomain, watched, kinds, types, headers, all }: ChangeOptions,
-): Promise<Readonly<Record<string, string | readonly string[]>>> {
+): Promise<QueryParameters> {
   const isPattern = (text: string) => text.startsWith('*.');
   const patterns = domains.filter(isPattern).map((text) => text.toLowerCase());
   const names = await readDomains(
@@ -62,13 +63,13 @@ export async function changeParameters(
     domains.filter((text) => !isPattern(text)),
   );
   return {
-    ...(domains.length > 0 && { domains: [...patterns, ...names] }),
-    ...(registrableDomain !== undefined && { registrableDomain: registrableDomain.toLowerCase() }),
-    ...(watched && { watched: 'true' }),
-    ...(kinds && { kinds }),
-    ...(types && { types }),
-    ...(headers && { headers }),
-    ...(!all && { notable: 'true' }),
+    domains: domains.length > 0 ? [...patterns, ...names] : undefined,
+    kinds,
+    types,
+    headers,
+    registrableDomain: registrableDomain?.toLowerCase(),
+    watched: watched && 'true',
+    notable: all ? undefined : 'true',
   };
 }
 

@@ -3,10 +3,10 @@ interface Targeted {
   readonly url?: string | undefined;
 }
 
-/** Parameters as a query. One without a value is left out; of several values, each has its own. */
-export function queryOf(
-  parameters: Readonly<Record<string, string | readonly string[] | undefined>>,
-): URLSearchParams {
+/** The parameters of a query, by name. One without a value is left out; a list is a parameter for each of its values. */
+export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export function queryOf(parameters: QueryParameters): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value = []] of Object.entries(parameters)) {
     for (const text of [value].flat()) query.append(name, text);

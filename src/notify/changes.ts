@@ -1,3 +1,5 @@
+import type { QueryParameters } from '../model/request-target.js';
+
 /** A change as an item of REST's Domain changes. */
 export interface DomainChange {
   readonly id: string;
@@ -28,23 +30,20 @@ export interface RestChange extends DomainChange {
   readonly domain: string;
 }
 
-/** The parameters of Changes in REST that select. */
-export type Filter = Readonly<Record<string, string | readonly string[] | undefined>>;
-
 /** Questions of REST, as the command line asks them. */
 export interface Questions {
-  ask<Body>(question: { readonly operation: string; readonly parameters: Filter }): Promise<Body>;
-  follow(filter: Filter, signal: AbortSignal): AsyncGenerator<{ readonly end: string }, void, void>;
+  ask<Body>(question: { readonly operation: string; readonly parameters: QueryParameters }): Promise<Body>;
+  follow(filter: QueryParameters, signal: AbortSignal): AsyncGenerator<{ readonly end: string }, void, void>;
 }
 
-/** A page of Changes. `next` is the cursor where it ends. */
-export interface ChangesPage {
-  readonly changes: readonly RestChange[];
-  readonly next: string;
+/** A page of changes, and the cursor where it ends; of Domain changes null: there are no more. */
+export interface Page<Change> {
+  readonly changes: readonly Change[];
+  readonly next: string | null;
 }
 
 /** The cursor of the end of the feed. @throws PublicError for a filter that is not valid. */
-export async function endOfChanges({ follow }: Questions, filter: Filter): Promise<string> {
+export async function endOfChanges({ follow }: Questions, filter: QueryParameters): Promise<string> {
   // The first page is empty, and has the place where it begins.
   for await (const { end } of follow(filter, new AbortController().signal)) return end;
   throw new Error('The stream of changes has no first page.');

@@ -34,21 +34,20 @@ export function isReceived(answer: Answer): boolean {
   return 'status' in answer && answer.status >= 200 && answer.status < 300;
 }
 
-/** An answer in words. */
 export function answerText(answer: Answer): string {
   return 'status' in answer ? `HTTP ${answer.status}` : answer.error;
 }
 
 /** Decides what becomes of a message by the answer to it. @param now Wall-clock time. */
 export function deliveryOf(answer: Answer, sent: Sent, now: Instant): Delivery {
+  const { attempts, failingSince, keptAt, digest, isFull } = sent;
   if (isReceived(answer)) {
-    const { keptAt, digest, isFull } = sent;
     const due = digest === null || isFull ? 0n : (keptAt ?? now) + digest;
     const none = { ...UNTRIED, messageId: null, message: null, keptAt: null };
     return { outcome: 'received', stored: { ...none, due, receivedAt: now } };
   }
-  const { attempts, failingSince } = { ...sent, failingSince: sent.failingSince ?? now };
-  const failed = { attempts: attempts + 1, failingSince };
+  const since = failingSince ?? now;
+  const failed = { attempts: attempts + 1, failingSince: since };
   const paused = (reason: string): Delivery => ({
     outcome: 'paused',
     reason,
@@ -58,7 +57,7 @@ export function deliveryOf(answer: Answer, sent: Sent, now: Instant): Delivery {
   const reason = answerText(answer);
   // As Standard Webhooks have it: the receiver is not interested any more.
   if (status === 410) return paused(`${reason}: the receiver wants no more`);
-  const deadline = failingSince + LONGEST_TRY;
+  const deadline = since + LONGEST_TRY;
   if (now >= deadline) return paused(`not received for three days: ${reason}`);
   const asked = status === 429 || status === 503 ? pauseOf(retryAfter, now) : undefined;
   const grown = FIRST_PAUSE * 4n ** BigInt(Math.min(attempts, MOST_STEPS));

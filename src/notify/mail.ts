@@ -1,8 +1,7 @@
 import { attempt } from '../model/attempt.js';
 import { messageOf } from '../model/errors.js';
 import { isLoopback } from '../model/ip-address.js';
-import { textOf } from './messages.js';
-import type { Receiver } from './receiver.js';
+import { type Receiver, textOf } from './messages.js';
 
 /** In milliseconds. Servers examine a mail before they accept it. */
 const TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 60_000 };

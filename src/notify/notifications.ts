@@ -1,9 +1,10 @@
 import type { Prisma, PrismaClient, Notification as Row } from '../database/generated/client.js';
 import { OperationError } from '../model/errors.js';
-import type { Filter } from './changes.js';
+import type { QueryParameters } from '../model/request-target.js';
 
 export interface Notification extends Omit<Row, 'filter'> {
-  readonly filter: Filter;
+  /** The parameters of Changes in REST that select. */
+  readonly filter: QueryParameters;
 }
 
 /** What a message that was never sent has. */

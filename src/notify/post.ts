@@ -5,7 +5,7 @@ import { messageOf } from '../model/errors.js';
 import { hostOfUrl } from '../model/ip-address.js';
 import { guardedLookup, PrivateAddressError, selectAddresses } from '../observer/http/target.js';
 import type { Answer } from './delivery.js';
-import type { KeptMessage, Sending } from './receiver.js';
+import type { KeptMessage, Sending } from './messages.js';
 
 /** In milliseconds, from the look-up of the name to the head of the response. */
 const TIMEOUT = 10_000;

@@ -4,7 +4,7 @@ import { UsageError } from '../model/errors.js';
 import { hostOfUrl, isLoopback } from '../model/ip-address.js';
 import { isPublicAddress } from '../observer/public-address.js';
 import { MAIL, mailbox } from './mail.js';
-import type { Receiver, Sending } from './receiver.js';
+import type { Receiver, Sending } from './messages.js';
 import { SLACK } from './slack.js';
 import { WEBHOOK } from './webhook.js';
 

@@ -6,12 +6,11 @@ import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { queryOf } from '../model/request-target.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type ChangesPage, endOfChanges, type Questions } from './changes.js';
+import { endOfChanges, type Page, type Questions, type RestChange } from './changes.js';
 import { type Delivery, deliveryOf } from './delivery.js';
-import { newMessageId, type Told } from './messages.js';
+import { type KeptMessage, newMessageId, type Sending, type Told } from './messages.js';
 import { createNotificationMetrics } from './metrics.js';
 import { listNotifications, type Notification, UNTRIED } from './notifications.js';
-import type { KeptMessage, Sending } from './receiver.js';
 import { receiverOf } from './receivers.js';
 import { firstUnsettled, standing } from './settle.js';
 import { watchedNews } from './watched.js';
@@ -166,7 +165,6 @@ export class Sender {
   /** Reads on, and keeps a message if there is something to tell. @returns whether there is more to do. */
   async #tellChanges(row: Notification, end: bigint): Promise<boolean> {
     const { prisma, now, openQuestions } = this.#options;
-    const { name, cursor } = row;
     const questions = await openQuestions();
     const time = now();
     let page = await pageAfter(questions, row, MOST_CHANGES);
@@ -178,7 +176,7 @@ export class Sender {
     if (unsettled?.index === 0) {
       // Watched domains are looked at meanwhile.
       const [settled, soon] = [unsettled.settledAt, time + LONGEST_WAIT];
-      await this.#update(name, { due: settled < soon ? settled : soon });
+      await this.#update(row.name, { due: settled < soon ? settled : soon });
       return false;
     }
     if (unsettled !== undefined) page = (await pageAfter(questions, row, unsettled.index)) ?? page;
@@ -187,14 +185,13 @@ export class Sender {
       ({ date, kind }) => kind !== 'HISTORY_EXTENDED' && parseInstant(date) > row.fromTime,
     );
     const changes = await standing(questions, row, dated);
-    const isAll = page.next === cursor;
+    const cursor = page.next ?? row.cursor;
     const isFull = page.changes.length === MOST_CHANGES;
-    if (changes.length > 0)
-      await this.#keep(row, { type: 'changes', changes }, { cursor: page.next, isFull });
-    else if (!isAll) await this.#update(name, { cursor: page.next });
+    const hasMore = cursor !== row.cursor;
+    if (changes.length > 0) await this.#keep(row, { type: 'changes', changes }, { cursor, isFull });
     // What was recorded since that look counts as not read.
-    else if (end !== row.readTo) await this.#update(name, { readTo: end, readAt: time });
-    return !isAll;
+    else await this.#update(row.name, hasMore ? { cursor } : { readTo: end, readAt: time });
+    return hasMore;
   }
 
   /** What is in the feed now may be a year of changes after a restore: the receiver is to read the present state. */
@@ -229,9 +226,9 @@ export class Sender {
 
   async #send(row: Notification, message: KeptMessage): Promise<void> {
     const { log, now } = this.#options;
-    const { name: notification } = row;
+    const { name: notification, form } = row;
     const { signal } = this.#aborting;
-    const answer = await receiverOf(row.form).send(message, this.#options, signal);
+    const answer = await receiverOf(form).send(message, this.#options, signal);
     if (signal.aborted) return;
     const { outcome, reason, stored } = deliveryOf(answer, row, now());
     // What was received is not sent again because the database was lost meanwhile.
@@ -246,7 +243,7 @@ export class Sender {
 async function pageAfter({ ask }: Questions, { filter, cursor: after }: Notification, first: number) {
   const parameters = { ...filter, first: String(first), after };
   try {
-    return await ask<ChangesPage>({ operation: 'getChanges', parameters });
+    return await ask<Page<RestChange>>({ operation: 'getChanges', parameters });
   } catch (error) {
     if (error instanceof PublicError && error.code === 'INVALID_CURSOR') return null;
     throw error;

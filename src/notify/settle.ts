@@ -2,7 +2,8 @@ import type { PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import type { DomainChange, Filter, Questions, RestChange } from './changes.js';
+import type { QueryParameters } from '../model/request-target.js';
+import type { DomainChange, Page, Questions, RestChange } from './changes.js';
 import type { Notification } from './notifications.js';
 
 /** The first change of a page that has not settled: its place in it, and when it has. */
@@ -102,20 +103,15 @@ function keyOf({ data, name, kind }: DomainChange): string {
 }
 
 /** The changes of a domain, the newest first; none once it is erased. */
-async function* newestFirst({ ask }: Questions, selected: Filter): AsyncGenerator<DomainChange> {
+async function* newestFirst({ ask }: Questions, selected: QueryParameters): AsyncGenerator<DomainChange> {
   try {
     for (let after: string | null | undefined; after !== null; ) {
-      const parameters: Filter = { ...selected, order: 'NEWEST_FIRST', first: '500', after };
-      const page: DomainPage = await ask({ operation: 'getDomainChanges', parameters });
+      const parameters: QueryParameters = { ...selected, order: 'NEWEST_FIRST', first: '500', after };
+      const page: Page<DomainChange> = await ask({ operation: 'getDomainChanges', parameters });
       yield* page.changes;
       after = page.next;
     }
   } catch (error) {
     if (!(error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND')) throw error;
   }
-}
-
-interface DomainPage {
-  readonly changes: readonly DomainChange[];
-  readonly next: string | null;
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { jsonOf } from './messages.js';
+import { jsonOf, type Receiver } from './messages.js';
 import { post } from './post.js';
-import type { Receiver } from './receiver.js';
 
 /** A secret as Standard Webhooks write it. */
 export function newSecret(): string {

@@ -1,7 +1,8 @@
 import { durationText } from '../../model/duration.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, parseInstant } from '../../model/instant.js';
-import { endOfChanges, type Filter } from '../../notify/changes.js';
+import type { QueryParameters } from '../../model/request-target.js';
+import { endOfChanges } from '../../notify/changes.js';
 import { answerText, isReceived } from '../../notify/delivery.js';
 import { newMessageId } from '../../notify/messages.js';
 import {
@@ -122,7 +123,9 @@ const HEADINGS = ['name', 'to', 'tells', 'last received', 'state'];
 
 function rowOf(listed: Listed): string[] {
   const { name, url, filter, receivedAt, paused, failure } = listed;
-  const tells = Object.entries(filter as Filter).map(([key, value]) => `${key}=${[value].flat().join(',')}`);
+  const tells = Object.entries(filter as QueryParameters).map(
+    ([key, value]) => `${key}=${[value].flat().join(',')}`,
+  );
   const reason = paused ?? failure;
   return [
     ...[name, shortAddress(url), tells.join(' ')],

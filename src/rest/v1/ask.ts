@@ -2,7 +2,7 @@ import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { NEVER_GONE, signalUntil } from '../../limits/caller.js';
 import { memoized } from '../../model/memoized.js';
-import { queryOf } from '../../model/request-target.js';
+import { type QueryParameters, queryOf } from '../../model/request-target.js';
 import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
 import { readParameters } from './parameters.js';
@@ -14,7 +14,7 @@ import { ROUTES } from './routes.js';
 export interface Question {
   /** Its `operationId`. */
   readonly operation: string;
-  readonly parameters: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly parameters: QueryParameters;
   /** Whether what is found has all that a table of it has, such as `lastSeen`. */
   readonly asTable?: boolean;
 }
@@ -61,7 +61,7 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
 export async function* listenToChanges(
   executor: GraphqlExecutor,
   viewer: Viewer,
-  parameters: Question['parameters'],
+  parameters: QueryParameters,
   signal: AbortSignal,
 ): AsyncGenerator<EventPage, void, void> {
   const row = ROUTES.find((route) => route['x-stream'] !== undefined);
