@@ -48,29 +48,28 @@ export function redisUrl(name: string, value: string): string {
   );
 }
 
-/** A mail server, and the address to send from. The error does not show it. */
+/** A mail server as nodemailer takes it, and the address to send from. The error does not show it. */
 export function smtpUrl(name: string, value: string) {
   const url = parseUrl(value);
-  const isSecure = url?.protocol === 'smtps:';
-  const [user, password] = [url?.username ?? '', url?.password ?? ''].map((text) =>
+  const secure = url?.protocol === 'smtps:';
+  const [user, pass] = [url?.username ?? '', url?.password ?? ''].map((text) =>
     attempt(() => decodeURIComponent(text)),
   );
   const from = url?.searchParams.get('from') ?? user ?? '';
-  const hasScheme = isSecure || url?.protocol === 'smtp:';
+  const hasScheme = secure || url?.protocol === 'smtp:';
   if (
     hasScheme &&
     url.hostname !== '' &&
     user !== undefined &&
-    password !== undefined &&
+    pass !== undefined &&
     /^[^\s@]+@[^\s@]+$/.test(from)
   ) {
+    const host = hostOfUrl(url);
     return {
-      host: hostOfUrl(url),
-      port: Number(url.port) || (isSecure ? 465 : 587),
-      isSecure,
-      user,
-      password,
-      from,
+      ...{ from, host, port: Number(url.port) || (secure ? 465 : 587), secure },
+      ...(user !== '' && { auth: { user, pass } }),
+      // A password does not leave this machine in the clear.
+      requireTLS: user !== '' && !secure && !isLoopback(host),
     };
   }
   throw invalidSecret(

@@ -20,8 +20,8 @@ export function hostOfUrl({ hostname }: URL): string {
 }
 
 /**
- * Whether a host is this machine itself: by its name (RFC 6761, section 6.3), or an address (RFC 1122, section 3.2.1.3; RFC 4291,
- * section 2.5.3).
+ * Whether a host is this machine itself, by name (RFC 6761, section 6.3) or address (RFC 1122, section 3.2.1.3;
+ * RFC 4291, section 2.5.3).
  */
 export function isLoopback(text: string): boolean {
   if (text === 'localhost') return true;

@@ -3,7 +3,7 @@ interface Targeted {
   readonly url?: string | undefined;
 }
 
-/** The parameters of a query, by name. One without a value is left out; a list is a parameter for each of its values. */
+/** The parameters of a query, by name: without a value it is left out, with a list it is there for each. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function queryOf(parameters: QueryParameters): URLSearchParams {

@@ -8,11 +8,7 @@ export interface DomainChange {
   readonly source: string | null;
   readonly routine: string | null;
   /** Of a record. */
-  readonly data?: Readonly<Record<string, unknown>> & {
-    readonly host: string;
-    readonly class: string;
-    readonly type: string;
-  };
+  readonly data?: Readonly<Record<string, unknown> & Record<'host' | 'class' | 'type', string>>;
   readonly rdata?: string;
   readonly lastSeen?: string;
   /** Of a header. */

@@ -3,8 +3,8 @@ import type { Instant } from '../model/instant.js';
 import { type Notification, UNTRIED } from './notifications.js';
 
 /**
- * What a receiver has said to a message: a status of HTTP with the value of Retry-After, if there is one (RFC 9110,
- * sections 15 and 10.2.3); or why it has said nothing.
+ * What a receiver has said to a message: a status of HTTP (RFC 9110, section 15), and the value of Retry-After,
+ * if there is one (section 10.2.3); or why it has said nothing.
  */
 export type Answer =
   | { readonly status: number; readonly retryAfter?: string | undefined }
@@ -66,7 +66,7 @@ export function deliveryOf(answer: Answer, sent: Sent, now: Instant): Delivery {
   return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } };
 }
 
-/** The microseconds that a Retry-After asks for, a second at least; undefined: it has neither seconds nor a date. */
+/** The microseconds that Retry-After asks for, at least a second; undefined: neither seconds nor a date. */
 function pauseOf(text = '', now: Instant): bigint | undefined {
   const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Number(now / 1000n);
   return Number.isNaN(milliseconds) ? undefined : BigInt(Math.max(milliseconds, 1000)) * 1000n;

@@ -1,6 +1,5 @@
 import { attempt } from '../model/attempt.js';
 import { messageOf } from '../model/errors.js';
-import { isLoopback } from '../model/ip-address.js';
 import { type Receiver, textOf } from './messages.js';
 
 /** In milliseconds. Servers examine a mail before they accept it. */
@@ -14,21 +13,16 @@ export const MAIL: Receiver = {
   },
   async send({ url, id, body }, { smtp }) {
     if (smtp === undefined) return { error: 'SMTP_URL is not set' };
-    const { host, port, isSecure, user, password, from } = smtp;
+    const { from, ...server } = smtp;
     try {
       // Loaded only where mail is sent.
       const { createTransport } = await import('nodemailer');
-      const transport = createTransport({
-        ...{ host, port, secure: isSecure, ...TIMES },
-        ...(user !== '' && { auth: { user, pass: password } }),
-        // A password does not leave this machine in the clear.
-        requireTLS: user !== '' && !isSecure && !isLoopback(host),
-      });
       const { subject, text } = JSON.parse(body) as { subject: string; text: string };
-      await transport.sendMail({
+      await createTransport({ ...server, ...TIMES }).sendMail({
         ...{ from, to: mailbox(new URL(url)), subject, text },
-        // The same each time it is sent (RFC 5322, section 3.6.4); nobody is to answer it automatically (RFC 3834, section 5).
+        // The same each time it is sent (RFC 5322, section 3.6.4).
         messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
+        // Nobody is to answer it automatically (RFC 3834, section 5).
         headers: { 'Auto-Submitted': 'auto-generated' },
       });
       // What a server accepts is its own to deliver (RFC 5321, section 4.2.5).

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { SMTPTransportOptions } from 'nodemailer';
 import { formatInstant, type Instant } from '../model/instant.js';
 import type { RestChange } from './changes.js';
 import type { Answer } from './delivery.js';
@@ -41,20 +42,8 @@ export interface KeptMessage extends Pick<Notification, 'url' | 'secret'> {
 export interface Sending {
   /** Whether receivers may be at addresses that are not public. */
   readonly allowPrivate: boolean;
-  /** Undefined: no mail can be sent. */
-  readonly smtp: SmtpServer | undefined;
-}
-
-/** Where mail is sent by, and from whom. */
-export interface SmtpServer {
-  readonly host: string;
-  readonly port: number;
-  /** Whether TLS begins with the connection; otherwise by STARTTLS, where the server has it. */
-  readonly isSecure: boolean;
-  /** Empty: none is needed. */
-  readonly user: string;
-  readonly password: string;
-  readonly from: string;
+  /** Where mail is sent by, and from whom; undefined: none can be sent. */
+  readonly smtp: (SMTPTransportOptions & { readonly from: string }) | undefined;
 }
 
 /** A kind of receiver. */

@@ -13,13 +13,17 @@ export function createNotificationMetrics(registry: Registry) {
     registers,
   });
   // All processes read the same.
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ['notification'], aggregator: 'max', registers });
-  const lag = gauge(
-    'dms_notification_lag_seconds',
-    'For how long a message has not been received; 0: there is none.',
-  );
-  const paused = gauge('dms_notification_paused', 'Whether a notification is paused: 1, or 0.');
+  const ofEach = { labelNames: ['notification'], aggregator: 'max', registers } as const;
+  const lag = new Gauge({
+    name: 'dms_notification_lag_seconds',
+    help: 'For how long a message has not been received; 0: there is none.',
+    ...ofEach,
+  });
+  const paused = new Gauge({
+    name: 'dms_notification_paused',
+    help: 'Whether a notification is paused: 1, or 0.',
+    ...ofEach,
+  });
   return {
     attempted: (notification: string, outcome: Delivery['outcome']) =>
       attempts.inc({ notification, outcome }),

@@ -45,7 +45,7 @@ export async function changeNotification(
   if (count === 0) noneOf(name);
 }
 
-/** Removes a notification, with the message that was not received. @throws OperationError where there is none. */
+/** With the message that was not received. @throws OperationError where there is none of that name. */
 export async function removeNotification(prisma: PrismaClient, name: string): Promise<void> {
   const { count } = await prisma.notification.deleteMany({ where: { name } });
   if (count === 0) noneOf(name);

@@ -11,7 +11,8 @@ import type { KeptMessage, Sending } from './messages.js';
 const TIMEOUT = 10_000;
 
 /**
- * Posts JSON. Redirections are not followed: their target was not the one that was chosen. Of the response only the head is read.
+ * Posts JSON. Redirections are not followed: their target was not the one that was chosen. Of the response only
+ * the head is read.
  *
  * @param fields Header fields besides those of any message.
  * @param signal Ends it.

@@ -28,7 +28,7 @@ interface SenderOptions extends Sending {
 
 /** In milliseconds: how often it is looked for what is to be sent. */
 const IDLE = 1_000;
-/** In microseconds: for how long a process has a notification to itself. Each message extends it; none takes as long. */
+/** In microseconds: for how long a process has a notification to itself. No message takes as long. */
 const LEASE = 120_000_000n;
 /** In microseconds: how often it is looked which watched domains fail. */
 const WATCHED_EVERY = 10_000_000n;
@@ -68,7 +68,7 @@ export class Sender {
     this.#looking = this.#look();
   }
 
-  /** Sends nothing more. @param grace for what is being sent, in milliseconds: it is sent again if it was not received. */
+  /** @param grace For what is being sent, in milliseconds: it is sent again if it was not received. */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     const abort = setTimeout(() => this.#aborting.abort(), grace);
@@ -114,7 +114,7 @@ export class Sender {
     }
   }
 
-  /** Survives failures, and logs the first of several in a row, and the recovery. @returns whether it is done. */
+  /** Survives failures: logs the first of several in a row, and the recovery. @returns whether it is done. */
   async #attempt(notification: string, work: () => Promise<void>): Promise<boolean> {
     const { log } = this.#options;
     try {
@@ -194,7 +194,7 @@ export class Sender {
     return hasMore;
   }
 
-  /** What is in the feed now may be a year of changes after a restore: the receiver is to read the present state. */
+  /** The feed may have a year of changes after a restore: the receiver is to read the present state. */
   async #tellGap(row: Notification, cursor: string): Promise<void> {
     const { log, now } = this.#options;
     log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');

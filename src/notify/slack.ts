@@ -4,7 +4,7 @@ import { post } from './post.js';
 /** In characters: Discord takes 2,000, the others more. */
 const LONGEST_TEXT = 1_800;
 
-/** A chat with Slack's incoming webhooks: Slack itself, Mattermost, Rocket.Chat, and Discord at its address with `/slack`. */
+/** A chat with incoming webhooks as Slack has them: Mattermost, Rocket.Chat, Discord at its `…/slack`, too. */
 export const SLACK: Receiver = {
   bodyOf: (message) => JSON.stringify({ text: chatText(message) }),
   send: (message, sending, signal) => post(message, {}, sending, signal),
@@ -26,8 +26,8 @@ function chatText(message: Message): string {
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /**
- * Anyone can write `<!channel>` or `@here` into a TXT record: Slack's control characters are escaped, and after an `@` there is a
- * ZERO WIDTH SPACE, so that nobody is called.
+ * Anyone can write `<!channel>` or `@here` into a TXT record: Slack's control characters are escaped, and after
+ * an `@` there is a ZERO WIDTH SPACE, so that nobody is called.
  */
 function harmless(text: string): string {
   return text.replace(/[&<>]/g, (character) => ENTITIES[character] ?? '').replaceAll('@', '@\u{200b}');

@@ -32,14 +32,13 @@ export async function watchedNews(
     where: { OR: [{ failures: { gte: least } }, { name: { in: told }, failures: 0 }] },
     orderBy: [{ failures: 'asc' }, { name: 'asc' }],
   });
-  const domains = found
+  const news = found
     .filter(({ name, failures }) => failures === 0 || (!failing.has(name) && isSelected(name)))
-    .slice(0, MOST_DOMAINS)
-    .map(({ name: domain, failures }) => {
-      const state = failures === 0 ? 'recovered' : 'failing';
-      if (state === 'failing') failing.add(domain);
-      else failing.delete(domain);
-      return { domain, state, failures } as const;
-    });
+    .slice(0, MOST_DOMAINS);
+  for (const { name, failures } of news) failing[failures === 0 ? 'delete' : 'add'](name);
+  const domains = news.map(
+    ({ name: domain, failures }) =>
+      ({ domain, state: failures === 0 ? 'recovered' : 'failing', failures }) as const,
+  );
   return { domains, failing: [...failing] };
 }

@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAsking } from '../../src/asking.js';
 import { readSettings } from '../../src/config/env.js';
-import type { SmtpServer } from '../../src/notify/messages.js';
+import type { Sending } from '../../src/notify/messages.js';
 import { Sender } from '../../src/notify/sender.js';
 import { pruneFeed } from '../../src/recorder/prune-feed.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -53,7 +53,7 @@ afterEach(async () => {
 
 afterAll(() => database.close());
 
-function startSender(metrics = registry, allowPrivate = true, smtp?: SmtpServer): Sender {
+function startSender(metrics = registry, allowPrivate = true, smtp?: Sending['smtp']): Sender {
   const stream = new Writable({
     write(line, _encoding, written) {
       log.push(String(line));

@@ -50,9 +50,9 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * A socket's lookup that resolves nothing: for any name it gives those of the addresses to try, or a PrivateAddressError
- * if none is public. The socket connects to this very result, so that nothing can change between check
- * and connection, and no name is ever resolved behind the check.
+ * A socket's lookup that resolves nothing: for any name it gives those of the addresses to try, or a
+ * PrivateAddressError if none is public. The socket connects to this very result, so that nothing can change
+ * between check and connection, and no name is ever resolved behind the check.
  */
 export function guardedLookup(addresses: readonly string[], allowPrivate: boolean): LookupFunction {
   return (_name, options, callback) => {
