@@ -8,11 +8,10 @@ import type { Notification } from './notifications.js';
 const MOST_DOMAINS = 100;
 
 /**
- * Which watched domains have begun to fail, or recovered.
+ * Which watched domains have begun to fail, or recovered, since what was told.
  *
  * @param least How many failures in a row are told.
- * @param told Those that are told as failing.
- * @returns `failing`: those that are, after this is told.
+ * @returns `failing`: those that are told as failing then.
  */
 export async function watchedNews(
   prisma: PrismaClient,
