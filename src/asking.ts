@@ -4,6 +4,7 @@ import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { NEVER_GONE } from './limits/caller.js';
 import { createLoaders } from './loaders/create-loaders.js';
+import type { QueryParameters } from './model/request-target.js';
 import { type Ask, createAsk, listenToChanges, type Question } from './rest/v1/ask.js';
 import type { EventPage } from './rest/v1/presenters/changes.js';
 import {
@@ -19,7 +20,7 @@ export interface Asking {
   readonly ask: Ask;
   readonly lastSeen: LastSeen;
   /** The changes of all domains, as they are recorded, until the signal is aborted: see listenToChanges(). */
-  follow(parameters: Question['parameters'], signal: AbortSignal): AsyncGenerator<EventPage, void, void>;
+  follow(parameters: QueryParameters, signal: AbortSignal): AsyncGenerator<EventPage, void, void>;
 }
 
 /** Local access is unlimited. */

@@ -7,7 +7,7 @@ import type { Database } from './database/client.js';
 import { OperationError } from './model/errors.js';
 import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
-import { type ChangesSource, changesOf } from './notify/changes-source.js';
+import type { Questions } from './notify/changes.js';
 import { Sender } from './notify/sender.js';
 import { createDnsClient } from './observer/dns/client.js';
 import type { DnsServer } from './observer/dns/name-server.js';
@@ -95,12 +95,6 @@ export interface StopObserving {
   readonly resolvers: () => readonly ResolverState[];
 }
 
-/** Loads what changes are read by: a worker without notifications needs none of it. */
-async function openChanges(database: Database): Promise<ChangesSource> {
-  const { createAsking } = await import('./asking.js');
-  return changesOf(createAsking(database));
-}
-
 /**
  * Starts a worker that observes what is due, and sends what is to be told of it, until it is stopped.
  *
@@ -128,10 +122,13 @@ export function startObserving(
     lease: settings.observe.lease,
     idle: IDLE,
   });
+  let questions: Promise<Questions> | undefined;
   const sender = new Sender({
     ...{ prisma: database.writingPrisma, log, now, registry },
     ...{ basePath: settings.basePath, ...settings.notify },
-    openChanges: () => openChanges(database),
+    // A worker without notifications loads none of it.
+    openQuestions: () =>
+      (questions ??= import('./asking.js').then(({ createAsking }) => createAsking(database))),
   });
   const stop = async () => {
     await Promise.all([worker, sender].map((each) => each.stop(settings.shutdownTimeout)));

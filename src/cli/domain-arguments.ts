@@ -5,6 +5,7 @@ import { attempt } from '../model/attempt.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
 import { isIpv4, isIpv6 } from '../model/ip-address.js';
+import type { QueryParameters } from '../model/request-target.js';
 import { quoted } from '../model/text.js';
 import type { CommandContext } from './command-context.js';
 import { showProgress } from './progress.js';
@@ -31,6 +32,45 @@ export async function readDomains(
   if (names.size > 0 || (texts.length === 0 && file === undefined)) return [...names];
   const where = texts.includes('-') ? 'Standard input' : file;
   throw new OperationError(`${where} names no domain: write one name per line.`);
+}
+
+/** The options of a command that selects changes. */
+export interface ChangeOptions {
+  readonly registrableDomain?: string;
+  readonly watched?: true;
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  readonly headers?: readonly string[];
+  /** The routine changes, too. */
+  readonly all: boolean;
+}
+
+/**
+ * The parameters of Changes in REST for the options of a command.
+ *
+ * @param domains As readDomains() takes them, and `*.NAME` for all below a name.
+ * @throws as readDomains() does.
+ */
+export async function changeParameters(
+  context: CommandContext,
+  domains: readonly string[],
+  { registrableDomain, watched, kinds, types, headers, all }: ChangeOptions,
+): Promise<QueryParameters> {
+  const isPattern = (text: string) => text.startsWith('*.');
+  const patterns = domains.filter(isPattern).map((text) => text.toLowerCase());
+  const names = await readDomains(
+    context,
+    domains.filter((text) => !isPattern(text)),
+  );
+  return {
+    domains: domains.length > 0 ? [...patterns, ...names] : undefined,
+    kinds,
+    types,
+    headers,
+    registrableDomain: registrableDomain?.toLowerCase(),
+    watched: watched && 'true',
+    notable: all ? undefined : 'true',
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { RestChange } from '../notify/messages.js';
+import type { RestChange } from '../notify/changes.js';
 
 /** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
 export type RecordData = NonNullable<RestChange['data']>;

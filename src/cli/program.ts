@@ -154,6 +154,17 @@ function addWatch(program: Command, context: CommandContext): void {
     .action(run(context, async () => (await import('./commands/watch.js')).runList));
 }
 
+/** The options of ChangeOptions. */
+function withChangeOptions(command: Command): Command {
+  return command
+    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
+    .option('--watched', 'only changes of watched domains')
+    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectWords)
+    .option('--headers <name,...>', 'only these headers', collectWords)
+    .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
+}
+
 function addNotify(program: Command, context: CommandContext): void {
   const notify = program
     .command('notify')
@@ -161,7 +172,7 @@ function addNotify(program: Command, context: CommandContext): void {
     .description(
       'Manages who is told of changes: dms serve and dms worker send messages (see docs/notifications.md).',
     );
-  notify
+  const add = notify
     .command('add')
     .summary('tell a receiver of changes from now on')
     .description(
@@ -176,13 +187,8 @@ function addNotify(program: Command, context: CommandContext): void {
         'the form of messages by POST (default: json); slack: for chats with webhooks like those of Slack',
       ).choices(['json', 'slack']),
     )
-    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
-    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
-    .option('--watched', 'only changes of watched domains')
-    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
-    .option('--types <type,...>', 'only records of these types', collectWords)
-    .option('--headers <name,...>', 'only these headers', collectWords)
-    .option('--all', 'the routine changes, too: what rotates, serials, validators', false)
+    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords);
+  withChangeOptions(add)
     .option(...time(context, '--from', 'only changes dated after that time (default: now)'))
     .option(
       '--settle <duration>',
@@ -347,20 +353,15 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
     .option(...JSON_LINES)
     .action(run(context, async () => (await import('./commands/search.js')).runSearch));
-  program
+  const follow = program
     .command('follow')
     .summary('show changes as they are recorded')
     .description(
       'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
         'with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
     )
-    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
-    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
-    .option('--watched', 'only changes of watched domains')
-    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
-    .option('--types <type,...>', 'only records of these types', collectWords)
-    .option('--headers <name,...>', 'only these headers', collectWords)
-    .option('--all', 'the routine changes, too: what rotates, serials, validators', false)
+    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`);
+  withChangeOptions(follow)
     .option(
       '--after <cursor>',
       'begin after that cursor, of --json or of an earlier dms follow with the same options',

@@ -7,14 +7,14 @@ import type { CommandContext } from './command-context.js';
  *
  * @throws UsageError for what is not valid in a question, OperationError for what is not recorded.
  */
-export async function withQuestions(
+export async function withQuestions<Result>(
   context: CommandContext,
-  work: (asking: Asking) => Promise<void>,
-): Promise<void> {
-  await context.withDatabase('fail', async (database) => {
+  work: (asking: Asking) => Promise<Result>,
+): Promise<Result> {
+  return context.withDatabase('fail', async (database) => {
     const { createAsking } = await import('../asking.js');
     try {
-      await work(createAsking(database));
+      return await work(createAsking(database));
     } catch (error) {
       if (!(error instanceof PublicError)) throw error;
       if (!error.code.startsWith('INVALID_'))

@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { attempt } from '../model/attempt.js';
 import { UsageError } from '../model/errors.js';
-import { isLoopback } from '../model/ip-address.js';
+import { hostOfUrl, isLoopback } from '../model/ip-address.js';
 import { invalidSecret, invalidSetting, type Parse, parsed, parseUrl, splitList } from './parse.js';
 
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
@@ -58,24 +58,29 @@ export function redisUrl(name: string, value: string): string {
   );
 }
 
-/** A mail server, and the address to send from. The error does not show it. */
+/** A mail server as nodemailer takes it, and the address to send from. The error does not show it. */
 export function smtpUrl(name: string, value: string) {
   const url = parseUrl(value);
-  const isSecure = url?.protocol === 'smtps:';
-  const [user, password] = [url?.username ?? '', url?.password ?? ''].map((text) =>
+  const secure = url?.protocol === 'smtps:';
+  const [user, pass] = [url?.username ?? '', url?.password ?? ''].map((text) =>
     attempt(() => decodeURIComponent(text)),
   );
   const from = url?.searchParams.get('from') ?? user ?? '';
-  const hasScheme = isSecure || url?.protocol === 'smtp:';
+  const hasScheme = secure || url?.protocol === 'smtp:';
   if (
     hasScheme &&
     url.hostname !== '' &&
     user !== undefined &&
-    password !== undefined &&
+    pass !== undefined &&
     /^[^\s@]+@[^\s@]+$/.test(from)
   ) {
-    const host = url.hostname.replace(/^\[|\]$/g, '');
-    return { host, port: Number(url.port) || (isSecure ? 465 : 587), isSecure, user, password, from };
+    const host = hostOfUrl(url);
+    return {
+      ...{ from, host, port: Number(url.port) || (secure ? 465 : 587), secure },
+      ...(user !== '' && { auth: { user, pass } }),
+      // A password does not leave this machine in the clear.
+      requireTLS: user !== '' && !secure && !isLoopback(host),
+    };
   }
   throw invalidSecret(
     name,
@@ -87,17 +92,13 @@ export function smtpUrl(name: string, value: string) {
 /** Where an identity provider has its keys. Without TLS they could be from anyone. */
 export function jwksUrl(name: string, value: string): URL {
   const url = parseUrl(value);
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(hostOfUrl(url)));
   if (url !== undefined && isSafe && url.username === '' && url.password === '') return url;
   throw invalidSetting(
     name,
     url === undefined ? value : `${url.protocol}//${url.host}${url.pathname}`,
     'write an https address without user and password, such as https://id.example.com/jwks.json (http is for this machine only)',
   );
-}
-
-function isThisMachine(host: string): boolean {
-  return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''));
 }
 
 /**

@@ -43,7 +43,7 @@ export function isFromThisMachine({ socket, headers }: IncomingMessage): boolean
   const host = headers.host?.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1') ?? '';
   return (
     isLoopback(socket.remoteAddress ?? '') &&
-    (host === 'localhost' || isLoopback(host)) &&
+    isLoopback(host) &&
     OF_OTHERS.every((name) => headers[name] === undefined)
   );
 }

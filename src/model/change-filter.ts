@@ -51,7 +51,11 @@ export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) =>
     isOfDomains(change.domain);
 }
 
-function domainTest({ domains, registrableDomain: of }: ChangesAnywhere): (domain: string) => boolean {
+/** Makes the test whether a domain is one of those of a filter. */
+export function domainTest({
+  domains,
+  registrableDomain: of,
+}: Pick<ChangesAnywhere, 'domains' | 'registrableDomain'>): (domain: string) => boolean {
   const names = new Set(
     domains?.flatMap(({ parts: [name = '', below] }) => (below === undefined ? [name] : [])),
   );

@@ -14,8 +14,17 @@ export function isIpv6(text: string): boolean {
   return parseIpv6(text) !== undefined;
 }
 
-/** Whether the text is the address of a machine itself (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
+/** The host of a URL, an IPv6 address without its brackets. */
+export function hostOfUrl({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+/**
+ * Whether a host is this machine itself, by name (RFC 6761, section 6.3) or address (RFC 1122, section 3.2.1.3;
+ * RFC 4291, section 2.5.3).
+ */
 export function isLoopback(text: string): boolean {
+  if (text === 'localhost') return true;
   return (isIpv4(text) || isIpv6(text)) && ipaddr.process(canonicalIp(text)).range() === 'loopback';
 }
 

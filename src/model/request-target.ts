@@ -3,6 +3,17 @@ interface Targeted {
   readonly url?: string | undefined;
 }
 
+/** The parameters of a query, by name: without a value it is left out, with a list it is there for each. */
+export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export function queryOf(parameters: QueryParameters): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value = []] of Object.entries(parameters)) {
+    for (const text of [value].flat()) query.append(name, text);
+  }
+  return query;
+}
+
 /** The path of a request, without the query. */
 export function pathOf({ url = '' }: Targeted): string {
   const query = url.indexOf('?');

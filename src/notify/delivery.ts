@@ -1,28 +1,24 @@
+import type { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import { type Notification, UNTRIED } from './notifications.js';
 
-/** What a receiver has said to a message. */
+/**
+ * What a receiver has said to a message: a status of HTTP (RFC 9110, section 15), and the value of Retry-After,
+ * if there is one (section 10.2.3); or why it has said nothing.
+ */
 export type Answer =
-  | {
-      /** A status of HTTP (RFC 9110, section 15). */
-      readonly status: number;
-      /** The value of Retry-After, if there is one (RFC 9110, section 10.2.3). */
-      readonly retryAfter?: string | undefined;
-    }
-  /** It has said nothing. */
+  | { readonly status: number; readonly retryAfter?: string | undefined }
   | { readonly error: string };
 
-/** How often a message was sent in vain before, since when, and the wall-clock time. */
-export interface Attempts {
-  readonly attempts: number;
-  readonly failingSince: Instant;
-  readonly now: Instant;
+/** What becomes of a message, why it was not received, and what becomes of its notification. */
+export interface Delivery {
+  readonly outcome: 'received' | 'retry' | 'paused';
+  readonly reason?: string;
+  readonly stored: Prisma.NotificationUpdateManyMutationInput;
 }
 
-/** What becomes of a message. */
-export type Delivery =
-  | { readonly kind: 'received' }
-  | { readonly kind: 'retry'; readonly at: Instant; readonly reason: string }
-  | { readonly kind: 'paused'; readonly reason: string };
+/** What of a notification decides it. */
+type Sent = Pick<Notification, 'attempts' | 'failingSince' | 'keptAt' | 'digest' | 'isFull'>;
 
 const SECOND = 1_000_000n;
 /** For how long a message is tried, and the feed keeps what was not read. */
@@ -38,26 +34,40 @@ export function isReceived(answer: Answer): boolean {
   return 'status' in answer && answer.status >= 200 && answer.status < 300;
 }
 
-/** Decides what becomes of a message by the answer to it. */
-export function deliveryOf(answer: Answer, { attempts, failingSince, now }: Attempts): Delivery {
-  const { status, retryAfter } = 'status' in answer ? answer : { status: 0, retryAfter: undefined };
-  if (isReceived(answer)) return { kind: 'received' };
-  const reason = 'status' in answer ? `HTTP ${status}` : answer.error;
-  // As Standard Webhooks have it: the receiver is not interested any more.
-  if (status === 410) return { kind: 'paused', reason: 'HTTP 410: the receiver wants no more' };
-  const deadline = failingSince + LONGEST_TRY;
-  if (now >= deadline) return { kind: 'paused', reason: `not received for three days: ${reason}` };
-  const asked = status === 429 || status === 503 ? pauseOf(retryAfter, now) : undefined;
-  const grown = FIRST_PAUSE * 4n ** BigInt(Math.min(attempts, MOST_STEPS));
-  const at = now + (asked ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
-  return { kind: 'retry', at: at < deadline ? at : deadline, reason };
+export function answerText(answer: Answer): string {
+  return 'status' in answer ? `HTTP ${answer.status}` : answer.error;
 }
 
-/** The microseconds that a Retry-After asks for, a second at least; undefined: it has neither seconds nor a date. */
-function pauseOf(text: string | undefined, now: Instant): bigint | undefined {
-  if (text === undefined) return undefined;
-  const until = Date.parse(text);
-  if (!/^\d{1,9}$/.test(text) && Number.isNaN(until)) return undefined;
-  const pause = /^\d+$/.test(text) ? BigInt(text) * SECOND : BigInt(until) * 1000n - now;
-  return pause > SECOND ? pause : SECOND;
+/** Decides what becomes of a message by the answer to it. @param now Wall-clock time. */
+export function deliveryOf(answer: Answer, sent: Sent, now: Instant): Delivery {
+  const { attempts, failingSince, keptAt, digest, isFull } = sent;
+  if (isReceived(answer)) {
+    const due = digest === null || isFull ? 0n : (keptAt ?? now) + digest;
+    const none = { ...UNTRIED, messageId: null, message: null, keptAt: null };
+    return { outcome: 'received', stored: { ...none, due, receivedAt: now } };
+  }
+  const since = failingSince ?? now;
+  const failed = { attempts: attempts + 1, failingSince: since };
+  const paused = (reason: string): Delivery => ({
+    outcome: 'paused',
+    reason,
+    stored: { ...failed, failure: reason, paused: reason },
+  });
+  const { status, retryAfter } = 'status' in answer ? answer : { status: 0, retryAfter: undefined };
+  const reason = answerText(answer);
+  // As Standard Webhooks have it: the receiver is not interested any more.
+  if (status === 410) return paused(`${reason}: the receiver wants no more`);
+  const deadline = since + LONGEST_TRY;
+  if (now >= deadline) return paused(`not received for three days: ${reason}`);
+  const asked = status === 429 || status === 503 ? pauseOf(retryAfter, now) : undefined;
+  const grown = FIRST_PAUSE * 4n ** BigInt(Math.min(attempts, MOST_STEPS));
+  const next = now + (asked ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
+  const due = next < deadline ? next : deadline;
+  return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } };
+}
+
+/** The microseconds that Retry-After asks for, at least a second; undefined: neither seconds nor a date. */
+function pauseOf(text = '', now: Instant): bigint | undefined {
+  const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Number(now / 1000n);
+  return Number.isNaN(milliseconds) ? undefined : BigInt(Math.max(milliseconds, 1000)) * 1000n;
 }

@@ -1,54 +1,34 @@
 import { createHash } from 'node:crypto';
-import type { DomainChange, RestChange } from './messages.js';
-
-/** A feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it. */
-export interface Feed {
-  readonly version: 'https://jsonfeed.org/version/1.1';
-  readonly title: string;
-  readonly home_page_url: string;
-  readonly feed_url: string;
-  readonly items: readonly FeedItem[];
-}
-
-interface FeedItem {
-  readonly id: string;
-  readonly url: string;
-  readonly title: string;
-  readonly content_html: string;
-  readonly date_published: string;
-}
+import type { RestChange } from './changes.js';
 
 /**
- * Makes a feed of changes.
+ * Makes a feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it.
  *
  * @param page The path of the page about them.
- * @param domain Of all changes; undefined: each has its own.
  * @param place The addresses of the service and of the feed.
  */
 export function feedOf(
   title: string,
   page: string,
-  changes: readonly (DomainChange & Partial<RestChange>)[],
-  domain: string | undefined,
+  changes: readonly RestChange[],
   { base, self }: { readonly base: string; readonly self: string },
-): Feed {
+) {
   return {
     version: 'https://jsonfeed.org/version/1.1',
     title,
     home_page_url: base + page,
     feed_url: self,
-    items: changes.map((change) => {
-      const name = domain ?? change.domain ?? '';
-      return {
-        id: nameUuid(change.id),
-        url: `${base}/domains/${name}`,
-        title: titleOf(name, change),
-        content_html: contentOf(name, change),
-        date_published: change.date,
-      };
-    }),
+    items: changes.map((change) => ({
+      id: nameUuid(change.id),
+      url: `${base}/domains/${change.domain}`,
+      title: titleOf(change),
+      content_html: contentOf(change),
+      date_published: change.date,
+    })),
   };
 }
+
+export type Feed = ReturnType<typeof feedOf>;
 
 /** The name space of changes, a random UUID. With another one, readers would show every change again. */
 const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
@@ -68,17 +48,17 @@ function nameUuid(id: string): string {
 const LONGEST_TITLE = 200;
 
 /** A change in a line. */
-export function titleOf(domain: string, change: DomainChange): string {
-  const title = [...`${domain}: ${whatOf(domain, change)}`];
+export function titleOf(change: RestChange): string {
+  const title = [...`${change.domain}: ${whatOf(change)}`];
   return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).join('')}…` : title.join('');
 }
 
 /** What changed, in plain words: `MX 10 mail.example. added`. */
-function whatOf(domain: string, change: DomainChange) {
-  const { kind, routine, data, rdata, name, old, new: value, earliest, oldStatus, newStatus } = change;
+function whatOf(change: RestChange): string {
+  const { domain, kind, data, rdata, name, old, new: value, earliest, oldStatus, newStatus } = change;
   if (newStatus !== undefined) return `status ${oldStatus} → ${newStatus}`;
   if (earliest !== undefined) return `history extended, different from ${earliest} on`;
-  const added = routine === 'INITIAL' ? 'there when first observed' : 'added';
+  const added = change.routine === 'INITIAL' ? 'there when first observed' : 'added';
   if (data !== undefined) {
     const owner = data.host === domain ? '' : `${data.host} `;
     return `${owner}${data.type} ${rdata} ${kind === 'DNS_RECORD_ADDED' ? added : 'removed'}`;
@@ -93,23 +73,23 @@ function whatOf(domain: string, change: DomainChange) {
 }
 
 /** What a change is, as a list in HTML. */
-function contentOf(domain: string, change: DomainChange): string {
-  const { kind, date, source, routine, data, name, lastSeen, earliest } = change;
+function contentOf(change: RestChange): string {
+  const { kind, routine, data } = change;
   const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
   const record = data && `${data.host} ${data.class} ${data.type} ${change.rdata}`;
   const isAdded = kind === 'DNS_RECORD_ADDED';
-  const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [
-    ['Domain', domain],
-    ['Kind', routine === null ? kind : `${kind} (${routine})`],
-    ['Header', name],
-    ['Old', isAdded ? undefined : (record ?? old)],
-    ['New', isAdded ? record : value],
-    ['Different from', earliest],
-    ['Last seen', lastSeen],
-    ['Observed', date],
-    ['Observed by', source],
-  ];
-  const items = facts.flatMap(([term, text]) =>
+  const facts: Readonly<Record<string, string | null | undefined>> = {
+    Domain: change.domain,
+    Kind: routine === null ? kind : `${kind} (${routine})`,
+    Header: change.name,
+    Old: isAdded ? undefined : (record ?? old),
+    New: isAdded ? record : value,
+    'Different from': change.earliest,
+    'Last seen': change.lastSeen,
+    Observed: change.date,
+    'Observed by': change.source,
+  };
+  const items = Object.entries(facts).flatMap(([term, text]) =>
     text == null ? [] : `<dt>${term}</dt><dd>${escaped(text)}</dd>`,
   );
   return `<dl>${items.join('')}</dl>`;

@@ -1,9 +1,6 @@
 import { attempt } from '../model/attempt.js';
 import { messageOf } from '../model/errors.js';
-import { isLoopback } from '../model/ip-address.js';
-import type { Answer } from './delivery.js';
-import type { KeptMessage, Receiver, SmtpServer } from './receiver.js';
-import { textOf } from './text.js';
+import { type Receiver, textOf } from './messages.js';
 
 /** In milliseconds. Servers examine a mail before they accept it. */
 const TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 60_000 };
@@ -11,39 +8,34 @@ const TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeou
 /** A mailbox. Its message is kept as JSON: `subject` and `text`. */
 export const MAIL: Receiver = {
   bodyOf(message) {
-    const { title: subject, lines } = textOf(message);
+    const [subject, ...lines] = textOf(message);
     return JSON.stringify({ subject, text: `${[subject, '', ...lines].join('\n')}\n` });
   },
-  async send(message, { smtp }) {
+  async send({ url, id, body }, { smtp }) {
     if (smtp === undefined) return { error: 'SMTP_URL is not set' };
-    return send(message, smtp).catch((error) => ({ error: messageOf(error) }));
+    const { from, ...server } = smtp;
+    try {
+      // Loaded only where mail is sent.
+      const { createTransport } = await import('nodemailer');
+      const { subject, text } = JSON.parse(body) as { subject: string; text: string };
+      await createTransport({ ...server, ...TIMES }).sendMail({
+        ...{ from, to: mailbox(new URL(url)), subject, text },
+        // The same each time it is sent (RFC 5322, section 3.6.4).
+        messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
+        // Nobody is to answer it automatically (RFC 3834, section 5).
+        headers: { 'Auto-Submitted': 'auto-generated' },
+      });
+      // What a server accepts is its own to deliver (RFC 5321, section 4.2.5).
+      return { status: 250 };
+    } catch (error) {
+      return { error: messageOf(error) };
+    }
   },
 };
 
-/** The address of `mailto:…` (RFC 6068), one without header fields; undefined for any other text. */
+/** The address of `mailto:…` (RFC 6068), one without header fields; undefined for any other URL. */
 export function mailbox({ protocol, pathname, search }: URL): string | undefined {
   const address = attempt(() => decodeURIComponent(pathname)) ?? '';
   const isOne = protocol === 'mailto:' && search === '' && /^[^\s@,;<>"]+@[^\s@,;<>"]+$/.test(address);
   return isOne ? address : undefined;
-}
-
-async function send({ url, id, body }: KeptMessage, smtp: SmtpServer): Promise<Answer> {
-  // Loaded only where mail is sent.
-  const { createTransport } = await import('nodemailer');
-  const { host, port, isSecure, user, password, from } = smtp;
-  const transport = createTransport({
-    ...{ host, port, secure: isSecure, ...TIMES },
-    ...(user !== '' && { auth: { user, pass: password } }),
-    // A password does not leave this machine in the clear.
-    requireTLS: user !== '' && !isSecure && host !== 'localhost' && !isLoopback(host),
-  });
-  const { subject, text } = JSON.parse(body) as { subject: string; text: string };
-  await transport.sendMail({
-    ...{ from, to: mailbox(new URL(url)), subject, text },
-    // The same each time it is sent (RFC 5322, section 3.6.4); nobody is to answer it automatically (RFC 3834, section 5).
-    messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
-    headers: { 'Auto-Submitted': 'auto-generated' },
-  });
-  // What a server accepts is its own to deliver (RFC 5321, section 4.2.5).
-  return { status: 250 };
 }

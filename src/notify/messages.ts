@@ -1,42 +1,17 @@
-import type { Instant } from '../model/instant.js';
-import { formatInstant } from '../model/instant.js';
-
-/** A change as an item of REST's Domain changes. */
-export interface DomainChange {
-  readonly id: string;
-  readonly kind: string;
-  readonly date: string;
-  readonly source: string | null;
-  readonly routine: string | null;
-  /** Of a record. */
-  readonly data?: Readonly<Record<string, unknown>> & {
-    readonly host: string;
-    readonly class: string;
-    readonly type: string;
-  };
-  readonly rdata?: string;
-  readonly lastSeen?: string;
-  /** Of a header. */
-  readonly name?: string | undefined;
-  readonly old?: string | null;
-  readonly new?: string | null;
-  readonly earliest?: string;
-  /** Of the site. */
-  readonly oldStatus?: number | undefined;
-  readonly newStatus?: number;
-}
-
-/** A change as an item of REST's Changes. */
-export interface RestChange extends DomainChange {
-  readonly domain: string;
-}
+import { randomUUID } from 'node:crypto';
+import type { SMTPTransportOptions } from 'nodemailer';
+import { formatInstant, type Instant } from '../model/instant.js';
+import type { RestChange } from './changes.js';
+import type { Answer } from './delivery.js';
+import { titleOf } from './feeds.js';
+import type { Notification } from './notifications.js';
 
 /** What a notification tells. Its members are those of `data` in a message. */
 export type Told =
-  | { readonly type: 'changes'; readonly changes: readonly RestChange[]; readonly links: Links }
+  | { readonly type: 'changes'; readonly changes: readonly RestChange[] }
   /** What was recorded between is not in the feed any more. */
-  | { readonly type: 'gap'; readonly after: string; readonly until: string; readonly links: Links }
-  | { readonly type: 'watch'; readonly domains: readonly WatchedState[]; readonly links: Links }
+  | { readonly type: 'gap'; readonly after: string; readonly until: string }
+  | { readonly type: 'watch'; readonly domains: readonly WatchedState[] }
   | { readonly type: 'test' };
 
 /** A watched domain that fails, or has recovered. */
@@ -47,17 +22,65 @@ export interface WatchedState {
   readonly failures: number;
 }
 
-/** Paths of the service, or templates of them (RFC 6570). */
-export type Links = Readonly<Record<string, string>>;
-
 /** A message before it has the form of a receiver. */
 export interface Message {
   readonly notification: string;
   readonly at: Instant;
   readonly told: Told;
+  /** Paths of the service, or templates of them (RFC 6570). */
+  readonly links?: Readonly<Record<string, string>>;
+}
+
+/** A message that is kept, and where it goes. */
+export interface KeptMessage extends Pick<Notification, 'url' | 'secret'> {
+  /** Always that of the same body. */
+  readonly id: string;
+  readonly body: string;
+}
+
+/** What the settings say of sending. */
+export interface Sending {
+  /** Whether receivers may be at addresses that are not public. */
+  readonly allowPrivate: boolean;
+  /** Where mail is sent by, and from whom; undefined: none can be sent. */
+  readonly smtp: (SMTPTransportOptions & { readonly from: string }) | undefined;
+}
+
+/** A kind of receiver. */
+export interface Receiver {
+  bodyOf(message: Message): string;
+  /** Sends it once; it never rejects. @param signal Ends it. */
+  send(message: KeptMessage, sending: Sending, signal: AbortSignal): Promise<Answer>;
+}
+
+/** The id of a message, which no other one has. */
+export function newMessageId(): string {
+  return `msg_${randomUUID()}`;
 }
 
 /** The body of a message as JSON, as Standard Webhooks have it: `type`, `timestamp` and `data`. */
-export function jsonOf({ notification, at, told: { type, ...data } }: Message): string {
-  return JSON.stringify({ type, timestamp: formatInstant(at), data: { notification, ...data } });
+export function jsonOf({ notification, at, told: { type, ...told }, links }: Message): string {
+  return JSON.stringify({ type, timestamp: formatInstant(at), data: { notification, ...told, links } });
+}
+
+/** A message for people: a title, and a line for each change, as feeds have it. */
+export function textOf({ notification, told }: Message): readonly [title: string, ...lines: string[]] {
+  switch (told.type) {
+    case 'changes': {
+      const { length } = told.changes;
+      const title = `${notification}: ${length} ${length === 1 ? 'change' : 'changes'}`;
+      return [title, ...told.changes.map(titleOf)];
+    }
+    case 'gap':
+      return [`${notification}: changes between ${told.after} and ${told.until} are lost to it`];
+    case 'watch':
+      return [`${notification}: watched domains`, ...told.domains.map(watchedText)];
+    case 'test':
+      return [`${notification}: a test`];
+  }
+}
+
+function watchedText({ domain, state, failures }: WatchedState): string {
+  if (state === 'recovered') return `${domain}: observed again`;
+  return `${domain}: not observed, ${failures} times in a row`;
 }

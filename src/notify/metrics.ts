@@ -1,14 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Instant } from '../model/instant.js';
 import type { Delivery } from './delivery.js';
-
-/** What the metrics tell of a notification. */
-interface Measured {
-  readonly name: string;
-  readonly paused: string | null;
-  /** Of the message that was not received yet. */
-  readonly keptAt: Instant | null;
-}
+import type { Notification } from './notifications.js';
 
 /** Creates the metrics of notifications in a registry, once for each registry. */
 export function createNotificationMetrics(registry: Registry) {
@@ -19,22 +12,22 @@ export function createNotificationMetrics(registry: Registry) {
     labelNames: ['notification', 'outcome'],
     registers,
   });
-  const labelNames = ['notification'];
   // All processes read the same.
-  const aggregator = 'max';
+  const ofEach = { labelNames: ['notification'], aggregator: 'max', registers } as const;
   const lag = new Gauge({
     name: 'dms_notification_lag_seconds',
     help: 'For how long a message has not been received; 0: there is none.',
-    ...{ labelNames, aggregator, registers },
+    ...ofEach,
   });
   const paused = new Gauge({
     name: 'dms_notification_paused',
     help: 'Whether a notification is paused: 1, or 0.',
-    ...{ labelNames, aggregator, registers },
+    ...ofEach,
   });
   return {
-    attempted: (notification: string, outcome: Delivery['kind']) => attempts.inc({ notification, outcome }),
-    looked(notifications: readonly Measured[], now: Instant): void {
+    attempted: (notification: string, outcome: Delivery['outcome']) =>
+      attempts.inc({ notification, outcome }),
+    looked(notifications: readonly Pick<Notification, 'name' | 'paused' | 'keptAt'>[], now: Instant): void {
       lag.reset();
       paused.reset();
       for (const { name: notification, keptAt, paused: reason } of notifications) {

@@ -1,37 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
-import type { PrismaClient } from '../database/generated/client.js';
+import type { Prisma, PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { queryOf } from '../model/request-target.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { ChangesSource } from './changes-source.js';
-import { deliveryOf } from './delivery.js';
-import type { Links, Told } from './messages.js';
+import { endOfChanges, type Page, type Questions, type RestChange } from './changes.js';
+import { type Delivery, deliveryOf } from './delivery.js';
+import { type KeptMessage, newMessageId, type Sending, type Told } from './messages.js';
 import { createNotificationMetrics } from './metrics.js';
-import {
-  advance,
-  endOfFeed,
-  type Filter,
-  type Held,
-  holdNotification,
-  keepMessage,
-  listNotifications,
-  type NewMessage,
-  type Notification,
-  readHeld,
-  release,
-  storeDelivery,
-} from './notifications.js';
-import type { Sending } from './receiver.js';
+import { listNotifications, type Notification, UNTRIED } from './notifications.js';
 import { receiverOf } from './receivers.js';
-import { countSettled, standing } from './settle.js';
+import { firstUnsettled, standing } from './settle.js';
 import { watchedNews } from './watched.js';
 
-export interface SenderOptions extends Sending {
+interface SenderOptions extends Sending {
   readonly prisma: PrismaClient;
-  /** Called once there is a notification. */
-  readonly openChanges: () => Promise<ChangesSource>;
+  /** What changes are read by. Called once there is a notification. */
+  readonly openQuestions: () => Promise<Questions>;
   readonly basePath: string;
   readonly log: Logger;
   readonly registry: Registry;
@@ -41,7 +28,7 @@ export interface SenderOptions extends Sending {
 
 /** In milliseconds: how often it is looked for what is to be sent. */
 const IDLE = 1_000;
-/** In microseconds: for how long a process has a notification to itself. Each message extends it; none takes as long. */
+/** In microseconds: for how long a process has a notification to itself. No message takes as long. */
 const LEASE = 120_000_000n;
 /** In microseconds: how often it is looked which watched domains fail. */
 const WATCHED_EVERY = 10_000_000n;
@@ -51,6 +38,15 @@ const LONGEST_WAIT = 60_000_000n;
 const WITHOUT_ANSWER = 5_000;
 /** How many changes a message has at most. */
 const MOST_CHANGES = 100;
+
+type Changed = Prisma.NotificationUpdateManyMutationInput;
+
+/** What the log says of a message. */
+const SAID: Readonly<Record<Delivery['outcome'], string>> = {
+  received: 'a message was received',
+  retry: 'a message was not received',
+  paused: 'a notification is paused',
+};
 
 /** Sends messages until it is stopped. Any number of processes share the notifications. */
 export class Sender {
@@ -64,7 +60,6 @@ export class Sender {
   readonly #looking: Promise<void>;
   /** When it looks at the watched domains next. */
   #nextWatched = 0n;
-  #changes: Promise<ChangesSource> | undefined;
   readonly #failing = new Set<string>();
 
   constructor(options: SenderOptions) {
@@ -73,7 +68,7 @@ export class Sender {
     this.#looking = this.#look();
   }
 
-  /** Sends nothing more. @param grace for what is being sent, in milliseconds: it is sent again if it was not received. */
+  /** @param grace For what is being sent, in milliseconds: it is sent again if it was not received. */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     const abort = setTimeout(() => this.#aborting.abort(), grace);
@@ -101,15 +96,17 @@ export class Sender {
     const time = now();
     this.#metrics.looked(rows, time);
     if (rows.length === 0) return;
-    const end = await endOfFeed(prisma);
+    const newest = await prisma.changeFeed.findFirst({
+      select: { number: true },
+      orderBy: { number: 'desc' },
+    });
+    const end = newest?.number ?? 0n;
     const looksAtWatched = time >= this.#nextWatched;
     if (looksAtWatched) this.#nextWatched = time + WATCHED_EVERY;
-    for (const { name, paused, due, keptAt, readTo, lease, leasedUntil, watchFailures } of rows) {
+    for (const { name, paused, due, keptAt, readTo, watchFailures } of rows) {
       const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
-      const isFree = leasedUntil <= time || lease === this.#lease;
-      const isDue = paused === null && due <= time && isFree && isNew;
-      if (!isDue || this.#active.has(name)) continue;
-      const work = this.#attempt(name, () => this.#work({ name, lease: this.#lease }));
+      if (paused !== null || due > time || !isNew || this.#active.has(name)) continue;
+      const work = this.#attempt(name, () => this.#work(name, end));
       this.#active.set(
         name,
         work.finally(() => this.#active.delete(name)),
@@ -117,7 +114,7 @@ export class Sender {
     }
   }
 
-  /** Survives failures, and logs the first of several in a row, and the recovery. @returns whether it is done. */
+  /** Survives failures: logs the first of several in a row, and the recovery. @returns whether it is done. */
   async #attempt(notification: string, work: () => Promise<void>): Promise<boolean> {
     const { log } = this.#options;
     try {
@@ -131,154 +128,124 @@ export class Sender {
     }
   }
 
-  /** Sends for a notification until it is up to date, or has to wait. */
-  async #work(held: Held): Promise<void> {
-    const { prisma, now } = this.#options;
-    if (!(await holdNotification(prisma, held, now(), now() + LEASE))) return;
+  /** Sends for a notification until it is up to date, or has to wait. @param end The newest row of the feed. */
+  async #work(name: string, end: bigint): Promise<void> {
     try {
       while (!this.#stopping.signal.aborted) {
-        const row = await readHeld(prisma, held, now() + LEASE);
-        if (row === null || row.due > now()) return;
+        const row = await this.#hold(name);
+        if (row === undefined) return;
         const { messageId: id, message: body } = row;
-        if (id !== null && body !== null) await this.#send(held, row, id, body);
-        else if (!(await this.#tellWatched(held, row)) && !(await this.#read(held, row))) return;
+        if (id !== null && body !== null) await this.#send(row, { ...row, id, body });
+        else if (!(await this.#tellWatched(row)) && !(await this.#tellChanges(row, end))) return;
       }
     } finally {
-      await release(prisma, held);
+      await this.#update(name, { lease: null, leasedUntil: 0n });
     }
   }
 
+  /** Leases a notification, or extends that; undefined where another process has it, or it has to wait. */
+  async #hold(name: string): Promise<Notification | undefined> {
+    const now = this.#options.now();
+    const lease = this.#lease;
+    // Its own may be left where the database was lost: it need not wait for the end of that.
+    const isFree = [{ leasedUntil: { lte: now } }, { lease }];
+    const [row] = await this.#options.prisma.notification.updateManyAndReturn({
+      where: { name, paused: null, due: { lte: now }, OR: isFree },
+      data: { lease, leasedUntil: now + LEASE },
+    });
+    // Its filter is as addNotification() has stored it.
+    return row as Notification | undefined;
+  }
+
+  /** Writes only while the lease lasts: what another process has written since is not undone. */
+  async #update(name: string, data: Changed): Promise<void> {
+    await this.#options.prisma.notification.updateMany({ where: { name, lease: this.#lease }, data });
+  }
+
   /** Reads on, and keeps a message if there is something to tell. @returns whether there is more to do. */
-  async #read(held: Held, row: Notification): Promise<boolean> {
-    const { prisma, now } = this.#options;
+  async #tellChanges(row: Notification, end: bigint): Promise<boolean> {
+    const { prisma, now, openQuestions } = this.#options;
+    const questions = await openQuestions();
     const time = now();
-    // What is recorded while the page is read counts as not read.
-    const readTo = await endOfFeed(prisma);
-    let page = await this.#pageAfter(row);
+    let page = await pageAfter(questions, row, MOST_CHANGES);
     if (page === null) {
-      await this.#tellGap(held, row);
+      await this.#tellGap(row, await endOfChanges(questions, row.filter));
       return true;
     }
-    if (row.settle !== null) {
-      const { count, next } = await countSettled(prisma, page.changes, row.readTo, time - row.settle);
-      if (count === 0 && page.changes.length > 0) {
-        // Watched domains are looked at meanwhile.
-        const [settled, soon] = [next + row.settle, time + LONGEST_WAIT];
-        await advance(prisma, held, { due: settled < soon ? settled : soon });
-        return false;
-      }
-      if (count < page.changes.length) page = (await this.#pageAfter(row, count)) ?? page;
+    const unsettled = await firstUnsettled(prisma, row, page.changes, time);
+    if (unsettled?.index === 0) {
+      // Watched domains are looked at meanwhile.
+      const [settled, soon] = [unsettled.settledAt, time + LONGEST_WAIT];
+      await this.#update(row.name, { due: settled < soon ? settled : soon });
+      return false;
     }
+    if (unsettled !== undefined) page = (await pageAfter(questions, row, unsettled.index)) ?? page;
     // That a history was extended is no news: what is in it was before.
     const dated = page.changes.filter(
       ({ date, kind }) => kind !== 'HISTORY_EXTENDED' && parseInstant(date) > row.fromTime,
     );
-    const changes =
-      row.settle === null
-        ? dated
-        : await standing(await this.#source(), dated, row.settle, filterOf(row.filter));
-    const links = this.#linksOf(row, row.cursor);
-    const isAll = page.next === row.cursor;
-    const then = { cursor: page.next, isFull: page.changes.length === MOST_CHANGES };
-    if (changes.length > 0) await this.#keep(held, row, { type: 'changes', changes, links }, then);
-    else if (!isAll) await advance(prisma, held, { cursor: page.next });
-    else if (readTo !== row.readTo) await advance(prisma, held, { readTo, readAt: time });
-    return !isAll;
+    const changes = await standing(questions, row, dated);
+    const cursor = page.next ?? row.cursor;
+    const isFull = page.changes.length === MOST_CHANGES;
+    const hasMore = cursor !== row.cursor;
+    if (changes.length > 0) await this.#keep(row, { type: 'changes', changes }, { cursor, isFull });
+    // What was recorded since that look counts as not read.
+    else await this.#update(row.name, hasMore ? { cursor } : { readTo: end, readAt: time });
+    return hasMore;
   }
 
-  /** The page after the cursor; null where that is not in the feed any more. */
-  async #pageAfter({ filter, cursor: after }: Notification, first = MOST_CHANGES) {
-    const changes = await this.#source();
-    try {
-      return await changes.page({ ...filterOf(filter), first: String(first), after });
-    } catch (error) {
-      if (error instanceof PublicError && error.code === 'INVALID_CURSOR') return null;
-      throw error;
-    }
+  /** The feed may have a year of changes after a restore: the receiver is to read the present state. */
+  async #tellGap(row: Notification, cursor: string): Promise<void> {
+    const { log, now } = this.#options;
+    log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');
+    const [after, until] = [formatInstant(row.readAt), formatInstant(now())];
+    await this.#keep({ ...row, cursor }, { type: 'gap', after, until }, { cursor });
   }
 
   /** Keeps a message if watched domains have begun to fail, or recovered. @returns whether it does. */
-  async #tellWatched(held: Held, row: Notification): Promise<boolean> {
+  async #tellWatched(row: Notification): Promise<boolean> {
     if (row.watchFailures === null) return false;
-    const filter = filterOf(row.filter);
-    const { domains, failing } = await watchedNews(
-      this.#options.prisma,
-      filter,
-      row.watchFailures,
-      row.failing,
-    );
-    if (domains.length === 0) return false;
-    const links = this.#linksOf(row, row.cursor);
-    await this.#keep(held, row, { type: 'watch', domains, links }, { failing, isFull: false });
-    return true;
+    const { domains, failing } = await watchedNews(this.#options.prisma, row, row.watchFailures);
+    if (domains.length > 0) await this.#keep(row, { type: 'watch', domains }, { failing });
+    return domains.length > 0;
   }
 
-  /** What is in the feed now may be a year of changes after a restore: the receiver is to read the present state. */
-  async #tellGap(held: Held, row: Notification): Promise<void> {
-    const { log, now } = this.#options;
-    const cursor = await (await this.#source()).end(filterOf(row.filter));
-    const after = formatInstant(row.readAt);
-    const links = this.#linksOf(row, cursor);
-    log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');
-    await this.#keep(
-      held,
-      row,
-      { type: 'gap', after, until: formatInstant(now()), links },
-      { cursor, isFull: false },
-    );
-  }
-
-  async #keep(
-    held: Held,
-    row: Notification,
-    told: Told,
-    then: Omit<NewMessage, 'body' | 'now'>,
-  ): Promise<void> {
-    const { prisma, now } = this.#options;
+  /** Keeps a message before it is sent first, and goes on behind what it tells. */
+  async #keep({ name, form, filter, cursor: after }: Notification, told: Told, then: Changed): Promise<void> {
+    const { now, basePath } = this.#options;
     const at = now();
-    const body = receiverOf(row.form).bodyOf({ notification: row.name, at, told });
-    await keepMessage(prisma, held, { body, now: at, ...then });
+    const rest = `${basePath}/api/v1`;
+    const links = {
+      changes: `${rest}/changes?${queryOf({ ...filter, after })}`,
+      domain: `${rest}/domain/{domain}`,
+    };
+    const message = receiverOf(form).bodyOf({ notification: name, at, told, links });
+    const kept = { messageId: newMessageId(), message, keptAt: at, isFull: false };
+    await this.#update(name, { ...UNTRIED, ...kept, ...then });
   }
 
-  async #send(held: Held, row: Notification, id: string, body: string): Promise<void> {
-    const { prisma, log, now } = this.#options;
+  async #send(row: Notification, message: KeptMessage): Promise<void> {
+    const { log, now } = this.#options;
+    const { name: notification, form } = row;
     const { signal } = this.#aborting;
-    const answer = await receiverOf(row.form).send({ ...row, id, body }, this.#options, signal);
+    const answer = await receiverOf(form).send(message, this.#options, signal);
     if (signal.aborted) return;
-    const time = now();
-    const delivery = deliveryOf(answer, {
-      attempts: row.attempts,
-      failingSince: row.failingSince ?? time,
-      now: time,
-    });
+    const { outcome, reason, stored } = deliveryOf(answer, row, now());
     // What was received is not sent again because the database was lost meanwhile.
-    const store = () => storeDelivery(prisma, held, row, delivery, time);
-    while (!(await this.#attempt(row.name, store)) && !this.#stopping.signal.aborted) await this.#pause();
-    this.#metrics.attempted(row.name, delivery.kind);
-    const line = { notification: row.name, message: id };
-    if (delivery.kind === 'received') log.info(line, 'a message was received');
-    else if (delivery.kind === 'retry')
-      log.info({ ...line, reason: delivery.reason }, 'a message was not received');
-    else log.warn({ ...line, reason: delivery.reason }, 'a notification is paused');
-  }
-
-  /** Where the changes of a message are read, and the histories of their domains. */
-  #linksOf({ filter }: Notification, after: string): Links {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries({ ...filterOf(filter), after })) {
-      for (const text of [value].flat()) query.append(name, text);
-    }
-    const rest = `${this.#options.basePath}/api/v1`;
-    return { changes: `${rest}/changes?${query}`, domain: `${rest}/domain/{domain}` };
-  }
-
-  #source(): Promise<ChangesSource> {
-    this.#changes ??= this.#options.openChanges();
-    return this.#changes;
+    const store = () => this.#update(notification, stored);
+    while (!(await this.#attempt(notification, store)) && !this.#stopping.signal.aborted) await this.#pause();
+    this.#metrics.attempted(notification, outcome);
+    log[outcome === 'paused' ? 'warn' : 'info']({ notification, message: message.id, reason }, SAID[outcome]);
   }
 }
 
-/** As addNotification() has stored it. */
-function filterOf(stored: Notification['filter']): Filter {
-  return stored as Filter;
+/** The page of changes after its cursor; null where that is not in the feed any more. */
+async function pageAfter({ ask }: Questions, { filter, cursor: after }: Notification, first: number) {
+  const parameters = { ...filter, first: String(first), after };
+  try {
+    return await ask<Page<RestChange>>({ operation: 'getChanges', parameters });
+  } catch (error) {
+    if (error instanceof PublicError && error.code === 'INVALID_CURSOR') return null;
+    throw error;
+  }
 }

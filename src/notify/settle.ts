@@ -1,73 +1,66 @@
 import type { PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
-import { type Instant, parseInstant } from '../model/instant.js';
-import type { ChangesSource } from './changes-source.js';
-import type { DomainChange, RestChange } from './messages.js';
-import type { Filter } from './notifications.js';
+import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import type { QueryParameters } from '../model/request-target.js';
+import type { DomainChange, Page, Questions, RestChange } from './changes.js';
+import type { Notification } from './notifications.js';
 
-/**
- * Counts the first changes of a page that were recorded up to a time.
- *
- * @param readTo A row of the feed before them.
- * @returns `next`: when the row after that time was recorded.
- */
-export async function countSettled(
+/** The first change of a page that has not settled: its place in it, and when it has. */
+export async function firstUnsettled(
   prisma: PrismaClient,
+  { readTo, settle }: Notification,
   changes: readonly RestChange[],
-  readTo: bigint,
-  until: Instant,
-): Promise<{ readonly count: number; readonly next: Instant }> {
-  const first = await prisma.changeFeed.findFirst({
-    where: { number: { gt: readTo }, recordedAt: { gt: until } },
-    orderBy: { number: 'asc' },
+  now: Instant,
+): Promise<{ readonly index: number; readonly settledAt: Instant } | undefined> {
+  if (settle === null) return undefined;
+  const found = await prisma.changeFeed.findMany({
+    select: { domain: true, observedAt: true, recordedAt: true },
+    where: {
+      number: { gt: readTo },
+      recordedAt: { gt: now - settle },
+      domain: { in: changes.map(({ domain }) => domain) },
+    },
   });
-  if (first === null) return { count: changes.length, next: until };
-  const later = await prisma.changeFeed.findMany({
-    select: { domain: true, observedAt: true },
-    where: { number: { gte: first.number }, domain: { in: changes.map(({ domain }) => domain) } },
-  });
-  const known = new Set(later.map(({ domain, observedAt }) => `${domain} ${observedAt}`));
-  const place = changes.findIndex(({ domain, date, kind }) => {
-    const time = parseInstant(date);
-    // Its date is when it was recorded.
-    return kind === 'HISTORY_EXTENDED' ? time > until : known.has(`${domain} ${time}`);
-  });
-  return { count: place === -1 ? changes.length : place, next: first.recordedAt };
+  const recorded = new Map(
+    found.map(({ domain, observedAt, recordedAt }) => [`${domain} ${formatInstant(observedAt)}`, recordedAt]),
+  );
+  for (const [index, { domain, date }] of changes.entries()) {
+    const recordedAt = recorded.get(`${domain} ${date}`);
+    if (recordedAt !== undefined) return { index, settledAt: recordedAt + settle };
+  }
+  return undefined;
 }
 
 /**
- * Of changes, those that stand: the latest one of its record or header. Changes that follow each other within the time to settle are
- * one, since nothing between them has stood so long; none, if what was before the first is there again after the last.
- *
- * @param settle In microseconds.
+ * Of changes, those that stand: the latest one of its record or header. Changes that follow each other within
+ * the time to settle are one, since nothing between them has stood so long; none, if what was before the first
+ * is there again after the last.
  */
 export async function standing(
-  source: ChangesSource,
+  questions: Questions,
+  { settle, filter: { types, headers, notable } }: Notification,
   changes: readonly RestChange[],
-  settle: bigint,
-  { types, headers, notable }: Filter,
 ): Promise<readonly RestChange[]> {
+  if (settle === null) return changes;
   const byDomain = new Map<string, RestChange[]>();
   for (const change of changes) addTo(byDomain, change.domain, change);
-  // By a routine change, such as that of a nonce, nothing is undone that was told without routine changes.
-  const selected = { ...(types && { types }), ...(headers && { headers }), ...(notable && { notable }) };
-  const told = new Set<RestChange>();
+  const runs = new Map<string, ReadonlyMap<string, Run>>();
   for (const [domain, ofDomain] of byDomain) {
-    const runs = await latestRuns(newestFirst(source, { ...selected, domain }), ofDomain, settle);
-    for (const change of ofDomain) {
-      const run = runs.get(keyOf(change));
-      if (run === undefined || (run.last.id === change.id && isOther(run))) told.add(change);
-    }
+    // By a routine change, such as that of a nonce, nothing is undone that was told without routine changes.
+    const history = newestFirst(questions, { types, headers, notable, domain });
+    runs.set(domain, await latestRuns(history, ofDomain, settle));
   }
-  return changes.filter((change) => told.has(change));
+  return changes.filter((change) => {
+    const run = runs.get(change.domain)?.get(keyOf(change));
+    return run === undefined || (run.last.id === change.id && isOther(run));
+  });
 }
 
 /** Changes of a record or header, each within the time to settle after the one before it. */
 interface Run {
   readonly first: DomainChange;
   readonly last: DomainChange;
-  readonly begin: Instant;
 }
 
 /**
@@ -81,24 +74,20 @@ async function latestRuns(
   settle: bigint,
 ): Promise<ReadonlyMap<string, Run>> {
   const runs = new Map<string, Run>();
-  const open = new Set(changes.map(keyOf));
+  const keys = new Set(changes.map(keyOf));
   const times = changes.map(({ date }) => parseInstant(date));
-  const earliest = times.reduce((one, other) => (one < other ? one : other));
-  /** Nothing that is as old matters any more. */
-  const isOver = (key: string, time: Instant) => {
-    const run = runs.get(key);
-    const begin = run === undefined || (run.begin > earliest && !isOther(run)) ? earliest : run.begin;
-    return begin - time >= settle;
-  };
+  /** What is older by the time to settle does not matter any more. */
+  let begin = times.reduce((one, other) => (one < other ? one : other));
   for await (const change of newestFirst) {
     const time = parseInstant(change.date);
-    for (const key of open) if (isOver(key, time)) open.delete(key);
-    if (open.size === 0) break;
+    if (begin - time >= settle) break;
     const key = keyOf(change);
-    if (!open.has(key)) continue;
+    if (!keys.has(key)) continue;
     const run = runs.get(key);
-    const isOne = run !== undefined && run.begin - time < settle;
-    runs.set(key, { first: change, last: isOne ? run.last : change, begin: time });
+    const isOne = run !== undefined && parseInstant(run.first.date) - time < settle;
+    if (run !== undefined && !isOne && isOther(run)) continue;
+    runs.set(key, { first: change, last: isOne ? run.last : change });
+    if (time < begin) begin = time;
   }
   return runs;
 }
@@ -115,17 +104,15 @@ function keyOf({ data, name, kind }: DomainChange): string {
 }
 
 /** The changes of a domain, the newest first; none once it is erased. */
-async function* newestFirst(source: ChangesSource, parameters: Filter): AsyncGenerator<DomainChange> {
-  let after: string | null = null;
-  do {
-    const page: Awaited<ReturnType<ChangesSource['ofDomain']>> = await source
-      .ofDomain({ ...parameters, order: 'NEWEST_FIRST', first: '500', ...(after !== null && { after }) })
-      .catch((error: unknown) => {
-        if (error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND')
-          return { changes: [], next: null };
-        throw error;
-      });
-    yield* page.changes;
-    after = page.next;
-  } while (after !== null);
+async function* newestFirst({ ask }: Questions, selected: QueryParameters): AsyncGenerator<DomainChange> {
+  try {
+    for (let after: string | null | undefined; after !== null; ) {
+      const parameters: QueryParameters = { ...selected, order: 'NEWEST_FIRST', first: '500', after };
+      const page: Page<DomainChange> = await ask({ operation: 'getDomainChanges', parameters });
+      yield* page.changes;
+      after = page.next;
+    }
+  } catch (error) {
+    if (!(error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND')) throw error;
+  }
 }

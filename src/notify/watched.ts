@@ -1,50 +1,43 @@
 import type { PrismaClient } from '../database/generated/client.js';
+import { domainTest } from '../model/change-filter.js';
+import { parseNameOrSubdomains } from '../model/name-pattern.js';
 import type { WatchedState } from './messages.js';
-import type { Filter } from './notifications.js';
+import type { Notification } from './notifications.js';
 
 /** How many domains a message has at most. */
 const MOST_DOMAINS = 100;
 
 /**
- * Which watched domains have begun to fail, or recovered.
+ * Which watched domains have begun to fail, or recovered, since what was told.
  *
  * @param least How many failures in a row are told.
- * @param told Those that are told as failing.
- * @returns `failing`: those that are, after this is told.
+ * @returns `failing`: those that are told as failing then.
  */
 export async function watchedNews(
   prisma: PrismaClient,
-  filter: Filter,
+  { filter, failing: told }: Pick<Notification, 'filter' | 'failing'>,
   least: number,
-  told: readonly string[],
 ): Promise<{ readonly domains: readonly WatchedState[]; readonly failing: string[] }> {
-  const select = { name: true, failures: true } as const;
-  const failing = await prisma.watchedDomain.findMany({ select, where: { failures: { gte: least } } });
-  // What is not watched any more has not recovered.
-  const recovered = await prisma.watchedDomain.findMany({
-    select,
-    where: { name: { in: [...told] }, failures: 0 },
+  const { domains: names, registrableDomain } = filter;
+  const isSelected = domainTest({
+    domains:
+      names === undefined ? names : [names].flat().map((text) => parseNameOrSubdomains('domains', text)),
+    registrableDomain: registrableDomain?.toString(),
   });
-  const known = new Set(told);
-  const news: readonly WatchedState[] = [
-    ...recovered.map(({ name: domain, failures }) => ({ domain, state: 'recovered', failures }) as const),
-    ...failing
-      .filter(({ name }) => !known.has(name) && isOf(filter, name))
-      .map(({ name: domain, failures }) => ({ domain, state: 'failing', failures }) as const),
-  ];
-  const domains = news.slice(0, MOST_DOMAINS);
-  for (const { domain, state } of domains) {
-    if (state === 'failing') known.add(domain);
-    else known.delete(domain);
-  }
-  return { domains, failing: [...known] };
-}
-
-/** Whether a domain is one of the filter's. */
-function isOf({ domains, registrableDomain: of }: Filter, name: string): boolean {
-  const isBelow = (text: string) => text.startsWith('*.') && name.endsWith(text.slice(1));
-  return (
-    (domains === undefined || [domains].flat().some((text) => text === name || isBelow(text))) &&
-    (of === undefined || name === of || name.endsWith(`.${[of].flat().join()}`))
+  const failing = new Set(told);
+  const found = await prisma.watchedDomain.findMany({
+    select: { name: true, failures: true },
+    // What is not watched any more has not recovered.
+    where: { OR: [{ failures: { gte: least } }, { name: { in: told }, failures: 0 }] },
+    orderBy: [{ failures: 'asc' }, { name: 'asc' }],
+  });
+  const news = found
+    .filter(({ name, failures }) => failures === 0 || (!failing.has(name) && isSelected(name)))
+    .slice(0, MOST_DOMAINS);
+  for (const { name, failures } of news) failing[failures === 0 ? 'delete' : 'add'](name);
+  const domains = news.map(
+    ({ name: domain, failures }) =>
+      ({ domain, state: failures === 0 ? 'recovered' : 'failing', failures }) as const,
   );
+  return { domains, failing: [...failing] };
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { jsonOf } from './messages.js';
+import { jsonOf, type Receiver } from './messages.js';
 import { post } from './post.js';
-import type { Receiver } from './receiver.js';
 
 /** A secret as Standard Webhooks write it. */
 export function newSecret(): string {
@@ -12,13 +11,14 @@ export function newSecret(): string {
 /** A receiver of signed JSON (https://www.standardwebhooks.com/). */
 export const WEBHOOK: Receiver = {
   bodyOf: jsonOf,
-  async send({ url, secret, id, body }, { allowPrivate }, signal) {
+  async send(message, sending, signal) {
+    const { id, body, secret } = message;
     const time = new Date();
-    const headers = {
+    const fields = {
       'webhook-id': id,
       'webhook-timestamp': String(Math.floor(time.getTime() / 1000)),
       'webhook-signature': new Webhook(secret ?? '').sign(id, time, body),
     };
-    return post(url, headers, body, allowPrivate, signal);
+    return post(message, fields, sending, signal);
   },
 };

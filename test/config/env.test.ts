@@ -153,7 +153,8 @@ test('each setting is read', () => {
     notify: {
       allowPrivate: true,
       smtp: {
-        ...{ host: '::1', port: 465, isSecure: true, user: 'u', password: 'p', from: 'dms@mail.example' },
+        ...{ host: '::1', port: 465, secure: true, requireTLS: false },
+        ...{ auth: { user: 'u', pass: 'p' }, from: 'dms@mail.example' },
       },
     },
     observe: {

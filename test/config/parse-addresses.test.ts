@@ -83,12 +83,19 @@ describe('a Redis', () => {
 
 describe('a mail server', () => {
   test.each([
-    ['smtp://mail.example?from=dms@a.example', ['mail.example', 587, false, '', 'dms@a.example']],
-    ['smtps://dms%40a.example:p@mail.example', ['mail.example', 465, true, 'dms@a.example', 'dms@a.example']],
-    ['smtp://u:p@[::1]:25?from=x@a.example', ['::1', 25, false, 'u', 'x@a.example']],
+    [
+      'smtp://mail.example?from=dms@a.example',
+      ['mail.example', 587, false, undefined, false, 'dms@a.example'],
+    ],
+    [
+      'smtps://dms%40a.example:p@mail.example',
+      ['mail.example', 465, true, 'dms@a.example', false, 'dms@a.example'],
+    ],
+    ['smtp://u:p@[::1]:25?from=x@a.example', ['::1', 25, false, 'u', false, 'x@a.example']],
+    ['smtp://u:p@mail.example?from=x@a.example', ['mail.example', 587, false, 'u', true, 'x@a.example']],
   ])('is at %s', (url, expected) => {
-    const { host, port, isSecure, user, from } = readSettings({ SMTP_URL: url }).notify.smtp ?? {};
-    expect([host, port, isSecure, user, from]).toEqual(expected);
+    const { host, port, secure, auth, requireTLS, from } = readSettings({ SMTP_URL: url }).notify.smtp ?? {};
+    expect([host, port, secure, auth?.user, requireTLS, from]).toEqual(expected);
   });
 
   test.each([

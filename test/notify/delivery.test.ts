@@ -3,25 +3,34 @@ import { deliveryOf, LONGEST_TRY } from '../../src/notify/delivery.js';
 
 const SECOND = 1_000_000n;
 const NOW = 1_800_000_000n * SECOND;
-const FIRST = { attempts: 0, failingSince: NOW, now: NOW };
+const FIRST = { attempts: 0, failingSince: null, keptAt: NOW, digest: null, isFull: false };
 
 /** The seconds until it is tried again. */
-function pauseAfter(answer: Parameters<typeof deliveryOf>[0], attempts = FIRST): number | undefined {
-  const delivery = deliveryOf(answer, attempts);
-  return delivery.kind === 'retry' ? Number((delivery.at - attempts.now) / SECOND) : undefined;
+function pauseAfter(answer: Parameters<typeof deliveryOf>[0], sent = FIRST): number | undefined {
+  const { outcome, stored } = deliveryOf(answer, sent, NOW);
+  return outcome === 'retry' ? Number(((stored.due as bigint) - NOW) / SECOND) : undefined;
 }
 
 describe('what becomes of a message', () => {
   test.each([200, 202, 204, 299])('status %i: it is received', (status) => {
-    expect(deliveryOf({ status }, FIRST)).toEqual({ kind: 'received' });
+    expect(deliveryOf({ status }, FIRST, NOW)).toMatchObject({
+      outcome: 'received',
+      stored: { message: null },
+    });
   });
 
   test('status 410: the receiver wants no more, and the notification is paused', () => {
-    expect(deliveryOf({ status: 410 }, FIRST)).toMatchObject({ kind: 'paused' });
+    const { outcome, reason, stored } = deliveryOf({ status: 410 }, FIRST, NOW);
+    expect([outcome, stored.paused]).toEqual(['paused', reason]);
   });
 
   test.each([301, 307, 400, 404, 500, 502])('status %i: it is tried again', (status) => {
-    expect(deliveryOf({ status }, FIRST)).toMatchObject({ kind: 'retry', reason: `HTTP ${status}` });
+    const retried = {
+      outcome: 'retry',
+      reason: `HTTP ${status}`,
+      stored: { attempts: 1, failingSince: NOW },
+    };
+    expect(deliveryOf({ status }, FIRST, NOW)).toMatchObject(retried);
   });
 
   test('without a response it is tried again, with pauses that grow to four hours', () => {
@@ -32,9 +41,10 @@ describe('what becomes of a message', () => {
   });
 
   test('after three days of failures the notification is paused with the reason', () => {
-    const late = { attempts: 30, failingSince: NOW - LONGEST_TRY, now: NOW };
-    const delivery = deliveryOf({ status: 500 }, late);
-    expect(delivery).toEqual({ kind: 'paused', reason: 'not received for three days: HTTP 500' });
+    const late = { ...FIRST, attempts: 30, failingSince: NOW - LONGEST_TRY };
+    const reason = 'not received for three days: HTTP 500';
+    const paused = { outcome: 'paused', reason, stored: { paused: reason, failure: reason } };
+    expect(deliveryOf({ status: 500 }, late, NOW)).toMatchObject(paused);
   });
 
   test('Retry-After of 429 and 503 is when it is tried next: seconds or a date, within the three days', () => {

@@ -7,8 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAsking } from '../../src/asking.js';
 import { readSettings } from '../../src/config/env.js';
-import { changesOf } from '../../src/notify/changes-source.js';
-import type { SmtpServer } from '../../src/notify/receiver.js';
+import type { Sending } from '../../src/notify/messages.js';
 import { Sender } from '../../src/notify/sender.js';
 import { pruneFeed } from '../../src/recorder/prune-feed.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -54,7 +53,7 @@ afterEach(async () => {
 
 afterAll(() => database.close());
 
-function startSender(metrics = registry, allowPrivate = true, smtp?: SmtpServer): Sender {
+function startSender(metrics = registry, allowPrivate = true, smtp?: Sending['smtp']): Sender {
   const stream = new Writable({
     write(line, _encoding, written) {
       log.push(String(line));
@@ -63,9 +62,9 @@ function startSender(metrics = registry, allowPrivate = true, smtp?: SmtpServer)
   });
   const sender = new Sender({
     ...{ prisma: database.writingPrisma, registry: metrics, allowPrivate, smtp, basePath: '/dms' },
-    openChanges: async () => {
-      const source = changesOf(createAsking(database));
-      return { ...source, page: (parameters) => beforePage().then(() => source.page(parameters)) };
+    openQuestions: async () => {
+      const asking = createAsking(database);
+      return { ...asking, ask: (question) => beforePage().then(() => asking.ask(question)) };
     },
     log: createLogger({ level: 'debug', stream }),
     now: () => BigInt(Date.now()) * 1000n + ahead,

@@ -2,19 +2,12 @@ import { setTimeout } from 'node:timers/promises';
 import { explainFailure } from '../../database/database-failure.js';
 import { PublicError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { readDomains } from '../domain-arguments.js';
+import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
 import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
 import { withQuestions } from '../questions.js';
 import { jsonLine, writeText } from '../write-text.js';
 
-interface FollowOptions {
-  readonly registrableDomain?: string;
-  readonly watched?: true;
-  readonly kinds?: readonly string[];
-  readonly types?: readonly string[];
-  readonly headers?: readonly string[];
-  /** The routine changes, too. */
-  readonly all: boolean;
+interface FollowOptions extends ChangeOptions {
   /** A cursor. */
   readonly after?: string;
   readonly json: boolean;
@@ -28,7 +21,7 @@ const RETRY_AFTER = 3_000;
 export async function runFollow(
   context: CommandContext,
   domains: readonly string[],
-  { after: begin, all, watched, json, color, ...filter }: FollowOptions,
+  { after: begin, json, color, ...options }: FollowOptions,
 ): Promise<void> {
   const signal = stopSignal(context);
   const paint = painter(color, context.stdout);
@@ -38,17 +31,7 @@ export async function runFollow(
     const domain = change.domain ?? '';
     return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
   };
-  const patterns = domains.filter((text) => text.startsWith('*.'));
-  const names = await readDomains(
-    context,
-    domains.filter((text) => !text.startsWith('*.')),
-  );
-  const selected = {
-    ...filter,
-    domains: [...patterns, ...names],
-    ...(watched && { watched: 'true' }),
-    ...(!all && { notable: 'true' }),
-  };
+  const selected = await changeParameters(context, domains, options);
   const following = withQuestions(context, async ({ follow }) => {
     while (!signal.aborted) {
       try {

@@ -1,41 +1,32 @@
 import { durationText } from '../../model/duration.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, parseInstant } from '../../model/instant.js';
-import { receiverAddress, shortAddress } from '../../notify/address.js';
-import { changesOf } from '../../notify/changes-source.js';
-import { isReceived } from '../../notify/delivery.js';
+import type { QueryParameters } from '../../model/request-target.js';
+import { endOfChanges } from '../../notify/changes.js';
+import { answerText, isReceived } from '../../notify/delivery.js';
+import { newMessageId } from '../../notify/messages.js';
 import {
   addNotification,
-  type Filter,
+  changeNotification,
   findNotification,
   isNotificationName,
   listNotifications,
-  type NewNotification,
-  newMessageId,
-  pauseNotification,
   removeNotification,
-  resumeNotification,
+  UNTRIED,
 } from '../../notify/notifications.js';
-import { receiverOf } from '../../notify/receivers.js';
+import { receiverAddress, receiverOf, shortAddress } from '../../notify/receivers.js';
 import { newSecret } from '../../notify/webhook.js';
 import type { CommandContext } from '../command-context.js';
-import { readDomains } from '../domain-arguments.js';
+import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
 import { withQuestions } from '../questions.js';
 import { createTable, timeText } from '../table.js';
 import { jsonLine, writeText } from '../write-text.js';
 
-interface AddOptions {
+interface AddOptions extends ChangeOptions {
   readonly url: string;
   /** Of messages by POST. */
   readonly as?: 'json' | 'slack';
   readonly domains?: readonly string[];
-  readonly registrableDomain?: string;
-  readonly watched?: true;
-  readonly kinds?: readonly string[];
-  readonly types?: readonly string[];
-  readonly headers?: readonly string[];
-  /** The routine changes, too. */
-  readonly all: boolean;
   /** RFC 3339. */
   readonly from?: string;
   /** In microseconds. */
@@ -56,16 +47,13 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   const isMail = protocol === 'mailto:';
   if (isMail && options.as !== undefined) throw new UsageError('--as is for messages by POST, not for mail.');
   const form = isMail ? 'mail' : (options.as ?? 'json');
-  const filter = await filterOf(context, options);
-  let cursor = '';
-  await withQuestions(context, async (asking) => {
-    cursor = await changesOf(asking).end(filter);
-  });
+  const filter = await changeParameters(context, options.domains ?? [], options);
+  const cursor = await withQuestions(context, (asking) => endOfChanges(asking, filter));
   const createdAt = context.now();
-  const fromTime = options.from === undefined ? createdAt : parseInstant(options.from);
   const secret = form === 'json' ? newSecret() : null;
-  const added: NewNotification = {
-    ...{ name, url, form, secret, filter, fromTime, createdAt, cursor },
+  const added = {
+    ...{ name, url, form, secret, filter, createdAt, cursor, readTo: 0n, readAt: createdAt },
+    fromTime: options.from === undefined ? createdAt : parseInstant(options.from),
     settle: atMostOneDay('--settle', options.settle),
     digest: atMostOneDay('--digest', options.digest),
     watchFailures: options.watchFailures === undefined ? null : failuresOf(options.watchFailures),
@@ -98,24 +86,6 @@ function atMostOneDay(flag: string, duration: bigint | undefined): bigint | null
 function failuresOf(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new UsageError('--watch-failures: write a number from 1 to 9999, such as 3.');
-}
-
-async function filterOf(context: CommandContext, options: AddOptions): Promise<Filter> {
-  const { domains = [], registrableDomain, watched, kinds, types, headers, all } = options;
-  const patterns = domains.filter((text) => text.startsWith('*.')).map((text) => text.toLowerCase());
-  const names = await readDomains(
-    context,
-    domains.filter((text) => !text.startsWith('*.')),
-  );
-  return {
-    ...(domains.length > 0 && { domains: [...patterns, ...names] }),
-    ...(registrableDomain !== undefined && { registrableDomain: registrableDomain.toLowerCase() }),
-    ...(watched && { watched: 'true' }),
-    ...(kinds && { kinds }),
-    ...(types && { types }),
-    ...(headers && { headers }),
-    ...(!all && { notable: 'true' }),
-  };
 }
 
 /** `dms notify list`: a table, or JSON, of all notifications, without secrets. */
@@ -153,7 +123,9 @@ const HEADINGS = ['name', 'to', 'tells', 'last received', 'state'];
 
 function rowOf(listed: Listed): string[] {
   const { name, url, filter, receivedAt, paused, failure } = listed;
-  const tells = Object.entries(filter as Filter).map(([key, value]) => `${key}=${[value].flat().join(',')}`);
+  const tells = Object.entries(filter as QueryParameters).map(
+    ([key, value]) => `${key}=${[value].flat().join(',')}`,
+  );
   const reason = paused ?? failure;
   return [
     ...[name, shortAddress(url), tells.join(' ')],
@@ -176,23 +148,24 @@ export async function runTest(context: CommandContext, name: string): Promise<vo
     const { notify } = context.settings();
     const message = { url, secret, id: newMessageId(), body };
     const answer = await receiver.send(message, notify, new AbortController().signal);
-    const text = 'status' in answer ? `HTTP ${answer.status}` : answer.error;
-    if (!isReceived(answer)) throw new OperationError(`The message was not received: ${text}.`);
-    await context.sumUp(`received by ${shortAddress(url)}: ${text}\n`);
+    if (!isReceived(answer)) throw new OperationError(`The message was not received: ${answerText(answer)}.`);
+    await context.sumUp(`received by ${shortAddress(url)}: ${answerText(answer)}\n`);
   });
 }
 
 /** `dms notify pause`: sends nothing until it is resumed. */
 export async function runPause(context: CommandContext, name: string): Promise<void> {
   await context.withDatabase('fail', ({ writingPrisma }) =>
-    pauseNotification(writingPrisma, name, 'by dms notify pause'),
+    changeNotification(writingPrisma, name, { paused: 'by dms notify pause' }),
   );
   await context.sumUp(`paused ${name}\n`);
 }
 
-/** `dms notify resume`: goes on where it was paused. */
+/** `dms notify resume`: goes on where it was paused, first with the message that was not received. */
 export async function runResume(context: CommandContext, name: string): Promise<void> {
-  await context.withDatabase('fail', ({ writingPrisma }) => resumeNotification(writingPrisma, name));
+  await context.withDatabase('fail', ({ writingPrisma }) =>
+    changeNotification(writingPrisma, name, { ...UNTRIED, paused: null }),
+  );
   await context.sumUp(`resumed ${name}\n`);
 }
 

@@ -88,7 +88,7 @@ async function start(settings: Settings, member?: ClusterMember): Promise<Applic
 
 /** Whether the program listens for other machines. */
 export function isReachable({ host }: Settings): boolean {
-  return host !== 'localhost' && !isLoopback(host);
+  return !isLoopback(host);
 }
 
 /** What other machines may read without a token, in a sentence, with what to do; null: nothing. */

@@ -16,7 +16,7 @@ export function connectTcp(
   allowPrivate: boolean,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const lookup = guardedLookup(address, allowPrivate);
+  const lookup = guardedLookup([address], allowPrivate);
   return opened(connect({ host: domain, port, lookup, autoSelectFamily: false }), 'connect', signal);
 }
 

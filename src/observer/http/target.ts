@@ -50,19 +50,18 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * A socket's lookup that resolves nothing: for any name it gives the one address, or a PrivateAddressError
- * if that is not public. The socket connects to this very result, so that nothing can change between check
- * and connection, and no name is ever resolved behind the check.
+ * A socket's lookup that resolves nothing: for any name it gives those of the addresses to try, or a
+ * PrivateAddressError if none is public. The socket connects to this very result, so that nothing can change
+ * between check and connection, and no name is ever resolved behind the check.
  */
-export function guardedLookup(address: string, allowPrivate: boolean): LookupFunction {
+export function guardedLookup(addresses: readonly string[], allowPrivate: boolean): LookupFunction {
   return (_name, options, callback) => {
-    if (!allowPrivate && !isPublicAddress(address)) {
-      callback(new PrivateAddressError(address), '', 0);
-      return;
-    }
-    const family = isIPv6(address) ? 6 : 4;
-    if (options.all === true) callback(null, [{ address, family }]);
-    else callback(null, address, family);
+    const selected = selectAddresses(addresses, allowPrivate);
+    const found = 'kind' in selected ? [] : selected.map((address) => ({ address, family: isIP(address) }));
+    const [first] = found;
+    if (first === undefined) callback(new PrivateAddressError(addresses.join(', ')), '', 0);
+    else if (options.all === true) callback(null, found);
+    else callback(null, first.address, first.family);
   };
 }
 

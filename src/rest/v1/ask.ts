@@ -2,6 +2,7 @@ import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import { NEVER_GONE, signalUntil } from '../../limits/caller.js';
 import { memoized } from '../../model/memoized.js';
+import { type QueryParameters, queryOf } from '../../model/request-target.js';
 import { eventPages } from './event-stream.js';
 import { bodyFinder } from './find-body.js';
 import { readParameters } from './parameters.js';
@@ -13,7 +14,7 @@ import { ROUTES } from './routes.js';
 export interface Question {
   /** Its `operationId`. */
   readonly operation: string;
-  readonly parameters: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly parameters: QueryParameters;
   /** Whether what is found has all that a table of it has, such as `lastSeen`. */
   readonly asTable?: boolean;
 }
@@ -60,7 +61,7 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
 export async function* listenToChanges(
   executor: GraphqlExecutor,
   viewer: Viewer,
-  parameters: Question['parameters'],
+  parameters: QueryParameters,
   signal: AbortSignal,
 ): AsyncGenerator<EventPage, void, void> {
   const row = ROUTES.find((route) => route['x-stream'] !== undefined);
@@ -68,12 +69,4 @@ export async function* listenToChanges(
   if (stream == null) throw new Error('There is no stream of changes.');
   const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters));
   yield* eventPages(executor, stream, variables, { viewer, signal: signalUntil(signal) });
-}
-
-function queryOf(parameters: Question['parameters']): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value = []] of Object.entries(parameters)) {
-    for (const text of [value].flat()) query.append(name, text);
-  }
-  return query;
 }

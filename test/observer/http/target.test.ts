@@ -70,7 +70,7 @@ test('an endpoint is written as in a URL', () => {
 /** What the lookup gives the socket for a name: the addresses, or the error's code. */
 function answerOf(address: string, allowPrivate: boolean, name: string, all = false): unknown {
   let given: unknown;
-  guardedLookup(address, allowPrivate)(name, { all }, (error, answer, family) => {
+  guardedLookup([address], allowPrivate)(name, { all }, (error, answer, family) => {
     given = error === null ? (Array.isArray(answer) ? answer : [{ address: answer, family }]) : error.code;
   });
   return given;
@@ -113,7 +113,7 @@ describe("the lookup of an observation's sockets", () => {
   test('keeps a real socket from connecting', async () => {
     const server = await startHttpServer();
     onTestFinished(() => server.close());
-    const lookup = guardedLookup(server.address, false);
+    const lookup = guardedLookup([server.address], false);
     const socket = connect({ host: 'a.example', port: server.port, lookup, autoSelectFamily: false });
     const [error] = await once(socket, 'error');
     expect(error).toMatchObject({ code: 'ERR_PRIVATE_ADDRESS' });

@@ -1,5 +1,5 @@
 import { CHANGE_COLUMNS, type CsvRow } from '../../../model/csv.js';
-import type { DomainChange, RestChange } from '../../../notify/messages.js';
+import type { DomainChange, RestChange } from '../../../notify/changes.js';
 import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 

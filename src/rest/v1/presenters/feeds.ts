@@ -4,11 +4,15 @@ import { type ChangesResult, type DomainChangesResult, presentChange } from './c
 
 const NOWHERE: Place = { base: '', self: '' };
 
-const ofDomain = ({ domain, changes }: DomainChangesResult, _countedFrom: unknown, place = NOWHERE): Feed =>
-  feedOf(`Changes of ${domain}`, `/domains/${domain}`, changes.nodes.map(presentChange), domain, place);
+const ofDomain = ({ domain, changes }: DomainChangesResult, _countedFrom: unknown, place = NOWHERE): Feed => {
+  const named = changes.nodes.map((change) => ({ ...presentChange(change), domain }));
+  return feedOf(`Changes of ${domain}`, `/domains/${domain}`, named, place);
+};
 
-const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place = NOWHERE): Feed =>
-  feedOf('Changes of all domains', '/', nodes.map(presentChange), undefined, place);
+const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place = NOWHERE): Feed => {
+  const named = nodes.map((change) => ({ ...presentChange(change), domain: change.domain?.name ?? '' }));
+  return feedOf('Changes of all domains', '/', named, place);
+};
 
 // What `present` of the same body has made.
 const textOfAtom = (value: object) => atomOf(value as Feed);
