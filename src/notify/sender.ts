@@ -22,7 +22,7 @@ interface SenderOptions extends Sending {
   readonly basePath: string;
   readonly log: Logger;
   readonly registry: Registry;
-  /** The wall clock. Those of all workers' machines should agree to a few seconds. */
+  /** The wall clock. */
   readonly now: () => Instant;
 }
 
@@ -61,6 +61,8 @@ export class Sender {
   /** When it looks at the watched domains next. */
   #nextWatched = 0n;
   readonly #failing = new Set<string>();
+  /** In microseconds: how far the clock of the database is ahead of this machine's. Leases of several workers go by that one. */
+  #ahead = 0n;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -90,10 +92,21 @@ export class Sender {
     await pause(IDLE, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
+  #now(): Instant {
+    return this.#options.now() + this.#ahead;
+  }
+
+  async #setClock(): Promise<void> {
+    const [row] = await this.#options.prisma.$queryRaw<{ readonly time: Instant }[]>`
+      SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS time`;
+    if (row !== undefined) this.#ahead = row.time - BigInt(Date.now()) * 1000n;
+  }
+
   async #startDue(): Promise<void> {
-    const { prisma, now } = this.#options;
+    const { prisma } = this.#options;
+    await this.#setClock();
     const rows = await listNotifications(prisma);
-    const time = now();
+    const time = this.#now();
     this.#metrics.looked(rows, time);
     if (rows.length === 0) return;
     const newest = await prisma.changeFeed.findFirst({
@@ -145,7 +158,7 @@ export class Sender {
 
   /** Leases a notification, or extends that; undefined where another process has it, or it has to wait. */
   async #hold(name: string): Promise<Notification | undefined> {
-    const now = this.#options.now();
+    const now = this.#now();
     const lease = this.#lease;
     // Its own may be left where the database was lost: it need not wait for the end of that.
     const isFree = [{ leasedUntil: { lte: now } }, { lease }];
@@ -164,9 +177,9 @@ export class Sender {
 
   /** Reads on, and keeps a message if there is something to tell. @returns whether there is more to do. */
   async #tellChanges(row: Notification, end: bigint): Promise<boolean> {
-    const { prisma, now, openQuestions } = this.#options;
+    const { prisma, openQuestions } = this.#options;
     const questions = await openQuestions();
-    const time = now();
+    const time = this.#now();
     let page = await pageAfter(questions, row, MOST_CHANGES);
     if (page === null) {
       await this.#tellGap(row, await endOfChanges(questions, row.filter));
@@ -196,9 +209,9 @@ export class Sender {
 
   /** The feed may have a year of changes after a restore: the receiver is to read the present state. */
   async #tellGap(row: Notification, cursor: string): Promise<void> {
-    const { log, now } = this.#options;
+    const { log } = this.#options;
     log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');
-    const [after, until] = [formatInstant(row.readAt), formatInstant(now())];
+    const [after, until] = [formatInstant(row.readAt), formatInstant(this.#now())];
     await this.#keep({ ...row, cursor }, { type: 'gap', after, until }, { cursor });
   }
 
@@ -207,14 +220,14 @@ export class Sender {
     if (row.watchFailures === null) return false;
     const { domains, failing } = await watchedNews(this.#options.prisma, row, row.watchFailures);
     if (domains.length > 0) await this.#keep(row, { type: 'watch', domains }, { failing });
+    else if (failing.length < row.failing.length) await this.#update(row.name, { failing });
     return domains.length > 0;
   }
 
   /** Keeps a message before it is sent first, and goes on behind what it tells. */
   async #keep({ name, form, filter, cursor: after }: Notification, told: Told, then: Changed): Promise<void> {
-    const { now, basePath } = this.#options;
-    const at = now();
-    const rest = `${basePath}/api/v1`;
+    const at = this.#now();
+    const rest = `${this.#options.basePath}/api/v1`;
     const links = {
       changes: `${rest}/changes?${queryOf({ ...filter, after })}`,
       domain: `${rest}/domain/{domain}`,
@@ -225,12 +238,12 @@ export class Sender {
   }
 
   async #send(row: Notification, message: KeptMessage): Promise<void> {
-    const { log, now } = this.#options;
+    const { log } = this.#options;
     const { name: notification, form } = row;
     const { signal } = this.#aborting;
     const answer = await receiverOf(form).send(message, this.#options, signal);
     if (signal.aborted) return;
-    const { outcome, reason, stored } = deliveryOf(answer, row, now());
+    const { outcome, reason, stored } = deliveryOf(answer, row, this.#now());
     // What was received is not sent again because the database was lost meanwhile.
     const store = () => this.#update(notification, stored);
     while (!(await this.#attempt(notification, store)) && !this.#stopping.signal.aborted) await this.#pause();

@@ -24,15 +24,16 @@ export async function watchedNews(
       names === undefined ? names : [names].flat().map((text) => parseNameOrSubdomains('domains', text)),
     registrableDomain: registrableDomain?.toString(),
   });
-  const failing = new Set(told);
   const found = await prisma.watchedDomain.findMany({
     select: { name: true, failures: true },
-    // What is not watched any more has not recovered.
-    where: { OR: [{ failures: { gte: least } }, { name: { in: told }, failures: 0 }] },
+    where: { OR: [{ failures: { gte: least } }, { name: { in: told } }] },
     orderBy: [{ failures: 'asc' }, { name: 'asc' }],
   });
+  const watched = new Set(found.map(({ name }) => name));
+  // What is not watched any more has not recovered, and is told anew once it is watched again.
+  const failing = new Set(told.filter((name) => watched.has(name)));
   const news = found
-    .filter(({ name, failures }) => failures === 0 || (!failing.has(name) && isSelected(name)))
+    .filter(({ name, failures }) => (failing.has(name) ? failures === 0 : isSelected(name)))
     .slice(0, MOST_DOMAINS);
   for (const { name, failures } of news) failing[failures === 0 ? 'delete' : 'add'](name);
   const domains = news.map(

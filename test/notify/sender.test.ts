@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Registry } from 'prom-client';
 import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
@@ -357,6 +359,25 @@ describe('a notification', () => {
     );
   });
 
+  test('is sent by one of two workers at a time, although the clock of one is ten minutes ahead', async () => {
+    await add(...FROM, '--all');
+    receiver.respond = () => {};
+    const start = (more: string) => {
+      const NODE_OPTIONS = `${process.env['NODE_OPTIONS']} ${more}`;
+      return startDms(['worker'], { ...database.environment, NOTIFY_PRIVATE: 'allow', NODE_OPTIONS });
+    };
+    const worker = start('');
+    await recordAddress();
+    await received(1);
+    const ahead = fileURLToPath(new URL('../support/clock-ahead.cjs', import.meta.url));
+    const other = start(`--require ${JSON.stringify(ahead)}`);
+    // It starts within two seconds, and looks each second.
+    await pause(6_000);
+    for (const { child } of [worker, other]) child.kill('SIGKILL');
+    await Promise.all([worker.result, other.result]);
+    expect(receiver.received).toHaveLength(1);
+  }, 60_000);
+
   test('of a worker that is killed while it sends is sent again by another one: the same id, the same body', async () => {
     const secret = await add(...FROM, '--all');
     receiver.respond = () => {};
@@ -607,6 +628,10 @@ describe('with --watch-failures', () => {
     expect(await told(3)).toEqual(['watch', 'a.example.com recovered']);
     await allReceived();
     expect(receiver.received).toHaveLength(3);
+    await dms('watch', 'add', 'other.example');
+    await fail('other.example', 3);
+    ahead = 3n * HOUR;
+    expect(await told(4)).toEqual(['watch', 'other.example failing']);
   });
 });
 
