@@ -1,7 +1,10 @@
+import type { Writable } from 'node:stream';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { shortTime } from './history-text.js';
+import { jsonLine, writeText } from './write-text.js';
 
-type Rows = readonly (readonly string[])[];
+type Row = readonly string[];
+type Rows = readonly Row[];
 
 const GAP = '  ';
 /** A column is not narrower, and in what is no terminal not wider, where the lines after it would be as wide. */
@@ -14,7 +17,7 @@ const [LEAST_WIDTH, MOST_WIDTH] = [8, 60];
  *   is one line.
  * @param headings The row above the first one.
  */
-export function createTable(columns: number | undefined, headings?: Rows[number]): (rows: Rows) => string {
+export function createTable(columns: number | undefined, headings?: Row): (rows: Rows) => string {
   let widths: readonly number[] | undefined;
   return (part) => {
     if (part.length === 0) return '';
@@ -25,6 +28,39 @@ export function createTable(columns: number | undefined, headings?: Rows[number]
       .map((cells) => rowText(columns === undefined ? [cells] : wrapped(cells, chosen), chosen))
       .join('');
   };
+}
+
+/** How items are shown. */
+export interface Listing<Item> {
+  /** A line above the table. */
+  readonly title?: string;
+  readonly headings?: Row | undefined;
+  row(item: Item): Row;
+  /** What --json has of an item; absent: the item. */
+  json?(item: Item): object;
+}
+
+/**
+ * Writes items, page by page, as a table or with --json an object a line.
+ *
+ * @returns how many there are.
+ */
+export async function writeList<Item extends object>(
+  stdout: Writable & { readonly columns?: number },
+  pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
+  { title = '', headings, row, json = (item) => item }: Listing<Item>,
+  asJson: boolean,
+): Promise<number> {
+  const table = createTable(stdout.columns, headings);
+  let count = 0;
+  for await (const items of pages) {
+    if (items.length === 0) continue;
+    const above = count === 0 ? title : '';
+    count += items.length;
+    const text = asJson ? items.map((item) => jsonLine(json(item))).join('') : above + table(items.map(row));
+    await writeText(stdout, text);
+  }
+  return count;
 }
 
 function widthsOf(rows: Rows, columns: number | undefined): readonly number[] {
@@ -61,12 +97,10 @@ function rowText(lines: Rows, widths: readonly number[]): string {
     .join('');
 }
 
-/** A time in UTC, to the second. */
 export function timeText(time: Instant): string {
   return shortTime(formatInstant(time));
 }
 
-/** With separators of thousands. */
 export function numberText(count: number): string {
   return count.toLocaleString('en');
 }

@@ -16,8 +16,7 @@ import { createResolverChecks, explainInvention } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { redactorOf } from '../../telemetry/redact.js';
 import type { CommandContext } from '../command-context.js';
-import { counted, createTable, numberText } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
+import { counted, numberText, writeList } from '../table.js';
 import { isReachable, opennessOf } from './serve.js';
 
 /** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */
@@ -57,9 +56,8 @@ export async function runDoctor(
   )
     .flat()
     .map((finding) => ({ ...finding, message: redact(finding.message) }));
-  const table = createTable(context.stdout.isTTY === true ? context.stdout.columns : undefined);
-  const rows = findings.map(({ check, status, message }) => [status, check, message]);
-  await writeText(context.stdout, json ? findings.map(jsonLine).join('') : table(rows));
+  const row = ({ check, status, message }: Finding) => [status, check, message];
+  await writeList(context.stdout, [findings], { row }, json);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const [failed, warnings] = [count('failed'), count('warning')];
   if (failed > 0) context.setExitCode(1);

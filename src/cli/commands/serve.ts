@@ -5,7 +5,7 @@ import type { ClusterMember } from '../../cluster/member.js';
 import { ALL_ADDRESSES, type Settings } from '../../config/settings.js';
 import { isLoopback } from '../../model/ip-address.js';
 import type { CommandContext } from '../command-context.js';
-import { watchedText } from './watch-text.js';
+import { watchedText } from './watch.js';
 
 /**
  * How far V8 lets the heap grow between two collections, in percent of what is alive; by default, up to four times as

@@ -315,23 +315,18 @@ function scaleOf(rows: readonly Row[], { created, lastUpdate }: Details, columns
 function lineOf(row: Row, scale: Scale, paint: Paint): string {
   const { value, stays } = row;
   const { start, end, valueWidth, barWidth } = scale;
-  const column = (time: string | null) =>
-    time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
-  // A stay has at least one column.
-  const spans = stays.map(({ from, to, lastSeen }) => {
+  const column = (time: string) => ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
+  const bar = Array.from({ length: barWidth }, () => '·');
+  for (const { from, to, lastSeen } of stays) {
     const begin = Math.min(barWidth - 1, Math.floor(column(from)));
-    const endOf = (time: string | null) => Math.max(begin + 1, Math.floor(column(time)));
     // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain was observed last.
-    const certain = to === null ? Math.max(begin + 1, Math.ceil(column(lastSeen))) : endOf(lastSeen);
-    return { begin, certain, end: endOf(to) };
-  });
-  const bar = Array.from({ length: barWidth }, (_, at) => {
-    const within = spans.filter(({ begin, end }) => at >= begin && at < end);
-    if (within.some(({ certain }) => at < certain)) return '█';
-    return within.length > 0 ? '░' : '·';
-  }).join('');
-  const dates = paint('dim', datesOf(stays, scale));
-  return `${labelOf(value, valueWidth)}${paint(isPresent(row) ? 'green' : 'dim', bar)}  ${dates}\n`;
+    const certain = to === null ? Math.ceil(column(lastSeen)) : Math.floor(column(lastSeen));
+    const ended = to === null ? barWidth : Math.floor(column(to));
+    // A stay has at least one column.
+    bar.fill('░', begin, Math.max(begin + 1, ended)).fill('█', begin, Math.max(begin + 1, certain));
+  }
+  const shown = paint(isPresent(row) ? 'green' : 'dim', bar.join(''));
+  return `${labelOf(value, valueWidth)}${shown}  ${paint('dim', datesOf(stays, scale))}\n`;
 }
 
 /** When a value was there; what is present, and was not seen when the domain was observed last, has when it was. */
