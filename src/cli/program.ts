@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
 import type { CheckOptions } from './commands/check.js';
@@ -14,6 +14,7 @@ import {
   parseWorkers,
   timesOf,
 } from './option-values.js';
+import { StrictCommand } from './usage.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
@@ -24,13 +25,15 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
  * What a command does is in a file of its own in `commands/`, which is loaded when the command runs, with all that it
  * needs: help and usage errors take a fraction of the time that loading everything takes.
  */
-export function createProgram(context: CommandContext): Command {
+export function createProgram(context: CommandContext, write: (text: string) => void): StrictCommand {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
-  const program = new Command('dms')
+  const program = new StrictCommand('dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
-    // Before the commands are made, which inherit it. Commander takes the program's options after a command, too.
+    // Before the commands are made, which inherit these. Commander takes the program's options after a command, too.
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: write })
+    .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText(
       'after',

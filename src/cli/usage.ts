@@ -1,25 +1,31 @@
-import { type Command, CommanderError } from 'commander';
+import { Command, type ErrorOptions, type HelpContext } from 'commander';
 import { UsageError } from '../model/errors.js';
 
-/**
- * Makes a command, and all below it, throw instead of ending the process: a UsageError whose one line says what is
- * wrong and what to write instead, or a CommanderError with exit code 0 after a text like help is written by `write`.
- */
-export function throwUsageErrors(command: Command, write: (text: string) => void): void {
-  command.exitOverride((error) => {
-    throw error.exitCode === 0 ? error : new UsageError(explain(command, error));
-  });
-  // What commander would print beside an error is in the error's own line.
-  command.configureOutput({ writeOut: write, writeErr: () => {}, outputError: () => {} });
-  // Commander would answer `dms nonsense --help` with the help of dms.
-  command.addHelpText('before', () => rejectUnknown(command));
-  for (const subcommand of command.commands) throwUsageErrors(subcommand, write);
-}
+/** A command whose wrong use throws a UsageError: one line that says what is wrong, and what to write instead. */
+export class StrictCommand extends Command {
+  override createCommand(name?: string): StrictCommand {
+    return new StrictCommand(name);
+  }
 
-function rejectUnknown(command: Command): string {
-  const [word = '-'] = command.args;
-  if (command.commands.length === 0 || word.startsWith('-') || word === 'help') return '';
-  throw new UsageError(unknownCommand(command, word));
+  override error(message: string, { code = '' }: ErrorOptions = {}): never {
+    throw new UsageError(explain(this, message, code));
+  }
+
+  /** Without a subcommand, and for help on an unknown one, commander shows the help as an error. */
+  override help(context?: HelpContext | ((text: string) => string)): never {
+    if (typeof context !== 'object' || !context.error) return super.help();
+    const [word, name] = this.args;
+    if (word === 'help' && name !== undefined) throw new UsageError(unknownCommand(this, name));
+    throw new UsageError(`Name what to do: ${this.commands.map(nameOf).join(', ')}.`);
+  }
+
+  /** Commander would answer `dms nonsense --help` with the help of dms. */
+  override helpInformation(context?: HelpContext): string {
+    const [word = '-'] = this.args;
+    const isKnown = this.commands.length === 0 || word.startsWith('-') || word === 'help';
+    if (!isKnown) throw new UsageError(unknownCommand(this, word));
+    return super.helpInformation(context);
+  }
 }
 
 /** @param similar The commands that the word may mean. */
@@ -29,43 +35,26 @@ function unknownCommand(command: Command, word: string, similar: readonly string
   return `Unknown command '${word}'${guess} All commands: ${nameOf(command)} --help`;
 }
 
-/** Whether an error only says that a requested text, such as help, was written. */
-export function isAnswered(error: unknown): boolean {
-  return error instanceof CommanderError && error.exitCode === 0;
-}
-
-function explain(command: Command, error: CommanderError): string {
-  if (error.code === 'commander.help') return explainHelp(command);
-  if (error.code === 'commander.unknownCommand') {
-    const [, meant = ''] = /Did you mean (?:one of )?(.+)\?/.exec(error.message) ?? [];
+function explain(command: Command, message: string, code: string): string {
+  if (code === 'commander.unknownCommand') {
+    const [, meant = ''] = /Did you mean (?:one of )?(.+)\?/.exec(message) ?? [];
     return unknownCommand(command, command.args[0] ?? '', meant.match(/[^, ]+/g) ?? []);
   }
-  const complaint = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  const complaint = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
   const sentence = /[.?)]$/.test(complaint) ? complaint : `${complaint}.`;
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} ${insteadOf(command, error)}`;
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} ${insteadOf(command, message, code)}`;
 }
 
-/** Without a subcommand, and for help on an unknown one, commander "shows the help" as an error. */
-function explainHelp(command: Command): string {
-  const [word, name] = command.args;
-  if (word === 'help' && name !== undefined) return unknownCommand(command, name);
-  return `Name what to do: ${command.commands.map(nameOf).join(', ')}.`;
-}
-
-function insteadOf(command: Command, error: CommanderError): string {
-  const setting = error.code === 'commander.unknownOption' ? settingMeant(command.args) : null;
+function insteadOf(command: Command, message: string, code: string): string {
+  const setting = code === 'commander.unknownOption' ? settingMeant(command.args) : null;
   if (setting !== null) return `Settings come from the environment: ${setting} ${nameOf(command)}`;
-  const [, name] = /unknown option '(-[\w-]*\.[\w.-]+)'/.exec(error.message) ?? [];
+  const [, name] = /unknown option '(-[\w-]*\.[\w.-]+)'/.exec(message) ?? [];
   if (name !== undefined) return `A name that begins with "-" follows "--": ${nameOf(command)} -- ${name}`;
   // Commander names the option that a value, or the option itself, is missing of.
-  const [, option = '[options]'] = MISSING.has(error.code) ? (/'(-[^']+)'/.exec(error.message) ?? []) : [];
+  const isMissing = /^commander\.(missingMandatoryOptionValue|optionMissingArgument)$/.test(code);
+  const [, option = '[options]'] = (isMissing && /'(-[^']+)'/.exec(message)) || [];
   return `Write: ${nameOf(command)} ${command.usage().replace('[options]', option)}`;
 }
-
-const MISSING: ReadonlySet<string> = new Set([
-  'commander.missingMandatoryOptionValue',
-  'commander.optionMissingArgument',
-]);
 
 /** Settings that may be taken for options. */
 const SETTINGS =

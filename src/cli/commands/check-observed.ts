@@ -3,10 +3,9 @@ import { typeNumber } from '../../model/dns-types.js';
 import { domainOfOwner } from '../../model/domain-name.js';
 import { OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
-import { createObserver, createResolverChecks } from '../../observing.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { counted } from '../table.js';
-import { checkEach } from './observe.js';
+import { checkNow } from './observe.js';
 
 /** What there is now of the domains of a file. */
 interface Observed {
@@ -39,7 +38,7 @@ export async function observeExpected(
   ]);
   if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
   const types = expectations.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
-  const checks = await checkNow(context, [...new Set(names)], types);
+  const checks = await checkAll(context, [...new Set(names)], types);
   const found = new Map(Array.from(checks, ([domain, check]) => [domain, foundBy(check)] as const));
   const parts = comparedParts(expectations, found);
   const unseen = Array.from(parts, ([domain, compared]) => {
@@ -59,29 +58,23 @@ function countRecords(expectations: readonly Expectation[]): number {
 }
 
 /** @param types Those to query beside the usual ones. */
-async function checkNow(
+async function checkAll(
   context: CommandContext,
   names: readonly string[],
   types: readonly string[],
 ): Promise<ReadonlyMap<string, DomainCheck>> {
-  const { now } = context;
   const settings = context.settings();
   // An export may say that it is complete for all types, which is none to query.
   const queried = types.filter((type) => typeNumber(type) !== undefined);
   const dnsTypes = [...new Set([...settings.observe.dnsTypes, ...queried])];
-  const observe = { ...settings.observe, dnsTypes };
-  const resolvers = createResolverChecks(settings, now, (sentence) => context.warn(`dms: ${sentence}\n`));
-  const observer = createObserver({ ...settings, observe }, now, resolvers);
+  const observing = { ...settings, observe: { ...settings.observe, dnsTypes } };
   const signal = stopSignal(context);
   const checks = new Map<string, DomainCheck>();
   const take = async (seen: readonly DomainCheck[]) => {
     for (const check of seen) checks.set(check.domain, check);
   };
-  await checkEach(names, (name) => observer.check(name, signal), take, signal);
+  await checkNow(context, observing, names, take, signal);
   if (signal.aborted) throw new OperationError('Stopped by a signal: nothing was compared.');
-  for (const { clockFault } of checks.values()) {
-    if (clockFault !== undefined) throw new OperationError(clockFault);
-  }
   return checks;
 }
 
