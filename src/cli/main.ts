@@ -5,9 +5,9 @@ import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { nameProgram } from './called-as.js';
 import { createCommandContext, type Process } from './command-context.js';
+import { isClosedPipe } from './output.js';
 import { createProgram } from './program.js';
 import type { StrictCommand } from './usage.js';
-import { isClosedPipe } from './write-text.js';
 
 const WRONG_USE = 2;
 

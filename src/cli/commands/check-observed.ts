@@ -4,7 +4,7 @@ import { domainOfOwner } from '../../model/domain-name.js';
 import { OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { counted } from '../table.js';
+import { counted } from '../output.js';
 import { checkNow } from './observe.js';
 
 /** What there is now of the domains of a file. */

@@ -28,8 +28,7 @@ import type { CommandContext } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import { printable } from '../history-text.js';
 import { readOption } from '../option-values.js';
-import { counted } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
+import { counted, jsonLine, writeText } from '../output.js';
 
 /** A list of sightings, such as passive DNS, is complete for nothing. */
 type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'cof'>;

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import { recordTypes } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
-import { writeText } from '../write-text.js';
+import { writeText } from '../output.js';
 
 /** The script has all words in it: it starts no process when a key is pressed. */
 export async function runCompletion(

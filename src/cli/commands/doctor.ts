@@ -16,7 +16,7 @@ import { createResolverChecks, explainInvention } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { redactorOf } from '../../telemetry/redact.js';
 import type { CommandContext } from '../command-context.js';
-import { counted, numberText, writeList } from '../table.js';
+import { counted, numberText, writeList } from '../output.js';
 import { isReachable, opennessOf } from './serve.js';
 
 /** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */

@@ -10,9 +10,8 @@ import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
 import { readOption } from '../option-values.js';
+import { counted, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
-import { counted } from '../table.js';
-import { writeText } from '../write-text.js';
 
 export interface ExportOptions {
   readonly format: ExportFormatName;

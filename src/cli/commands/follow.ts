@@ -4,8 +4,8 @@ import { PublicError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
 import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
+import { jsonLine, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 interface FollowOptions extends ChangeOptions {
   /** A cursor. */

@@ -1,7 +1,6 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
-import { counted, numberText } from '../table.js';
-import { jsonLine } from '../write-text.js';
+import { counted, jsonLine, numberText } from '../output.js';
 
 /** How many rejected lines are shown with their reasons. */
 export const REASONS_SHOWN = 10;

@@ -17,8 +17,8 @@ import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
+import { writeText } from '../output.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { writeText } from '../write-text.js';
 import {
   REASONS_SHOWN,
   rejectedText,

@@ -18,9 +18,8 @@ import { receiverAddress, receiverOf, shortAddress } from '../../notify/receiver
 import { newSecret } from '../../notify/webhook.js';
 import type { CommandContext } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
+import { createTable, jsonLine, timeText, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
-import { createTable, timeText } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 interface AddOptions extends ChangeOptions {
   readonly url: string;

@@ -9,7 +9,7 @@ import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, recordText } from '../history-text.js';
-import { jsonLine } from '../write-text.js';
+import { jsonLine } from '../output.js';
 
 const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 const TYPE_WIDTH = 7;

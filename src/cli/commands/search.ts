@@ -3,9 +3,8 @@ import { PublicError, UsageError } from '../../model/errors.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
 import { printable, type RecordData, rdataText, shortTime } from '../history-text.js';
+import { type Listing, writeList, writeText } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
-import { type Listing, writeList } from '../table.js';
-import { writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
 interface SearchOptions extends Readonly<Partial<Record<TextOption, string>>> {

@@ -15,9 +15,8 @@ import {
   shortTime,
 } from '../history-text.js';
 import { requestedTime } from '../option-values.js';
+import { counted, jsonLine, writeText } from '../output.js';
 import { pagesOf, withQuestions } from '../questions.js';
-import { counted } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 interface ShowOptions {
   readonly at?: string;

@@ -10,8 +10,7 @@ import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
-import { type Listing, timeText, writeList } from '../table.js';
-import { writeText } from '../write-text.js';
+import { type Listing, timeText, writeList, writeText } from '../output.js';
 
 interface CreateOptions {
   readonly name: string;

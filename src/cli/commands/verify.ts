@@ -9,8 +9,8 @@ import {
   findWatchViolations,
 } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
+import { jsonLine, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 /** `dms verify`: checks every invariant of what is stored. */
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {

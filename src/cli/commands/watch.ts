@@ -11,7 +11,7 @@ import {
 } from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
 import { domainBatches, failIfRejected } from '../domain-arguments.js';
-import { type Listing, timeText, writeList } from '../table.js';
+import { type Listing, timeText, writeList } from '../output.js';
 
 interface NamesOptions {
   readonly fromFile?: string;

@@ -1,7 +1,56 @@
 import type { Writable } from 'node:stream';
+import { errorCode, OperationError } from '../model/errors.js';
+import { unwritable } from '../model/file-failure.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { shortTime } from './history-text.js';
-import { jsonLine, writeText } from './write-text.js';
+
+/** Streams whose write error has been thrown to the command that waited for the write. */
+const awaited = new WeakSet<Writable>();
+
+const OUTPUT = 'standard output';
+
+/**
+ * Waits until a text is written to standard output.
+ *
+ * @param signal Ends the wait: the reader of a pipe may take its time.
+ * @throws OperationError, caused by the system's error.
+ */
+export async function writeText(stream: Writable, text: string, signal?: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(new OperationError('Stopped by a signal.')), {
+      once: true,
+    });
+    stream.write(text, (error) => {
+      if (error === null || error === undefined) return resolve();
+      awaited.add(stream);
+      reject(unwritable(OUTPUT, error));
+    });
+  });
+}
+
+export function jsonLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/**
+ * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so ends by
+ * itself. It is no failure if the reader of a pipe closes it early.
+ */
+export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
+  stdout.on('error', (error) => {
+    if (awaited.has(stdout)) return;
+    if (isClosedPipe(error)) process.exit();
+    stderr.write(`dms: ${unwritable(OUTPUT, error).message}\n`);
+    process.exit(1);
+  });
+  // What is lost is no result, and there is nowhere to say so.
+  stderr.on('error', () => {});
+}
+
+/** Whether the reader of a pipe has closed it. */
+export function isClosedPipe(error: unknown): boolean {
+  return errorCode(error) === 'EPIPE';
+}
 
 type Row = readonly string[];
 type Rows = readonly Row[];
@@ -30,7 +79,6 @@ export function createTable(columns: number | undefined, headings?: Row): (rows:
   };
 }
 
-/** How items are shown. */
 export interface Listing<Item> {
   /** A line above the table. */
   readonly title?: string;
@@ -105,7 +153,7 @@ export function numberText(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** A number with what is counted: `1 line`, `1,000 lines`. */
+/** Such as `1 line`, `1,000 lines`. */
 export function counted(count: number, one: string, several: string): string {
   return `${numberText(count)} ${count === 1 ? one : several}`;
 }
