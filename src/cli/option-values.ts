@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
 import { InvalidObservationError, OperationError, PublicError, UsageError } from '../model/errors.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import { formatInstant, type Instant, requireReached } from '../model/instant.js';
 import { parseRequestedTime } from '../model/requested-time.js';
 
 const SECOND = 1_000_000n;
@@ -27,6 +27,11 @@ export function parseDuration(text: string): bigint {
 /** Reads the times of an option, and writes them in the form of RFC 3339. */
 export function timesOf(flag: string, now: () => Instant): (text: string) => string {
   return (text) => formatInstant(requestedTime(flag, text, now()));
+}
+
+/** Reads the times of an option of which something can be known. @throws UsageError for one that is ahead. */
+export function reachedTimesOf(flag: string, now: () => Instant): (text: string) => Instant {
+  return (text) => readOption(flag, () => requireReached(parseRequestedTime(text, now()).instant, now()));
 }
 
 export function requestedTime(flag: string, text: string, now: Instant): Instant {

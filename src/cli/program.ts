@@ -12,6 +12,7 @@ import {
   parseLimit,
   parsePartitions,
   parseWorkers,
+  reachedTimesOf,
   timesOf,
 } from './option-values.js';
 import { StrictCommand } from './usage.js';
@@ -70,8 +71,10 @@ Examples:
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const TIMES =
   'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, such as 36h, 30d or 2w, or now.';
-const time = (context: CommandContext, flag: string, meaning: string) =>
-  [`${flag} <time>`, meaning, timesOf(flag, context.now)] as const;
+const time = ({ now }: CommandContext, flag: string, meaning: string) =>
+  [`${flag} <time>`, meaning, timesOf(flag, now)] as const;
+const reachedTime = ({ now }: CommandContext, flag: string, meaning: string) =>
+  [`${flag} <time>`, meaning, reachedTimesOf(flag, now)] as const;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
 function addServices(program: Command, context: CommandContext): void {
@@ -280,7 +283,7 @@ function addImport(program: Command, context: CommandContext): void {
     )
     .option('--strict', 'stop at the first rejected line', false)
     .option(
-      ...time(
+      ...reachedTime(
         context,
         '--observed-at',
         'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
@@ -396,7 +399,7 @@ function addCheck(program: Command, context: CommandContext): void {
         .default('auto'),
     )
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
-    .option(...time(context, '--at', 'with what was there at that time'))
+    .option(...reachedTime(context, '--at', 'with what was there at that time'))
     .addOption(
       new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
         .default(false)
@@ -438,7 +441,7 @@ function addHistory(program: Command, context: CommandContext): void {
         .default('dms'),
     )
     .option(
-      ...time(
+      ...reachedTime(
         context,
         '--at',
         'what was there at that time; dms: the observations up to it, which lead to that',

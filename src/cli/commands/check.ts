@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import {
+  comparedParts,
   type Difference,
   differencesOf,
   type Expectation,
   type Found,
+  HEADERS,
   partOf,
 } from '../../history/expectation.js';
 import { headerPeriods } from '../../history/header-periods.js';
@@ -19,15 +21,17 @@ import { textOf } from '../../importers/lines.js';
 import { openInput } from '../../importers/open-input.js';
 import { attempt } from '../../model/attempt.js';
 import type { DnsRecord } from '../../model/dns-record.js';
+import { typeNumber } from '../../model/dns-types.js';
+import { domainOfOwner } from '../../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError } from '../../model/errors.js';
-import { type Instant, parseInstant, requireReached } from '../../model/instant.js';
+import type { Instant } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
 import { presentRdata } from '../../model/rdata-presentation.js';
+import type { DomainCheck } from '../../observer/observe-domain.js';
 import { readHistories } from '../../recorder/read-histories.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import { printable } from '../history-text.js';
-import { readOption } from '../option-values.js';
 import { counted, jsonLine, writeText } from '../output.js';
 
 /** A list of sightings, such as passive DNS, is complete for nothing. */
@@ -36,8 +40,7 @@ type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'co
 export interface CheckOptions {
   readonly format: CheckFormat;
   readonly origin?: string;
-  /** In the form of RFC 3339. */
-  readonly at?: string;
+  readonly at?: Instant;
   readonly observe: boolean;
   readonly json: boolean;
 }
@@ -45,18 +48,27 @@ export interface CheckOptions {
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
+/** What is compared with what should be. */
+interface Comparison {
+  /** What the file says of names that can be seen. */
+  readonly expectations: readonly Expectation[];
+  readonly found: ReadonlyMap<string, Found>;
+  /** By domain: what the file says something of and could not be observed, a DNS type or HEADERS, with the reason. */
+  readonly unseen: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
 /** `dms check FILE`: compares what should be with what is recorded, or with what is observed now. */
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
-  const at = timeOf(context, options);
+  const { at, observe, json } = options;
   const all = await readExpectations(context, file, options);
-  const { expectations, found, unseen } = options.observe
-    ? await (await import('./check-observed.js')).observeExpected(context, all)
-    : { expectations: all, found: await findRecorded(context, all, at), unseen: NOTHING_UNSEEN };
+  const { expectations, found, unseen }: Comparison = observe
+    ? await observeExpected(context, all)
+    : { expectations: all, found: await findRecorded(context, all, at), unseen: new Map() };
   const differences = differencesOf(expectations, found).filter(
     (difference) => unseen.get(difference.domain)?.has(partOf(difference)) !== true,
   );
-  const text = differences.map(options.json ? asJson : asText).join('');
+  const text = differences.map(json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
   const domains = new Set(differences.map(({ domain }) => domain));
   for (const domain of domains) {
@@ -68,24 +80,11 @@ export async function runCheck(context: CommandContext, file: string, options: C
     const where = counted(domains.size, 'domain', 'domains');
     context.notes.write(`${counted(differences.length, 'difference', 'differences')} in ${where}.\n`);
   } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
-  if (unseen.size > 0)
-    throw new OperationError(`Not compared, since it could not be observed: ${listOf(unseen)}.`);
-}
-
-type Unseen = ReadonlyMap<string, ReadonlyMap<string, string>>;
-
-const NOTHING_UNSEEN: Unseen = new Map();
-
-function listOf(unseen: Unseen): string {
   const parts = [...unseen].flatMap(([domain, reasons]) =>
     Array.from(reasons, ([part, reason]) => `${part} of ${domain} (${reason})`),
   );
-  return parts.join(', ');
-}
-
-function timeOf(context: CommandContext, { at }: CheckOptions): Instant | undefined {
-  if (at === undefined) return undefined;
-  return readOption('--at', () => requireReached(parseInstant(at), context.now()));
+  if (parts.length > 0)
+    throw new OperationError(`Not compared, since it could not be observed: ${parts.join(', ')}.`);
 }
 
 async function findRecorded(
@@ -111,6 +110,83 @@ async function findRecorded(
     }
   });
   return found;
+}
+
+/**
+ * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a domain, and the
+ * types of its records are queried beside those of the settings.
+ *
+ * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
+ */
+async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
+  const expectations = all.map((each) => ({ ...each, records: each.records.filter(isOfDomain) }));
+  const left = countRecords(all) - countRecords(expectations);
+  if (left > 0) {
+    const records = counted(left, 'record', 'records');
+    context.warn(`dms: Not compared: ${records} of names that nobody can ask for, such as *.example.com.\n`);
+  }
+  const names = expectations.flatMap(({ domain, domainsOf, records }) => [
+    ...(domain === null ? [] : [domain]),
+    ...records.flatMap(({ host }) => domainsOf(host).slice(0, 1)),
+  ]);
+  if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
+  const types = expectations.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
+  const checks = await checkAll(context, [...new Set(names)], types);
+  const found = new Map(Array.from(checks, ([domain, check]) => [domain, foundBy(check)] as const));
+  const parts = comparedParts(expectations, found);
+  const unseen = Array.from(parts, ([domain, compared]) => {
+    const reasons = failuresOf(checks.get(domain));
+    return [domain, new Map([...reasons].filter(([part]) => compared.has(part)))] as const;
+  });
+  return { expectations, found, unseen: new Map(unseen.filter(([, reasons]) => reasons.size > 0)) };
+}
+
+/** A wildcard's records, for one, are seen at other names. */
+function isOfDomain({ host }: Expectation['records'][number]): boolean {
+  return domainOfOwner(host) === host;
+}
+
+function countRecords(expectations: readonly Expectation[]): number {
+  return expectations.reduce((sum, { records }) => sum + records.length, 0);
+}
+
+/** @param types Those to query beside the usual ones. */
+async function checkAll(
+  context: CommandContext,
+  names: readonly string[],
+  types: readonly string[],
+): Promise<ReadonlyMap<string, DomainCheck>> {
+  const settings = context.settings();
+  // An export may say that it is complete for all types, which is none to query.
+  const queried = types.filter((type) => typeNumber(type) !== undefined);
+  const dnsTypes = [...new Set([...settings.observe.dnsTypes, ...queried])];
+  const observing = { ...settings, observe: { ...settings.observe, dnsTypes } };
+  const signal = stopSignal(context);
+  const checks = new Map<string, DomainCheck>();
+  const take = async (seen: readonly DomainCheck[]) => {
+    for (const check of seen) checks.set(check.domain, check);
+  };
+  const { checkNow } = await import('./observe.js');
+  await checkNow(context, observing, names, take, signal);
+  if (signal.aborted) throw new OperationError('Stopped by a signal: nothing was compared.');
+  return checks;
+}
+
+function foundBy({ dns, http }: DomainCheck): Found {
+  return {
+    records: [...dns.values()].flatMap((answer) => (answer.kind === 'answered' ? answer.records : [])),
+    headers: http.kind === 'answered' ? http.headers : new Map(),
+  };
+}
+
+/** Why parts of a domain could not be observed: DNS types, and HEADERS. */
+function failuresOf(check: DomainCheck | undefined): ReadonlyMap<string, string> {
+  const parts = [...(check?.dns ?? []), ...(check === undefined ? [] : [[HEADERS, check.http] as const])];
+  return new Map(
+    parts.flatMap(([part, answer]) =>
+      answer.kind === 'failed' ? [[part, answer.failure.message] as const] : [],
+    ),
+  );
 }
 
 /** @throws OperationError for a file that cannot be read, is not valid, or says nothing. */

@@ -5,7 +5,7 @@ import type { Selection } from '../../exporters/selection.js';
 import { isKnown } from '../../history/stays-as-of.js';
 import { requireType } from '../../model/dns-types.js';
 import { OperationError } from '../../model/errors.js';
-import { formatInstant, type Instant, parseInstant, requireReached } from '../../model/instant.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
@@ -15,8 +15,7 @@ import { showProgress } from '../progress.js';
 
 export interface ExportOptions {
   readonly format: ExportFormatName;
-  /** In the form of RFC 3339. */
-  readonly at?: string;
+  readonly at?: Instant;
   readonly types?: readonly string[];
   readonly present: boolean;
   readonly fromFile?: string;
@@ -47,11 +46,7 @@ export async function runExport(
   domains: readonly string[],
   options: ExportOptions,
 ): Promise<void> {
-  const { at: time, types: wanted } = options;
-  const at =
-    time === undefined
-      ? undefined
-      : readOption('--at', () => requireReached(parseInstant(time), context.now()));
+  const { at, types: wanted } = options;
   const types = wanted && new Set(readOption('--types', () => wanted.map(requireType)));
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
   const present = options.present || (at !== undefined && options.format !== 'dms');

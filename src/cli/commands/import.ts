@@ -8,11 +8,10 @@ import {
   requireImportable,
 } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
-import { parseObservedAt } from '../../importers/json-line.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { checkRejects, RejectsFile } from '../../importers/rejects.js';
-import { InvalidObservationError, OperationError, UsageError } from '../../model/errors.js';
+import { OperationError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
@@ -33,8 +32,7 @@ export interface ImportOptions {
   readonly sort: boolean;
   readonly strict: boolean;
   readonly backfill: boolean;
-  /** As it was written. */
-  readonly observedAt?: string;
+  readonly observedAt?: Instant;
   readonly rejects?: string;
   readonly json: boolean;
 }
@@ -54,7 +52,6 @@ export async function runImport(
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  const observedAt = timeGiven(options.observedAt, context.now());
   if (options.rejects !== undefined) await checkRejects(options.rejects);
   const detected = new Set<ImportFormat>();
   const parsing = {
@@ -64,7 +61,7 @@ export async function runImport(
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
-        observedAt,
+        observedAt: options.observedAt,
         limits,
         onDetected: (found) => detected.add(found),
       }),
@@ -82,14 +79,6 @@ export async function runImport(
       if (summary.linesRead > 0) await addImportCounts(pool, counts).catch(() => {});
     }
   });
-}
-
-function timeGiven(text: string | undefined, now: Instant): Instant | undefined {
-  try {
-    return text === undefined ? undefined : parseObservedAt('--observed-at', text, now);
-  } catch (error) {
-    throw error instanceof InvalidObservationError ? new UsageError(error.message) : error;
-  }
 }
 
 interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'sorting'> {
