@@ -132,22 +132,19 @@ const NOTHING =
   'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n';
 
 function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): string {
-  const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
-  return {
-    complete: '',
-    rejected: `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`,
-    stopped:
-      summary.linesRead === 0
-        ? 'Stopped by a signal before anything was recorded.\n'
-        : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
-  }[end];
+  if (end === 'complete') return '';
+  if (end === 'rejected') {
+    const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
+    return `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`;
+  }
+  return summary.linesRead === 0
+    ? 'Stopped by a signal before anything was recorded.\n'
+    : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
 }
 
 /**
  * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
  * observations stale, and no database is opened.
- *
- * @throws OperationError that says what is wrong with the first such file.
  */
 async function requireAllImportable(
   files: readonly string[],
@@ -167,26 +164,17 @@ async function requireAllImportable(
   }
 }
 
-interface InputState {
-  /** In bytes, of `size`; null: it is not known. */
-  read: number;
-  size: number | null;
-  /** Lines that were read to be sorted. */
-  sorted: number;
-  /** By the monotonic clock. */
-  readonly opened: number;
-  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
-  recording?: { readonly since: number; readonly before: number };
-}
-
-function opening(): InputState {
-  return { read: 0, size: null, sorted: 0, opened: performance.now() };
-}
-
 /** How far the inputs are sorted and read. */
 class InputProgress {
   readonly #summary: ImportSummary;
-  #input = opening();
+  /** Of the input that is read, in bytes; null: its size is not known. */
+  #read = 0;
+  #size: number | null = null;
+  /** Lines that were read to be sorted, and how many were recorded before these; null: they are not sorted yet. */
+  #sorted = 0;
+  #before: number | null = null;
+  /** Since when they are sorted, or recorded, by the monotonic clock. */
+  #since = performance.now();
 
   constructor(summary: ImportSummary) {
     this.#summary = summary;
@@ -194,33 +182,37 @@ class InputProgress {
 
   state(): ProgressState {
     const { linesRead } = this.#summary;
-    const { read: done, size: total, sorted, opened, recording } = this.#input;
-    if (recording !== undefined) {
-      const items = linesRead - recording.before;
-      return { done: items, total: sorted, items, since: recording.since };
+    if (this.#before !== null) {
+      const items = linesRead - this.#before;
+      return { done: items, total: this.#sorted, items, since: this.#since };
     }
-    if (sorted > 0) return { done, total, items: sorted, doing: 'to sort', since: opened };
-    return { done, total, items: linesRead };
+    const bytes = { done: this.#read, total: this.#size };
+    if (this.#sorted === 0) return { ...bytes, items: linesRead };
+    return { ...bytes, items: this.#sorted, doing: 'to sort', since: this.#since };
   }
 
   onRead = (lines: number): void => {
-    this.#input.sorted += lines;
+    this.#sorted += lines;
   };
 
   /** All lines are sorted: what follows is recording them. */
   onSorted = (): void => {
-    this.#input.recording ??= { since: performance.now(), before: this.#summary.linesRead };
+    if (this.#before !== null) return;
+    this.#before = this.#summary.linesRead;
+    this.#since = performance.now();
   };
 
   async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
     for (const file of files) {
-      const state = opening();
-      this.#input = state;
+      if (this.#before !== null) this.#sorted = 0;
+      this.#before = null;
+      this.#read = 0;
+      this.#since = performance.now();
       const onBytes = (count: number) => {
-        state.read += count;
+        this.#read += count;
       };
       const input = await openInput(file, stdin, onBytes, signal);
-      state.size = input.size;
+      this.#size = input.size;
       yield input;
     }
   }
