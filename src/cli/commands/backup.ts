@@ -10,7 +10,6 @@ import { type CommandContext, stopSignal } from '../command-context.js';
 import { rejectFolder } from '../option-values.js';
 import { showProgress } from '../progress.js';
 
-/** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
 export function runBackup(
   context: CommandContext,
   file: string,

@@ -57,7 +57,6 @@ interface Comparison {
   readonly unseen: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** `dms check FILE`: compares what should be with what is recorded, or with what is observed now. */
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
   const { at, observe, json } = options;

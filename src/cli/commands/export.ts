@@ -40,7 +40,6 @@ const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: strin
   ],
 };
 
-/** `dms export [DOMAIN…]`: streams history out. */
 export async function runExport(
   context: CommandContext,
   domains: readonly string[],

@@ -43,7 +43,6 @@ export interface ImportOptions {
  */
 const HEAP_GROWTH = '--heap-growing-percent=60';
 
-/** `dms import FILE…`: records observations. */
 export async function runImport(
   context: CommandContext,
   files: readonly string[],

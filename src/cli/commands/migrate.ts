@@ -12,7 +12,6 @@ interface MigrateOptions {
   readonly citus: boolean;
 }
 
-/** `dms migrate`: brings the database up to date, and divides the tables of domains if it is to. */
 export async function runMigrate(context: CommandContext, options: MigrateOptions): Promise<void> {
   const settings = context.settings();
   const divides = options.citus || options.partitions !== undefined;

@@ -23,7 +23,6 @@ interface ObserveOptions {
   readonly json: boolean;
 }
 
-/** `dms observe DOMAIN…`: observes domains now. */
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],

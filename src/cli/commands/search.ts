@@ -105,7 +105,6 @@ interface Asked {
   readonly title?: string;
 }
 
-/** `dms search`: who has it, or had it. */
 export async function runSearch(
   context: CommandContext,
   words: readonly string[],

@@ -17,7 +17,6 @@ interface ServeOptions {
   readonly workers: number;
 }
 
-/** `dms serve`: serves the API until a signal stops it. */
 export async function runServe(context: CommandContext, { workers }: ServeOptions): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();

@@ -44,7 +44,6 @@ interface Showing {
 /** Where the width is not known, as in a pipe. */
 const USUAL_COLUMNS = 80;
 
-/** `dms show DOMAIN`: a domain's history. */
 export async function runShow(
   context: CommandContext,
   name: string | undefined,

@@ -19,7 +19,6 @@ interface CreateOptions {
   readonly expires?: bigint;
 }
 
-/** `dms token create`: creates a token and prints it, once. */
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
@@ -50,7 +49,6 @@ function requireName(text: string): string {
   );
 }
 
-/** `dms token list`: a table, or JSON, of all tokens. */
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const count = await writeList(context.stdout, [await listTokens(prisma)], listingAt(context.now()), json);
@@ -59,7 +57,6 @@ export async function runList(context: CommandContext, { json }: { json: boolean
   });
 }
 
-/** `dms token revoke NAME`: revokes a token permanently. */
 export async function runRevoke(context: CommandContext, name: string): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const now = context.now();

@@ -12,7 +12,6 @@ import type { CommandContext } from '../command-context.js';
 import { jsonLine, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
 
-/** `dms verify`: checks every invariant of what is stored. */
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   await context.withDatabase('fail', async (database) => {

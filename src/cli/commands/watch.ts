@@ -21,7 +21,6 @@ interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
-/** `dms watch add`: has domains observed from now on. */
 export async function runAdd(
   context: CommandContext,
   domains: readonly string[],
@@ -38,7 +37,6 @@ export async function runAdd(
   failIfRejected(rejected, 'the others are done');
 }
 
-/** `dms watch remove`: has domains observed no longer. */
 export async function runRemove(
   context: CommandContext,
   domains: readonly string[],
@@ -52,7 +50,6 @@ export async function runRemove(
   failIfRejected(rejected, 'the others are done');
 }
 
-/** `dms watch list`: a table, or JSON, of the watched domains. */
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     const count = await writeList(context.stdout, listWatched(writingPrisma), WATCHED, json);
