@@ -1,4 +1,4 @@
-import type { Ask, LastSeen } from '../../asking.js';
+import type { Asking } from '../../asking.js';
 import { UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
@@ -32,10 +32,8 @@ interface ShowOptions {
   readonly color: ColourOption;
 }
 
-interface Showing {
+interface Showing extends Pick<Asking, 'ask' | 'lastSeen'> {
   readonly domain: string;
-  readonly ask: Ask;
-  readonly lastSeen: LastSeen;
   readonly paint: Paint;
   readonly columns: number;
   write(text: string): Promise<void>;
@@ -50,8 +48,7 @@ export async function runShow(
   options: ShowOptions,
 ): Promise<void> {
   const { at, diff, changes, types, headers, json } = options;
-  const last = diff?.[2];
-  const given = name ?? last;
+  const given = name ?? diff?.[2];
   if (given === undefined) throw new UsageError('Name the domain: dms show DOMAIN.');
   const domain = parseDomain(given);
   if (diff !== undefined && diff.length !== (name === undefined ? 3 : 2)) {
@@ -60,19 +57,17 @@ export async function runShow(
   const [from, to] = timesInOrder(diff?.slice(0, 2) ?? [], context.now());
   requireFitting(options);
   await withQuestions(context, async ({ ask, lastSeen }) => {
-    const showing: Showing = {
-      ...{ domain, ask, lastSeen, paint: painter(options.color, context.stdout) },
-      columns: context.stdout.columns ?? USUAL_COLUMNS,
-      write: (text) => writeText(context.stdout, text),
-    };
+    const { columns = USUAL_COLUMNS } = context.stdout;
+    const paint = painter(options.color, context.stdout);
+    const write = (text: string) => writeText(context.stdout, text);
+    const showing: Showing = { domain, ask, lastSeen, paint, columns, write };
     if (changes) return showChanges(showing, options);
     if (from !== undefined && to !== undefined) {
       const parameters = { domain, from, to, types, headers };
       const difference = await ask<Difference>({ operation: 'getDomainDiff', parameters });
-      return showing.write(json ? jsonLine(difference) : differenceText(showing, from, to, difference));
+      return write(json ? jsonLine(difference) : differenceText(showing, from, to, difference));
     }
-    if (json)
-      return showing.write(jsonLine(await ask({ operation: 'getDomain', parameters: { domain, at } })));
+    if (json) return write(jsonLine(await ask({ operation: 'getDomain', parameters: { domain, at } })));
     return at === undefined ? showHistory(showing) : showState(showing, at);
   });
 }
@@ -146,19 +141,16 @@ function differenceText({ domain, paint }: Showing, from: string, to: string, bo
 
 async function showState(showing: Showing, at: string): Promise<void> {
   const { domain, paint, ask, columns, write } = showing;
-  const { created, lastUpdate } = await ask<Details>({
-    operation: 'getDomainDetails',
-    parameters: { domain, at },
-  });
+  const question = { operation: 'getDomainDetails', parameters: { domain, at } };
+  const { created, lastUpdate } = await ask<Details>(question);
   const { rows } = await readRows(showing, at);
   const present = rows.filter(isPresent);
+  const lines = groupedText(present, paint, (row) => stateLine(row, columns, Date.parse(lastUpdate), paint));
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
       `${paint('dim', `observed ${shortTime(created)} to ${shortTime(lastUpdate)}`)}\n` +
       aliasText(present) +
-      (present.length === 0
-        ? 'Nothing was there.\n'
-        : groupedText(present, paint, (row) => stateLine(row, columns, Date.parse(lastUpdate), paint))),
+      (present.length === 0 ? 'Nothing was there.\n' : lines),
   );
 }
 
@@ -192,20 +184,20 @@ async function showHistory(showing: Showing): Promise<void> {
   const { domain, ask, paint, columns, write } = showing;
   const details = await ask<Details>({ operation: 'getDomainDetails', parameters: { domain } });
   const { rows, initial, lastChange } = await readRows(showing);
-  const { created, lastUpdate } = details;
-  const changes = counted(details.changeCount - initial, 'change', 'changes');
+  const { created, lastUpdate, dnsRecordCount, httpHeaderCount, changeCount } = details;
+  const changes = counted(changeCount - initial, 'change', 'changes');
   const since =
     lastChange === null ? 'no change since' : `${changes} since, the last ${shortTime(lastChange)}`;
+  const records = counted(dnsRecordCount, 'DNS record', 'DNS records');
+  const headers = counted(httpHeaderCount, 'HTTP header', 'HTTP headers');
+  const scale = scaleOf(rows, details, columns);
   await write(
     `${paint('bold', domain)}\n` +
-      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}\n` +
-      `${counted(details.dnsRecordCount, 'DNS record', 'DNS records')}, ` +
-      `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}\n` +
-      `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
+      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}\n${records}, ${headers}\n` +
+      `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n` +
+      aliasText(rows.filter(isPresent)) +
+      groupedText(rows, paint, (row) => lineOf(row, scale, paint)),
   );
-  await write(aliasText(rows.filter(isPresent)));
-  const scale = scaleOf(rows, details, columns);
-  await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
 }
 
 function isPresent({ stays }: Row): boolean {
@@ -231,18 +223,14 @@ function groupedText(rows: readonly Row[], paint: Paint, lineText: (row: Row) =>
   return text;
 }
 
-/** What the changes of a domain tell. */
-interface Rows {
-  /** The RRsets of the domain itself first, each as a whole, then those of others, then the headers. */
-  readonly rows: readonly Row[];
-  /** How many records and headers were there when their part of the domain was first observed. */
-  readonly initial: number;
-  /** Of all others; null: there are none. */
-  readonly lastChange: string | null;
-}
-
-/** @param to Only the changes up to that time; absent: all. */
-async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promise<Rows> {
+/**
+ * What the changes of a domain tell.
+ *
+ * @param to Only the changes up to that time; absent: all.
+ * @returns the RRsets of the domain itself first, each as a whole, then those of others, then the headers; how many of them
+ *   were there when their part of the domain was first observed; and when the others changed last, if there are others.
+ */
+async function readRows({ domain, ask, lastSeen }: Showing, to?: string) {
   const rows = new Map<string, Row>();
   /** The stays that have not ended, by record or field name. */
   const open = new Map<string, Stay>();
