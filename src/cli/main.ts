@@ -5,9 +5,9 @@ import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { nameProgram } from './called-as.js';
 import { createCommandContext, type Process } from './command-context.js';
+import type { DmsCommand } from './dms-command.js';
 import { isClosedPipe } from './output.js';
 import { createProgram } from './program.js';
-import type { StrictCommand } from './usage.js';
 
 const WRONG_USE = 2;
 
@@ -21,7 +21,7 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
   const named = (text: string) => nameProgram(text, parent.calledAs, program.commands);
   const isQuiet = () => program.opts()['quiet'] === true;
   const context = createCommandContext(parent, isQuiet, named);
-  const program: StrictCommand = createProgram(context, (text) => parent.stdout.write(named(text)));
+  const program: DmsCommand = createProgram(context, (text) => parent.stdout.write(named(text)));
   try {
     // Without a command, commander would write the help as an error.
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });

@@ -1,10 +1,54 @@
-import { Command, type ErrorOptions, type HelpContext } from 'commander';
+import { Command, type ErrorOptions, type HelpContext, Option } from 'commander';
 import { UsageError } from '../model/errors.js';
+import type { CommandContext } from './command-context.js';
+import { collectWords, reachedTimesOf, timesOf } from './option-values.js';
 
-/** A command whose wrong use throws a UsageError: one line that says what is wrong, and what to write instead. */
-export class StrictCommand extends Command {
-  override createCommand(name?: string): StrictCommand {
-    return new StrictCommand(name);
+/** What a command does: commander's arguments, and after them its options, follow the context. */
+type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
+
+/**
+ * A command, with what many have. A wrong use throws a UsageError: one line that says what is wrong, and what to write
+ * instead.
+ */
+export class DmsCommand extends Command {
+  readonly #context: CommandContext;
+
+  constructor(context: CommandContext, name?: string) {
+    super(name);
+    this.#context = context;
+  }
+
+  override createCommand(name?: string): DmsCommand {
+    return new DmsCommand(this.#context, name);
+  }
+
+  /** @param load Called when the command runs: help and usage errors need nothing of it. */
+  runs<Args extends unknown[]>(load: () => Promise<Run<Args>>): this {
+    return this.action(async (...args: Args) => (await load())(this.#context, ...args));
+  }
+
+  /** An option with one of the values; without it, the first. */
+  choice<Value extends string>(flags: string, meaning: string, values: readonly Value[]): this {
+    return this.addOption(new Option(flags, meaning).choices(values).default(values[0]));
+  }
+
+  time(flag: string, meaning: string): this {
+    return this.option(`${flag} <time>`, meaning, timesOf(flag, this.#context.now));
+  }
+
+  /** A time of which something can be known. */
+  reachedTime(flag: string, meaning: string): this {
+    return this.option(`${flag} <time>`, meaning, reachedTimesOf(flag, this.#context.now));
+  }
+
+  /** The options of ChangeOptions. */
+  selectsChanges(): this {
+    return this.option('--registrable-domain <name>', 'only changes of that domain and all below it')
+      .option('--watched', 'only changes of watched domains')
+      .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+      .option('--types <type,...>', 'only records of these types', collectWords)
+      .option('--headers <name,...>', 'only these headers', collectWords)
+      .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
   }
 
   override error(message: string, { code = '' }: ErrorOptions = {}): never {
