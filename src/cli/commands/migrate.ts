@@ -6,9 +6,8 @@ import { judgeAnew } from '../../recorder/judge-anew.js';
 import type { CommandContext } from '../command-context.js';
 
 interface MigrateOptions {
-  /** Into how many partitions the tables of domains are divided; absent: they stay as they are. */
+  /** Absent: the tables of domains stay as they are. */
   readonly partitions?: number;
-  /** Whether the tables of domains are distributed over a Citus cluster. */
   readonly citus: boolean;
 }
 

@@ -13,11 +13,7 @@ import { watchedText } from './watch.js';
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 
-interface ServeOptions {
-  readonly workers: number;
-}
-
-export async function runServe(context: CommandContext, { workers }: ServeOptions): Promise<void> {
+export async function runServe(context: CommandContext, { workers }: { workers: number }): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
   const openness = cluster.isPrimary ? opennessOf(settings) : null;
@@ -61,11 +57,7 @@ async function serveByOthers(
   }
 }
 
-async function serveTogether(
-  settings: Settings,
-  stopRequested: Promise<unknown>,
-  workers: number,
-): Promise<void> {
+async function serveTogether(settings: Settings, stopRequested: Promise<unknown>, workers: number) {
   const { joinCluster } = await import('../../cluster/member.js');
   const member = joinCluster();
   try {
@@ -85,7 +77,6 @@ async function start(settings: Settings, member?: ClusterMember): Promise<Applic
   return startApplication(settings, member && { cluster: member });
 }
 
-/** Whether the program listens for other machines. */
 export function isReachable({ host }: Settings): boolean {
   return !isLoopback(host);
 }

@@ -33,7 +33,7 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
   if (!json) await context.sumUp(`No violations in ${checked}.\n`);
 }
 
-/** How many domains' names and texts are looked up at once. */
+/** Whose names and texts are looked up together. */
 const DOMAINS_AT_ONCE = 20;
 
 /** Checks all stored data, and counts it: a line for each violation. */
