@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
 import {
   comparedParts,
   type Difference,
@@ -86,19 +87,23 @@ export async function runCheck(context: CommandContext, file: string, options: C
     throw new OperationError(`Not compared, since it could not be observed: ${parts.join(', ')}.`);
 }
 
+/** @param most So many that an owner name may be recorded of. */
+function domainsIn(expectations: readonly Expectation[], most?: number): readonly string[] {
+  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
+    ...(domain === null ? [] : [domain]),
+    ...records.flatMap(({ host }) => domainsOf(host).slice(0, most)),
+  ]);
+  return [...new Set(named)];
+}
+
 async function findRecorded(
   context: CommandContext,
   expectations: readonly Expectation[],
   at: Instant | undefined,
 ): Promise<ReadonlyMap<string, Found>> {
-  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
-    ...(domain === null ? [] : [domain]),
-    ...records.flatMap(({ host }) => domainsOf(host)),
-  ]);
-  const names = [...new Set(named)];
   const found = new Map<string, Found>();
   await context.withConnections('fail', async ({ pool }) => {
-    for await (const history of readHistories(pool, names)) {
+    for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
       const records = staysAsOf(history, at).filter(({ removed }) => removed === null);
       const headers = headerPeriods(history, at).filter(({ removed }) => removed === null);
@@ -118,52 +123,38 @@ async function findRecorded(
  * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
  */
 async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
-  const expectations = all.map((each) => ({ ...each, records: each.records.filter(isOfDomain) }));
-  const left = countRecords(all) - countRecords(expectations);
+  // A wildcard's records, for one, are seen at other names.
+  const canBeSeen = ({ host }: DnsRecord) => domainOfOwner(host) === host;
+  const expectations = all.map((each) => ({ ...each, records: each.records.filter(canBeSeen) }));
+  const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
   if (left > 0) {
     const records = counted(left, 'record', 'records');
     context.warn(`dms: Not compared: ${records} of names that nobody can ask for, such as *.example.com.\n`);
   }
-  const names = expectations.flatMap(({ domain, domainsOf, records }) => [
-    ...(domain === null ? [] : [domain]),
-    ...records.flatMap(({ host }) => domainsOf(host).slice(0, 1)),
-  ]);
+  const names = domainsIn(expectations, 1);
   if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
   const types = expectations.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
-  const checks = await checkAll(context, [...new Set(names)], types);
-  const found = new Map(Array.from(checks, ([domain, check]) => [domain, foundBy(check)] as const));
-  const parts = comparedParts(expectations, found);
-  const unseen = Array.from(parts, ([domain, compared]) => {
-    const reasons = failuresOf(checks.get(domain));
-    return [domain, new Map([...reasons].filter(([part]) => compared.has(part)))] as const;
+  const checks = await checkAll(context, names, types);
+  const found = new Map(checks.map((check) => [check.domain, foundBy(check)]));
+  const compared = comparedParts(expectations, found);
+  const unseen = checks.map((check): [string, Map<string, string>] => {
+    const failures = failuresOf(check).filter(([part]) => compared.get(check.domain)?.has(part));
+    return [check.domain, new Map(failures)];
   });
-  return { expectations, found, unseen: new Map(unseen.filter(([, reasons]) => reasons.size > 0)) };
-}
-
-/** A wildcard's records, for one, are seen at other names. */
-function isOfDomain({ host }: Expectation['records'][number]): boolean {
-  return domainOfOwner(host) === host;
-}
-
-function countRecords(expectations: readonly Expectation[]): number {
-  return expectations.reduce((sum, { records }) => sum + records.length, 0);
+  return { expectations, found, unseen: new Map(unseen.filter(([, failures]) => failures.size > 0)) };
 }
 
 /** @param types Those to query beside the usual ones. */
-async function checkAll(
-  context: CommandContext,
-  names: readonly string[],
-  types: readonly string[],
-): Promise<ReadonlyMap<string, DomainCheck>> {
+async function checkAll(context: CommandContext, names: readonly string[], types: readonly string[]) {
   const settings = context.settings();
   // An export may say that it is complete for all types, which is none to query.
   const queried = types.filter((type) => typeNumber(type) !== undefined);
   const dnsTypes = [...new Set([...settings.observe.dnsTypes, ...queried])];
   const observing = { ...settings, observe: { ...settings.observe, dnsTypes } };
   const signal = stopSignal(context);
-  const checks = new Map<string, DomainCheck>();
+  const checks: DomainCheck[] = [];
   const take = async (seen: readonly DomainCheck[]) => {
-    for (const check of seen) checks.set(check.domain, check);
+    for (const check of seen) checks.push(check);
   };
   const { checkNow } = await import('./observe.js');
   await checkNow(context, observing, names, take, signal);
@@ -178,13 +169,10 @@ function foundBy({ dns, http }: DomainCheck): Found {
   };
 }
 
-/** Why parts of a domain could not be observed: DNS types, and HEADERS. */
-function failuresOf(check: DomainCheck | undefined): ReadonlyMap<string, string> {
-  const parts = [...(check?.dns ?? []), ...(check === undefined ? [] : [[HEADERS, check.http] as const])];
-  return new Map(
-    parts.flatMap(([part, answer]) =>
-      answer.kind === 'failed' ? [[part, answer.failure.message] as const] : [],
-    ),
+/** The parts that could not be observed, DNS types and HEADERS, and why. */
+function failuresOf({ dns, http }: DomainCheck): [string, string][] {
+  return [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
+    answer.kind === 'failed' ? [[part, answer.failure.message]] : [],
   );
 }
 
@@ -239,20 +227,17 @@ async function observationsIn(
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();
   const { now } = context;
-  const options = { name, now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
-  const parse = createParser(format, { ...options, onDetected: () => {} });
+  const { ignoredHeaders } = observe;
+  const options = { name, now, limits, ignoredHeaders, observedAt: now(), onDetected: () => {} };
+  const parse = createParser(format, options);
   const observations: Observation[] = [];
-  const source = (async function* () {
-    yield octets;
-  })();
-  for await (const lines of readJsonTexts(source, limits.line)) {
+  for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {
     for (const line of lines) {
       try {
         for (const observation of parse(textOf(line)).observations) observations.push(observation);
       } catch (error) {
-        throw error instanceof InvalidObservationError
-          ? new InvalidObservationError(`line ${line.number}: ${error.message}`)
-          : error;
+        if (!(error instanceof InvalidObservationError)) throw error;
+        throw new InvalidObservationError(`line ${line.number}: ${error.message}`);
       }
     }
   }

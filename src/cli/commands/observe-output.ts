@@ -32,7 +32,7 @@ export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): strin
 function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, domain: string): string[] {
   const label = `  ${type.padEnd(TYPE_WIDTH)}`;
   if (answer.kind === 'failed') return [`${label} not observed: ${answer.failure.message}`];
-  const isNew = new Set(added.map(({ record }) => identityOf(record)));
+  const isNew = new Set(added.flatMap(({ record }) => (record.type === type ? identityOf(record) : [])));
   const lineOf = (mark: string, record: DnsRecord) =>
     `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`;
   const lines = [
