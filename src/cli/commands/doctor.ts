@@ -45,10 +45,7 @@ const failed = (message: string): Finding => ({ status: 'failed', message });
 
 type Examine = (settings: Settings, context: CommandContext) => Promise<Finding | readonly Finding[]>;
 
-export async function runDoctor(
-  context: CommandContext,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+export async function runDoctor(context: CommandContext, { json }: { readonly json: boolean }) {
   const settings = context.settings();
   const redact = redactorOf(settings.secrets);
   const examined = Object.entries(CHECKS).map(async ([check, examine]) => {

@@ -40,11 +40,7 @@ const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: strin
   ],
 };
 
-export async function runExport(
-  context: CommandContext,
-  domains: readonly string[],
-  options: ExportOptions,
-): Promise<void> {
+export async function runExport(context: CommandContext, domains: readonly string[], options: ExportOptions) {
   const { at, format, fromFile } = options;
   const types =
     options.types && new Set(options.types.map((type) => readOption('--types', () => requireType(type))));

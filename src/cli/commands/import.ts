@@ -43,11 +43,7 @@ export interface ImportOptions {
  */
 const HEAP_GROWTH = '--heap-growing-percent=60';
 
-export async function runImport(
-  context: CommandContext,
-  files: readonly string[],
-  options: ImportOptions,
-): Promise<void> {
+export async function runImport(context: CommandContext, files: readonly string[], options: ImportOptions) {
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();

@@ -105,11 +105,7 @@ interface Asked {
   readonly title?: string;
 }
 
-export async function runSearch(
-  context: CommandContext,
-  words: readonly string[],
-  options: SearchOptions,
-): Promise<void> {
+export async function runSearch(context: CommandContext, words: readonly string[], options: SearchOptions) {
   const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
   await withQuestions(context, async ({ ask }) => {
     let found = 0;

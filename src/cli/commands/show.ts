@@ -42,11 +42,7 @@ interface Showing extends Pick<Asking, 'ask' | 'lastSeen'> {
 /** Where the width is not known, as in a pipe. */
 const USUAL_COLUMNS = 80;
 
-export async function runShow(
-  context: CommandContext,
-  name: string | undefined,
-  options: ShowOptions,
-): Promise<void> {
+export async function runShow(context: CommandContext, name: string | undefined, options: ShowOptions) {
   const { at, diff, changes, types, headers, json } = options;
   const given = name ?? diff?.[2];
   if (given === undefined) throw new UsageError('Name the domain: dms show DOMAIN.');

@@ -21,11 +21,7 @@ interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
-export async function runAdd(
-  context: CommandContext,
-  domains: readonly string[],
-  options: AddOptions,
-): Promise<void> {
+export async function runAdd(context: CommandContext, domains: readonly string[], options: AddOptions) {
   const sum = { added: 0, changed: 0 };
   const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
     const done = await watchDomains(prisma, names, options.every ?? null, context.now());
@@ -37,11 +33,7 @@ export async function runAdd(
   failIfRejected(rejected, 'the others are done');
 }
 
-export async function runRemove(
-  context: CommandContext,
-  domains: readonly string[],
-  options: NamesOptions,
-): Promise<void> {
+export async function runRemove(context: CommandContext, domains: readonly string[], options: NamesOptions) {
   let removed = 0;
   const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
     removed += await unwatchDomains(prisma, names);
