@@ -28,7 +28,7 @@ export class DmsCommand extends Command {
   }
 
   /** An option with one of the values; without it, the first. */
-  choice<Value extends string>(flags: string, meaning: string, values: readonly Value[]): this {
+  choice<Value extends string>(flags: string, values: readonly Value[], meaning: string): this {
     return this.addOption(new Option(flags, meaning).choices(values).default(values[0]));
   }
 

@@ -241,8 +241,8 @@ function addImport(program: DmsCommand): void {
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
     .choice<ImportOptions['format']>(
       '--format <format>',
-      'format of the lines; auto: told by the keys of the first one',
       ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
+      'format of the lines; auto: told by the keys of the first line of each file',
     )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
@@ -257,11 +257,8 @@ function addImport(program: DmsCommand): void {
     .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
-const COLOR = [
-  '--color <when>',
-  'colours; auto: on a terminal, unless NO_COLOR is set',
-  ['auto', 'always', 'never'],
-] as const;
+const COLOURS = ['auto', 'always', 'never'] as const;
+const COLOR = ['--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set'] as const;
 
 function addQuestions(program: DmsCommand): void {
   program
@@ -346,21 +343,15 @@ function addCheck(program: DmsCommand): void {
         `should not be. ${TIMES}`,
     )
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
-    .choice<CheckOptions['format']>('--format <format>', 'format of the file; auto: told by how it begins', [
-      'auto',
-      'zone',
-      'yaml',
-      'json',
-      'dms',
-      'httpx',
-      'dnsx',
-      'zdns',
-      'massdns',
-    ])
+    .choice<CheckOptions['format']>(
+      '--format <format>',
+      ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'],
+      'format of the file; auto: told by how it begins',
+    )
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
     .reachedTime('--at', 'with what was there at that time')
     .addOption(
-      new Option('--observe', 'with what is observed now; nothing is recorded')
+      new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
         .default(false)
         .conflicts('at'),
     )
@@ -385,16 +376,8 @@ function addHistory(program: DmsCommand): void {
         'with the times when they were first and last seen. csv: records and header values as a table. ' +
         `zone: the records that are present, as a master file. ${TIMES}`,
     )
-    .argument(
-      '[domain...]',
-      `domains to export; all if neither these nor a file are given; ${NAMES_ON_INPUT}`,
-    )
-    .choice<ExportOptions['format']>('--format <format>', 'format of the output', [
-      'dms',
-      'cof',
-      'csv',
-      'zone',
-    ])
+    .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
+    .choice<ExportOptions['format']>('--format <format>', ['dms', 'cof', 'csv', 'zone'], 'output format')
     .reachedTime('--at', 'what was there then; dms: the observations up to then, which lead to that')
     .option('--types <type,...>', 'only records of these types, and no headers', collectWords)
     .option('--present', 'only what is present, or was at the time of --at', false)
@@ -417,9 +400,7 @@ function addToken(program: DmsCommand): void {
   token
     .command('create')
     .summary('create a token and print it, once')
-    .description(
-      'Creates an access token and prints it, only this once: the database keeps only its SHA-256.',
-    )
+    .description('Creates an access token and prints it, only this once: the database keeps its SHA-256.')
     .requiredOption('--name <name>', 'name of the token, unique among all tokens')
     .addOption(
       new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
@@ -493,17 +474,13 @@ function addUpkeep(program: DmsCommand): void {
   program
     .command('verify')
     .summary('check everything that is stored')
-    .description(
-      'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
-    )
+    .description('Checks every rule for histories, tokens and watched domains, and prints each violation.')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
   program
     .command('completion')
     .summary('print a script that completes commands in a shell')
-    .description(
-      'Prints the script with which a shell completes commands, options, their values and files: see docs/commands.md.',
-    )
+    .description('Prints the script with which a shell completes commands: see docs/commands.md.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .runs(async () => (await import('./commands/completion.js')).runCompletion);
 }
