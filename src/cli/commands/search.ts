@@ -30,29 +30,18 @@ interface Search extends Listing<never> {
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
 }
 
-interface RecordMatch {
-  readonly domain: string;
+type Texts<Names extends string> = Readonly<Record<Names, string>>;
+
+interface RecordMatch extends Texts<'domain' | 'firstSeen' | 'lastSeen'> {
   readonly data: RecordData;
-  readonly firstSeen: string;
-  readonly lastSeen: string;
   readonly removed: string | null;
 }
 
-interface HeaderMatch {
-  readonly domain: string;
-  readonly name: string;
-  readonly value: string;
-  readonly from: string;
+interface HeaderMatch extends Texts<'domain' | 'name' | 'value' | 'from' | 'lastSeen'> {
   readonly to: string | null;
-  readonly lastSeen: string;
 }
 
-interface DomainMatch {
-  readonly domain: string;
-  readonly created: string;
-  readonly lastUpdate: string;
-  readonly lastChange: string;
-}
+type DomainMatch = Texts<'domain' | 'created' | 'lastUpdate' | 'lastChange'>;
 
 const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'] as const;
 

@@ -177,7 +177,7 @@ interface Row {
 }
 
 async function showHistory(showing: Showing): Promise<void> {
-  const { domain, ask, paint, columns, write } = showing;
+  const { domain, ask, paint, write } = showing;
   const details = await ask<Details>({ operation: 'getDomainDetails', parameters: { domain } });
   const { rows, initial, lastChange } = await readRows(showing);
   const { created, lastUpdate, dnsRecordCount, httpHeaderCount, changeCount } = details;
@@ -186,13 +186,12 @@ async function showHistory(showing: Showing): Promise<void> {
     lastChange === null ? 'no change since' : `${changes} since, the last ${shortTime(lastChange)}`;
   const records = counted(dnsRecordCount, 'DNS record', 'DNS records');
   const headers = counted(httpHeaderCount, 'HTTP header', 'HTTP headers');
-  const scale = scaleOf(rows, details, columns);
   await write(
     `${paint('bold', domain)}\n` +
       `observed ${shortTime(created)} to ${shortTime(lastUpdate)}\n${records}, ${headers}\n` +
       `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n` +
       aliasText(rows.filter(isPresent)) +
-      groupedText(rows, paint, (row) => lineOf(row, scale, paint)),
+      groupedText(rows, paint, rowDrawer(rows, details, showing)),
   );
 }
 
@@ -270,49 +269,39 @@ function subjectOf({ kind, data, name = '', new: value = null }: ChangeData, dom
   };
 }
 
-/** How times become columns of a bar. */
-interface Scale {
-  /** In milliseconds. */
-  readonly start: number;
-  readonly end: number;
-  readonly valueWidth: number;
-  readonly barWidth: number;
-}
-
 /** Of `2023-01-10 - 2023-05-20`, at least; longer dates are beside shorter bars. */
 const DATES_WIDTH = 23;
 /** Between the columns, and at the end. */
 const GAPS = 4;
 const LEAST_BAR = 12;
 
-function scaleOf(rows: readonly Row[], { created, lastUpdate }: Details, columns: number): Scale {
+/** Makes what draws a row, with a bar from the first observation to the latest. @param rows All of them. */
+function rowDrawer(rows: readonly Row[], { created, lastUpdate }: Details, { columns, paint }: Showing) {
   const [start, end] = [Date.parse(created), Date.parse(lastUpdate)];
-  const widths = rows.map(({ stays }) => datesOf(stays, { end }).length);
-  const datesWidth = widths.reduce((one, other) => Math.max(one, other), DATES_WIDTH);
+  const datesWidth = rows.reduce(
+    (most, { stays }) => Math.max(most, datesOf(stays, end).length),
+    DATES_WIDTH,
+  );
   const room = Math.max(columns - datesWidth - GAPS, LEAST_BAR * 2);
-  const barWidth = Math.max(LEAST_BAR, Math.floor(room / 2));
-  return { start, end, valueWidth: room - barWidth, barWidth };
-}
-
-function lineOf(row: Row, scale: Scale, paint: Paint): string {
-  const { value, stays } = row;
-  const { start, end, valueWidth, barWidth } = scale;
-  const column = (time: string) => ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
-  const bar = Array.from({ length: barWidth }, () => '·');
-  for (const { from, to, lastSeen } of stays) {
-    const begin = Math.min(barWidth - 1, Math.floor(column(from)));
-    // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain was observed last.
-    const certain = to === null ? Math.ceil(column(lastSeen)) : Math.floor(column(lastSeen));
-    const ended = to === null ? barWidth : Math.floor(column(to));
-    // A stay has at least one column.
-    bar.fill('░', begin, Math.max(begin + 1, ended)).fill('█', begin, Math.max(begin + 1, certain));
-  }
-  const shown = paint(isPresent(row) ? 'green' : 'dim', bar.join(''));
-  return `${labelOf(value, valueWidth)}${shown}  ${paint('dim', datesOf(stays, scale))}\n`;
+  const width = Math.max(LEAST_BAR, Math.floor(room / 2));
+  const column = (time: string) => ((Date.parse(time) - start) / Math.max(1, end - start)) * width;
+  return (row: Row) => {
+    const bar = Array.from({ length: width }, () => '·');
+    for (const { from, to, lastSeen } of row.stays) {
+      const begin = Math.min(width - 1, Math.floor(column(from)));
+      // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain was observed last.
+      const certain = to === null ? Math.ceil(column(lastSeen)) : Math.floor(column(lastSeen));
+      const ended = to === null ? width : Math.floor(column(to));
+      // A stay has at least one column.
+      bar.fill('░', begin, Math.max(begin + 1, ended)).fill('█', begin, Math.max(begin + 1, certain));
+    }
+    const shown = paint(isPresent(row) ? 'green' : 'dim', bar.join(''));
+    return `${labelOf(row.value, room - width)}${shown}  ${paint('dim', datesOf(row.stays, end))}\n`;
+  };
 }
 
 /** When a value was there; what is present, and was not seen when the domain was observed last, has when it was. */
-function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
+function datesOf(stays: readonly Stay[], end: number): string {
   const day = (time = '') => time.slice(0, 10);
   const [first, last] = [stays[0], stays.at(-1)];
   const times = stays.length > 1 ? ` (${stays.length} times)` : '';
@@ -322,7 +311,7 @@ function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
 }
 
 function stateLine({ value, stays }: Row, columns: number, end: number, paint: Paint): string {
-  const since = datesOf(stays.slice(-1), { end });
+  const since = datesOf(stays.slice(-1), end);
   return `${labelOf(value, Math.max(columns - since.length, LEAST_BAR))}${paint('dim', since)}\n`;
 }
 
