@@ -84,8 +84,8 @@ interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'so
 async function importFiles(context: CommandContext, files: readonly string[], run: ImportRun): Promise<void> {
   const { summary } = run;
   const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
-  const progress = new InputProgress(summary);
-  const hideProgress = showProgress(context.notes, 'lines', () => progress.state());
+  const progress = followInputs(summary);
+  const hideProgress = showProgress(context.notes, 'lines', progress.state);
   const began = performance.now();
   const sumUp = async (ending: string) => {
     hideProgress();
@@ -98,7 +98,7 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   };
   const options = {
     ...run,
-    sorting: progress,
+    sorting: progress.sorting,
     onRejected: async (input: Input, line: Line, reason: string) => {
       if (summary.linesRejected <= REASONS_SHOWN) {
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
@@ -159,56 +159,48 @@ async function requireAllImportable(
   }
 }
 
-/** How far the inputs are sorted and read. */
-class InputProgress {
-  readonly #summary: ImportSummary;
+/** Opens the inputs, and tells how far they are sorted and read. */
+function followInputs(summary: ImportSummary) {
   /** Of the input that is read, in bytes; null: its size is not known. */
-  #read = 0;
-  #size: number | null = null;
+  let read = 0;
+  let size: number | null = null;
   /** Lines that were read to be sorted, and how many were recorded before these; null: they are not sorted yet. */
-  #sorted = 0;
-  #before: number | null = null;
+  let sorted = 0;
+  let before: number | null = null;
   /** Since when they are sorted, or recorded, by the monotonic clock. */
-  #since = performance.now();
-
-  constructor(summary: ImportSummary) {
-    this.#summary = summary;
-  }
-
-  state(): ProgressState {
-    const { linesRead } = this.#summary;
-    if (this.#before !== null) {
-      const items = linesRead - this.#before;
-      return { done: items, total: this.#sorted, items, since: this.#since };
-    }
-    const bytes = { done: this.#read, total: this.#size };
-    if (this.#sorted === 0) return { ...bytes, items: linesRead };
-    return { ...bytes, items: this.#sorted, doing: 'to sort', since: this.#since };
-  }
-
-  onRead = (lines: number): void => {
-    this.#sorted += lines;
+  let since = performance.now();
+  return {
+    state(): ProgressState {
+      const { linesRead } = summary;
+      if (before !== null)
+        return { done: linesRead - before, total: sorted, items: linesRead - before, since };
+      if (sorted > 0) return { done: read, total: size, items: sorted, doing: 'to sort', since };
+      return { done: read, total: size, items: linesRead };
+    },
+    sorting: {
+      onRead(lines: number) {
+        sorted += lines;
+      },
+      /** All lines are sorted: what follows is recording them. */
+      onSorted() {
+        if (before !== null) return;
+        before = summary.linesRead;
+        since = performance.now();
+      },
+    },
+    async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
+      for (const file of files) {
+        if (before !== null) sorted = 0;
+        before = null;
+        read = 0;
+        since = performance.now();
+        const onBytes = (bytes: number) => {
+          read += bytes;
+        };
+        const input = await openInput(file, stdin, onBytes, signal);
+        size = input.size;
+        yield input;
+      }
+    },
   };
-
-  /** All lines are sorted: what follows is recording them. */
-  onSorted = (): void => {
-    if (this.#before !== null) return;
-    this.#before = this.#summary.linesRead;
-    this.#since = performance.now();
-  };
-
-  async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
-    for (const file of files) {
-      if (this.#before !== null) this.#sorted = 0;
-      this.#before = null;
-      this.#read = 0;
-      this.#since = performance.now();
-      const onBytes = (count: number) => {
-        this.#read += count;
-      };
-      const input = await openInput(file, stdin, onBytes, signal);
-      this.#size = input.size;
-      yield input;
-    }
-  }
 }
