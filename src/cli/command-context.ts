@@ -34,8 +34,8 @@ export interface CommandContext extends Process {
   isQuiet(): boolean;
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
-  /** Writes what must be known, on standard error. */
-  warn(text: string): void;
+  /** Writes a sentence that must be known, on standard error. */
+  warn(sentence: string): void;
   /** Writes how much was done, to standard output; nothing with `--quiet`. @throws OperationError as writeText(). */
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
@@ -71,7 +71,7 @@ export function createCommandContext(
       isTTY: parent.stderr.isTTY === true,
       write: (text) => isQuiet() || parent.stderr.write(named(text)),
     },
-    warn: (text) => parent.stderr.write(named(text)),
+    warn: (sentence) => parent.stderr.write(named(`dms: ${sentence}\n`)),
     sumUp: async (text) => {
       if (!isQuiet()) await writeText(parent.stdout, named(text));
     },

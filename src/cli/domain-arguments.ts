@@ -143,7 +143,7 @@ async function* readNames(
   const hideProgress = showProgress(context.notes, 'names', () => ({ done, total: input.size, items }));
   const reject = ({ number }: Line, reason: string) => {
     counts.rejected += 1;
-    if (counts.rejected <= REASONS_SHOWN) context.warn(`line ${number} rejected: ${reason}\n`);
+    if (counts.rejected <= REASONS_SHOWN) context.stderr.write(`line ${number} rejected: ${reason}\n`);
   };
   const batch = new Set<string>();
   try {

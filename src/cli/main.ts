@@ -29,7 +29,7 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
     // Help, or the version, was written.
     if (error instanceof CommanderError) return;
     if (error instanceof OperationError && isClosedPipe(error.cause)) return;
-    context.warn(`dms: ${redactSecrets(describe(error, parent))}\n`);
+    context.warn(redactSecrets(describe(error, parent)));
     parent.setExitCode(error instanceof UsageError ? WRONG_USE : context.failure.code);
   }
 }

@@ -286,8 +286,8 @@ function addQuestions(program: DmsCommand): void {
     .summary('search all domains for a record, a header or a name')
     .description(
       'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header and a part ' +
-        'of its value (server: nginx). Or what options say exactly: records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
-        'with --contains; domains by --match, --registrable-domain, or their times. All that is written has to be met. ' +
+        'of its value (server: nginx). Or what options say exactly, about records, headers (--header, with --contains) or ' +
+        'domains (--match, --registrable-domain, or their times). All that is written has to be met. ' +
         `Intervals of time begin after their first time and include the second. ${TIMES}`,
     )
     .argument('[word...]', 'what to search for')

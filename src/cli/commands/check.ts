@@ -129,7 +129,7 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
   const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
   if (left > 0) {
     const records = counted(left, 'record', 'records');
-    context.warn(`dms: Not compared: ${records} of names that nobody can ask for, such as *.example.com.\n`);
+    context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
   }
   const names = domainsIn(expectations, 1);
   if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
@@ -177,11 +177,7 @@ function failuresOf({ dns, http }: DomainCheck): [string, string][] {
 }
 
 /** @throws OperationError for a file that cannot be read, is not valid, or says nothing. */
-async function readExpectations(
-  context: CommandContext,
-  file: string,
-  { format, origin }: CheckOptions,
-): Promise<readonly Expectation[]> {
+async function readExpectations(context: CommandContext, file: string, { format, origin }: CheckOptions) {
   const input = await openInput(file, context.stdin, () => {});
   const chunks: Buffer[] = [];
   for await (const chunk of input.bytes) chunks.push(chunk);

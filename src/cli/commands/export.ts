@@ -94,7 +94,7 @@ async function writeHistories(
   }
   for (const [reason, count] of omitted) {
     const [one, several, why] = OMISSIONS[reason];
-    if (count > 0) warn(`dms: ${counted(count, one, several)} not in the output${why}\n`);
+    if (count > 0) warn(`${counted(count, one, several)} not in the output${why}`);
   }
   return missing;
 }

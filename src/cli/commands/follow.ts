@@ -51,7 +51,7 @@ export async function runFollow(
     }
   });
   await following.finally(() => {
-    if (after !== begin) context.warn(`To continue: --after ${after}\n`);
+    if (after !== begin) context.stderr.write(`To continue: --after ${after}\n`);
   });
   context.setExitCode(context.failure.code);
 }

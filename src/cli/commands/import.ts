@@ -89,7 +89,7 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const began = performance.now();
   const sumUp = async (ending: string) => {
     hideProgress();
-    context.warn(ending + warningText(summary));
+    context.stderr.write(ending + warningText(summary));
     context.notes.write(rejectedText(summary, run.rejects) + remarksText(summary, run.detected));
     if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;

@@ -125,8 +125,11 @@ export async function checkNow(
   take: (checks: readonly DomainCheck[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const warn = (sentence: string) => context.warn(`dms: ${sentence}\n`);
-  const observer = createObserver(settings, context.now, createResolverChecks(settings, context.now, warn));
+  const observer = createObserver(
+    settings,
+    context.now,
+    createResolverChecks(settings, context.now, context.warn),
+  );
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
   const waiting = names.values();

@@ -103,12 +103,7 @@ export async function runSearch(context: CommandContext, words: readonly string[
   });
 }
 
-async function writeMatches(
-  { stdout }: CommandContext,
-  ask: Ask,
-  asked: Asked,
-  options: SearchOptions,
-): Promise<number> {
+async function writeMatches({ stdout }: CommandContext, ask: Ask, asked: Asked, options: SearchOptions) {
   const { headings, row } = SEARCHES[asked.kind];
   const title = asked.title === undefined ? '' : `${printable(asked.title)}\n`;
   const listing = { title, headings, row: (match: never) => row(match).map(printable) };

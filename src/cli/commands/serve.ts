@@ -17,7 +17,7 @@ export async function runServe(context: CommandContext, { workers }: { workers: 
   const settings = context.settings();
   const stopRequested = context.stopRequested();
   const openness = cluster.isPrimary ? opennessOf(settings) : null;
-  if (openness !== null) context.warn(`dms: WARNING: ${openness}\n`);
+  if (openness !== null) context.warn(`WARNING: ${openness}`);
   if (workers === 1) return serveAlone(context, settings, stopRequested);
   return cluster.isPrimary
     ? serveByOthers(context, settings, stopRequested, workers)
