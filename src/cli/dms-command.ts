@@ -1,7 +1,8 @@
 import { Command, type ErrorOptions, type HelpContext, Option } from 'commander';
 import { UsageError } from '../model/errors.js';
+import { formatInstant, requireReached } from '../model/instant.js';
 import type { CommandContext } from './command-context.js';
-import { collectWords, reachedTimesOf, timesOf } from './option-values.js';
+import { collectWords, readOption, requestedTime } from './option-values.js';
 
 /** What a command does: commander's arguments, and after them its options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
@@ -32,13 +33,19 @@ export class DmsCommand extends Command {
     return this.addOption(new Option(flags, meaning).choices(values).default(values[0]));
   }
 
+  /** A time, which becomes that of RFC 3339. */
   time(flag: string, meaning: string): this {
-    return this.option(`${flag} <time>`, meaning, timesOf(flag, this.#context.now));
+    const { now } = this.#context;
+    const read = (text: string) => formatInstant(requestedTime(flag, text, now()));
+    return this.option(`${flag} <time>`, meaning, read);
   }
 
-  /** A time of which something can be known. */
+  /** A time of which something can be known, as an instant. */
   reachedTime(flag: string, meaning: string): this {
-    return this.option(`${flag} <time>`, meaning, reachedTimesOf(flag, this.#context.now));
+    const { now } = this.#context;
+    const read = (text: string) =>
+      readOption(flag, () => requireReached(requestedTime(flag, text, now()), now()));
+    return this.option(`${flag} <time>`, meaning, read);
   }
 
   /** The options of ChangeOptions. */

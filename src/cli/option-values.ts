@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
 import { InvalidObservationError, OperationError, PublicError, UsageError } from '../model/errors.js';
-import { formatInstant, type Instant, requireReached } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { parseRequestedTime } from '../model/requested-time.js';
 
 const SECOND = 1_000_000n;
@@ -24,16 +24,7 @@ export function parseDuration(text: string): bigint {
   throw new UsageError(`${JSON.stringify(text)} is ${problem}.`);
 }
 
-/** Reads the times of an option, and writes them in the form of RFC 3339. */
-export function timesOf(flag: string, now: () => Instant): (text: string) => string {
-  return (text) => formatInstant(requestedTime(flag, text, now()));
-}
-
-/** Reads the times of an option of which something can be known. @throws UsageError for one that is ahead. */
-export function reachedTimesOf(flag: string, now: () => Instant): (text: string) => Instant {
-  return (text) => readOption(flag, () => requireReached(parseRequestedTime(text, now()).instant, now()));
-}
-
+/** @throws UsageError for what is no time. */
 export function requestedTime(flag: string, text: string, now: Instant): Instant {
   return readOption(flag, () => parseRequestedTime(text, now).instant);
 }
@@ -57,40 +48,36 @@ export function collectWords(text: string, previous: readonly string[] = []): re
 }
 
 /** @param what The number in words, and what to write. */
-function parseNumber(text: string, least: number, most: number, what: string): number {
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (number >= least && number <= most) return number;
-  throw new UsageError(`${JSON.stringify(text)} is not a number of ${what}.`);
+function wholeNumbers(least: number, most: number, what: string): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    if (number >= least && number <= most) return number;
+    throw new UsageError(`${JSON.stringify(text)} is not a number of ${what}.`);
+  };
 }
 
-export function parseLimit(text: string): number {
-  return parseNumber(text, 1, Number.MAX_SAFE_INTEGER, 'matches: write 1 or more');
-}
-
-/** With more, planning a statement that reads all of them takes longer than the partitions save. */
+/** With more partitions, planning a statement that reads all of them takes longer than they save. */
 const MOST_PARTITIONS = 256;
-
-export function parsePartitions(text: string): number {
-  return parseNumber(text, 2, MOST_PARTITIONS, `partitions: write one from 2 to ${MOST_PARTITIONS}`);
-}
-
 const MOST_PROCESSES = 64;
+
+export const parseLimit = wholeNumbers(1, Number.MAX_SAFE_INTEGER, 'matches: write 1 or more');
+export const parsePartitions = wholeNumbers(2, MOST_PARTITIONS, 'partitions: write one from 2 to 256');
+const parseProcesses = wholeNumbers(1, MOST_PROCESSES, 'processes: write 1 to 64, or auto');
 
 /** `auto`: one for each processor that this process may use. */
 export function parseWorkers(text: string): number {
-  if (text === 'auto') return Math.min(availableParallelism(), MOST_PROCESSES);
-  return parseNumber(text, 1, MOST_PROCESSES, `processes: write 1 to ${MOST_PROCESSES}, or auto`);
+  return text === 'auto' ? Math.min(availableParallelism(), MOST_PROCESSES) : parseProcesses(text);
 }
 
 /** Adds scopes, separated by commas, to those of the option before: commander would take one value of a choice. */
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
-  return [...previous, ...(text.match(/[^\s,]+/g) ?? [text]).map(parseScope)];
-}
-
-function parseScope(text: string): Scope {
-  const scope = SCOPES.find((candidate) => candidate === text);
-  if (scope !== undefined) return scope;
-  throw new UsageError(`${JSON.stringify(text)} is not a scope: write one or more of ${SCOPES.join(', ')}.`);
+  const words = text.match(/[^\s,]+/g) ?? [text];
+  const chosen = SCOPES.filter((scope) => previous.includes(scope) || words.includes(scope));
+  const unknown = words.find((word) => !chosen.some((scope) => scope === word));
+  if (unknown === undefined) return chosen;
+  throw new UsageError(
+    `${JSON.stringify(unknown)} is not a scope: write one or more of ${SCOPES.join(', ')}.`,
+  );
 }
 
 /** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */

@@ -21,7 +21,7 @@ interface CreateOptions {
 
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
-  const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
+  const scopes = options.scope ?? SCOPES;
   await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
     if (createdNow) context.notes.write(newDatabaseText(place));
     const createdAt = context.now();
