@@ -19,11 +19,7 @@ import { showProgress } from './progress.js';
  * @throws UsageError as parseDomain() does; OperationError if a line is no name, or these inputs name none: no name
  * means all domains to some commands.
  */
-export async function readDomains(
-  context: CommandContext,
-  texts: readonly string[],
-  file?: string,
-): Promise<string[]> {
+export async function readDomains(context: CommandContext, texts: readonly string[], file?: string) {
   const names = new Set<string>();
   const counts = { rejected: 0 };
   for await (const batch of domainBatches(context, texts, file, counts)) {

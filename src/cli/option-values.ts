@@ -73,11 +73,9 @@ export function parseWorkers(text: string): number {
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
   const words = text.match(/[^\s,]+/g) ?? [text];
   const chosen = SCOPES.filter((scope) => previous.includes(scope) || words.includes(scope));
-  const unknown = words.find((word) => !chosen.some((scope) => scope === word));
-  if (unknown === undefined) return chosen;
-  throw new UsageError(
-    `${JSON.stringify(unknown)} is not a scope: write one or more of ${SCOPES.join(', ')}.`,
-  );
+  const other = words.find((word) => !chosen.some((scope) => scope === word));
+  if (other === undefined) return chosen;
+  throw new UsageError(`${JSON.stringify(other)} is not a scope: write one or more of ${SCOPES.join(', ')}.`);
 }
 
 /** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */

@@ -141,9 +141,7 @@ function addWatch(program: DmsCommand): void {
   watch
     .command('list')
     .summary('show the watched domains')
-    .description(
-      'Shows each watched domain with its interval, next time, last outcome and consecutive failures.',
-    )
+    .description('Shows each watched domain: its interval, next time, last outcome and consecutive failures.')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/watch.js')).runList);
 }

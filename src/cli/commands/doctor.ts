@@ -147,13 +147,11 @@ function examineTrust(settings: Settings): Finding {
 async function examinePorts(settings: Settings) {
   requireOwnMetricsPort(settings);
   const { metricsHost, metricsPort } = settings.telemetry;
-  const findings = [await examinePort(settings.host, settings.port, { host: 'HOST', port: 'PORT' })];
+  const found = [await examinePort(settings.host, settings.port, { host: 'HOST', port: 'PORT' })];
   if (metricsPort !== undefined) {
-    findings.push(
-      await examinePort(metricsHost, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' }),
-    );
+    found.push(await examinePort(metricsHost, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' }));
   }
-  return findings;
+  return found;
 }
 
 async function examinePort(host: string, port: number, names: { host: string; port: string }) {

@@ -41,9 +41,8 @@ const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: strin
 };
 
 export async function runExport(context: CommandContext, domains: readonly string[], options: ExportOptions) {
-  const { at, format, fromFile } = options;
-  const types =
-    options.types && new Set(options.types.map((type) => readOption('--types', () => requireType(type))));
+  const { at, format, fromFile, types: wanted } = options;
+  const types = wanted && new Set(readOption('--types', () => wanted.map(requireType)));
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
   const present = options.present || (at !== undefined && format !== 'dms');
   const isAll = domains.length === 0 && fromFile === undefined;

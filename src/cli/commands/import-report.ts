@@ -4,6 +4,9 @@ import { counted, jsonLine, numberText } from '../output.js';
 
 export const REASONS_SHOWN = 10;
 
+/** Those of the inputs. */
+type Formats = ReadonlySet<ImportFormat>;
+
 /** @param file That of --rejects; undefined without. */
 export function rejectedText({ linesRejected }: ImportSummary, file: string | undefined): string {
   if (linesRejected === 0) return '';
@@ -16,12 +19,8 @@ export function rejectedText({ linesRejected }: ImportSummary, file: string | un
   return `${more}${where} A corrected line is stale if something newer of its domain is recorded by then.\n`;
 }
 
-/** @param formats those of the inputs; shown if one is not the program's own. */
-export function summaryText(
-  summary: ImportSummary,
-  seconds: number,
-  formats: ReadonlySet<ImportFormat>,
-): string {
+/** @param formats Shown if one is not the program's own. */
+export function summaryText(summary: ImportSummary, seconds: number, formats: Formats): string {
   const number = numberText;
   const { linesRead, recordsAdded, recordsRemoved, headersCreated, headersUpdated, newDomains } = summary;
   const { count, exact } = summary.domains;
@@ -42,11 +41,7 @@ export function summaryText(
   return rows.map(([label, text]) => (text === '' ? '' : `${label.padEnd(14)}${text}\n`)).join('');
 }
 
-export function summaryJson(
-  summary: ImportSummary,
-  seconds: number,
-  formats: ReadonlySet<ImportFormat>,
-): string {
+export function summaryJson(summary: ImportSummary, seconds: number, formats: Formats): string {
   const { linesRead, recorded, changed, unchanged, contradicting, stale, older, lost, partial } = summary;
   return jsonLine({
     formats: [...formats].sort(),
@@ -66,8 +61,8 @@ export function summaryJson(
   });
 }
 
-/** What the lines could not tell, and what can be done about stale ones. @param formats Those of the inputs. */
-export function remarksText(summary: ImportSummary, formats: ReadonlySet<ImportFormat>): string {
+/** What the lines could not tell, and what can be done about stale ones. */
+export function remarksText(summary: ImportSummary, formats: Formats): string {
   const { staleAgain, older, lost, lostBetween, partial } = summary;
   const untold = Array.from(summary.remarks, ([remark, { lines, example }]) => {
     const told = example === undefined ? '' : ` For example, ${example}`;

@@ -125,11 +125,8 @@ export async function checkNow(
   take: (checks: readonly DomainCheck[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const observer = createObserver(
-    settings,
-    context.now,
-    createResolverChecks(settings, context.now, context.warn),
-  );
+  const { now, warn } = context;
+  const observer = createObserver(settings, now, createResolverChecks(settings, now, warn));
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
   const waiting = names.values();

@@ -181,9 +181,8 @@ async function showHistory(showing: Showing): Promise<void> {
   const details = await ask<Details>({ operation: 'getDomainDetails', parameters: { domain } });
   const { rows, initial, lastChange } = await readRows(showing);
   const { created, lastUpdate, dnsRecordCount, httpHeaderCount, changeCount } = details;
-  const changes = counted(changeCount - initial, 'change', 'changes');
-  const since =
-    lastChange === null ? 'no change since' : `${changes} since, the last ${shortTime(lastChange)}`;
+  const count = counted(changeCount - initial, 'change', 'changes');
+  const since = lastChange === null ? 'no change since' : `${count} since, the last ${shortTime(lastChange)}`;
   const records = counted(dnsRecordCount, 'DNS record', 'DNS records');
   const headers = counted(httpHeaderCount, 'HTTP header', 'HTTP headers');
   await write(
@@ -278,10 +277,8 @@ const LEAST_BAR = 12;
 /** Makes what draws a row, with a bar from the first observation to the latest. @param rows All of them. */
 function rowDrawer(rows: readonly Row[], { created, lastUpdate }: Details, { columns, paint }: Showing) {
   const [start, end] = [Date.parse(created), Date.parse(lastUpdate)];
-  const datesWidth = rows.reduce(
-    (most, { stays }) => Math.max(most, datesOf(stays, end).length),
-    DATES_WIDTH,
-  );
+  const longer = (most: number, { stays }: Row) => Math.max(most, datesOf(stays, end).length);
+  const datesWidth = rows.reduce(longer, DATES_WIDTH);
   const room = Math.max(columns - datesWidth - GAPS, LEAST_BAR * 2);
   const width = Math.max(LEAST_BAR, Math.floor(room / 2));
   const column = (time: string) => ((Date.parse(time) - start) / Math.max(1, end - start)) * width;

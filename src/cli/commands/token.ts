@@ -62,9 +62,8 @@ export async function runRevoke(context: CommandContext, name: string): Promise<
     const now = context.now();
     const revokedAt = await revokeToken(prisma, name, now);
     const isNew = revokedAt === now;
-    await context.sumUp(
-      isNew ? `revoked ${name}\n` : `${name} was revoked before, at ${formatInstant(revokedAt)}\n`,
-    );
+    const before = `${name} was revoked before, at ${formatInstant(revokedAt)}\n`;
+    await context.sumUp(isNew ? `revoked ${name}\n` : before);
   });
 }
 
