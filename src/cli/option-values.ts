@@ -62,6 +62,7 @@ const MOST_PROCESSES = 64;
 
 export const parseLimit = wholeNumbers(1, Number.MAX_SAFE_INTEGER, 'matches: write 1 or more');
 export const parsePartitions = wholeNumbers(2, MOST_PARTITIONS, 'partitions: write one from 2 to 256');
+export const parseFailures = wholeNumbers(1, 9_999, 'failures: write 1 to 9999, such as 3');
 const parseProcesses = wholeNumbers(1, MOST_PROCESSES, 'processes: write 1 to 64, or auto');
 
 /** `auto`: one for each processor that this process may use. */

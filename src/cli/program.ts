@@ -11,6 +11,7 @@ import {
   collectScopes,
   collectWords,
   parseDuration,
+  parseFailures,
   parseLimit,
   parsePartitions,
   parseWorkers,
@@ -180,6 +181,7 @@ function addNotify(program: DmsCommand): void {
     .option(
       '--watch-failures <number>',
       'also when a watched domain fails for the so many-th time in a row, such as 3, and when it is observed again',
+      parseFailures,
     )
     .runs(async () => (await import('./commands/notify.js')).runAdd);
   notify
