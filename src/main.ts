@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { calledAs } from './cli/called-as.js';
 import type { StopSignal } from './cli/command-context.js';
 import { runCommand } from './cli/main.js';
-import { endWithoutOutput } from './cli/write-text.js';
+import { endWithoutOutput } from './cli/output.js';
 import { loadEnvironmentFile, readInvocation, readSettings } from './config/env.js';
 
 endWithoutOutput(process.stdout, process.stderr);

@@ -43,8 +43,6 @@ export function asArgument(path: string): string {
 export function nameProgram(text: string, name: string, commands: readonly { name(): string }[]): string {
   if (name === 'dms') return text;
   const words = [...commands.map((command) => command.name()), 'help'].join('|');
-  return text.replace(
-    new RegExp(`(?<![\\w./-])dms (?=(?:${words})\\b|\\[options\\]|--help)`, 'g'),
-    () => `${name} `,
-  );
+  const call = new RegExp(`(?<![\\w./-])dms (?=(?:${words})\\b|\\[options\\]|--help)`, 'g');
+  return text.replace(call, () => `${name} `);
 }

@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { Settings } from '../config/settings.js';
 import type { Connections, Database } from '../database/client.js';
 import type { Instant } from '../model/instant.js';
+import { writeText } from './output.js';
 import type { ProgressStream } from './progress.js';
-import { writeText } from './write-text.js';
 
 /** What the process provides to its commands. */
 export interface Process {
@@ -12,11 +12,10 @@ export interface Process {
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean };
   /** For everything else. */
   readonly stderr: Writable & ProgressStream;
-  /** Reads and checks the settings. @throws UsageError for a bad one. */
+  /** @throws UsageError for a bad one. */
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
   setExitCode(code: number): void;
-  /** Settles when the process receives a signal to stop. */
   stopRequested(): Promise<StopSignal>;
   /** How the user calls the program: see calledAs(). */
   readonly calledAs: string;
@@ -35,8 +34,8 @@ export interface CommandContext extends Process {
   isQuiet(): boolean;
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
-  /** Writes what must be known, on standard error. */
-  warn(text: string): void;
+  /** Writes a sentence that must be known, on standard error. */
+  warn(sentence: string): void;
   /** Writes how much was done, to standard output; nothing with `--quiet`. @throws OperationError as writeText(). */
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
@@ -55,35 +54,30 @@ export interface CommandContext extends Process {
   ): Promise<Result>;
 }
 
-/**
- * The context of the commands of a process.
- *
- * @param named Writes the program in a text the way that the user calls it: see nameProgram().
- */
+/** @param named Writes the program in a text the way that the user calls it: see nameProgram(). */
 export function createCommandContext(
   parent: Process,
   isQuiet: () => boolean,
   named: (text: string) => string,
 ): CommandContext {
-  const notes: ProgressStream = {
-    // A terminal may be resized.
-    get columns() {
-      return parent.stderr.columns ?? 80;
-    },
-    isTTY: parent.stderr.isTTY === true,
-    write: (text) => isQuiet() || parent.stderr.write(named(text)),
-  };
-  // Imported lazily: usage errors need no database.
   return {
     ...parent,
     isQuiet,
-    notes,
-    warn: (text) => parent.stderr.write(named(text)),
+    notes: {
+      // A terminal may be resized.
+      get columns() {
+        return parent.stderr.columns ?? 80;
+      },
+      isTTY: parent.stderr.isTTY === true,
+      write: (text) => isQuiet() || parent.stderr.write(named(text)),
+    },
+    warn: (sentence) => parent.stderr.write(named(`dms: ${sentence}\n`)),
     sumUp: async (text) => {
       if (!isQuiet()) await writeText(parent.stdout, named(text));
     },
     failure: { code: 1 },
     now: () => BigInt(Date.now()) * 1000n,
+    // Imported lazily: usage errors need no database.
     async withDatabase(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
       const { openDatabase } = await import('../database/client.js');
@@ -98,7 +92,6 @@ export function createCommandContext(
   };
 }
 
-/** Brings an open database up to date, works on it, and closes it. @throws OperationError as migrate() does. */
 async function withMigrated<Opened extends Connections, Result>(
   database: Opened,
   work: (database: Opened) => Promise<Result>,

@@ -8,6 +8,7 @@ import { isIpv4, isIpv6 } from '../model/ip-address.js';
 import type { QueryParameters } from '../model/request-target.js';
 import { quoted } from '../model/text.js';
 import type { CommandContext } from './command-context.js';
+import { counted } from './output.js';
 import { showProgress } from './progress.js';
 
 /**
@@ -18,11 +19,7 @@ import { showProgress } from './progress.js';
  * @throws UsageError as parseDomain() does; OperationError if a line is no name, or these inputs name none: no name
  * means all domains to some commands.
  */
-export async function readDomains(
-  context: CommandContext,
-  texts: readonly string[],
-  file?: string,
-): Promise<string[]> {
+export async function readDomains(context: CommandContext, texts: readonly string[], file?: string) {
   const names = new Set<string>();
   const counts = { rejected: 0 };
   for await (const batch of domainBatches(context, texts, file, counts)) {
@@ -74,7 +71,8 @@ export async function changeParameters(
 }
 
 /**
- * The same names in batches, as they are read. Lines that are no names are counted, and the first ones are shown.
+ * The same names in batches, as they are read, without the duplicates that are near each other. Lines that are no names are
+ * counted, and the first ones are shown.
  *
  * @throws UsageError as parseDomain() does, at once; OperationError where a file cannot be read.
  */
@@ -85,17 +83,17 @@ export function domainBatches(
   counts: { rejected: number },
 ): AsyncGenerator<readonly string[]> {
   const named = new Set(texts.filter((text) => text !== '-').map(parseDomain));
-  const files = [...(texts.includes('-') ? ['-'] : []), ...(file === undefined ? [] : [file])];
+  const files = new Set([...(texts.includes('-') ? ['-'] : []), ...(file === undefined ? [] : [file])]);
   return (async function* () {
     if (named.size > 0) yield [...named];
-    for (const each of new Set(files)) yield* readNames(context, each, counts);
+    for (const each of files) yield* readNames(context, each, counts);
   })();
 }
 
 /** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */
 export function failIfRejected(rejected: number, consequence: string): void {
   if (rejected === 0) return;
-  const lines = rejected === 1 ? '1 line is not a domain name' : `${rejected} lines are not domain names`;
+  const lines = counted(rejected, 'line is not a domain name', 'lines are not domain names');
   throw new OperationError(`${lines}; ${consequence}.`);
 }
 
@@ -128,42 +126,32 @@ const REASONS_SHOWN = 10;
 /** Names passed on at once. */
 const BATCH = 5_000;
 
-/**
- * Reads a file of domain names, one per line; `#` begins a comment.
- *
- * @param file a path, or `-` for standard input; gzip is decompressed.
- * @returns canonical names in batches, without the duplicates that are near each other.
- * @throws OperationError where it cannot be read.
- */
+/** Reads a file of names, one per line; `#` begins a comment. */
 async function* readNames(
   context: CommandContext,
   file: string,
   counts: { rejected: number },
 ): AsyncGenerator<readonly string[]> {
-  let [bytes, items] = [0, 0];
-  const input = await openInput(file, context.stdin, (count) => {
-    bytes += count;
+  let [done, items] = [0, 0];
+  const input = await openInput(file, context.stdin, (bytes) => {
+    done += bytes;
   });
-  const hideProgress = showProgress(context.notes, 'names', () => ({
-    done: bytes,
-    total: input.size,
-    items,
-  }));
-  const onRejected = (line: Line, reason: string) => {
+  const hideProgress = showProgress(context.notes, 'names', () => ({ done, total: input.size, items }));
+  const reject = ({ number }: Line, reason: string) => {
     counts.rejected += 1;
-    if (counts.rejected <= REASONS_SHOWN) context.warn(`line ${line.number} rejected: ${reason}\n`);
+    if (counts.rejected <= REASONS_SHOWN) context.stderr.write(`line ${number} rejected: ${reason}\n`);
   };
   const batch = new Set<string>();
   try {
     for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
       for (const line of lines) {
         items += 1;
-        const name = nameIn(line, onRejected);
-        if (name !== null) batch.add(name);
-        if (batch.size < BATCH) continue;
-        yield [...batch];
-        batch.clear();
+        const name = nameIn(line, reject);
+        if (name !== '') batch.add(name);
       }
+      if (batch.size < BATCH) continue;
+      yield [...batch];
+      batch.clear();
     }
     if (batch.size > 0) yield [...batch];
   } finally {
@@ -171,14 +159,14 @@ async function* readNames(
   }
 }
 
-/** @returns null for a comment, a blank line or a rejected one. */
-function nameIn(line: Line, onRejected: (line: Line, reason: string) => void): string | null {
+/** Empty for a comment, a blank line or a rejected one. */
+function nameIn(line: Line, reject: (line: Line, reason: string) => void): string {
   try {
     const name = textOf(line).replace(/#.*/, '').trim();
-    return name === '' ? null : parseDomain(name);
+    return name === '' ? '' : parseDomain(name);
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof InvalidObservationError)) throw error;
-    onRejected(line, error.message);
-    return null;
+    reject(line, error.message);
+    return '';
   }
 }

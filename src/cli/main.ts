@@ -1,13 +1,13 @@
-import type { Command } from 'commander';
+import { CommanderError } from 'commander';
 import { explainFailure } from '../database/database-failure.js';
 import { attempt } from '../model/attempt.js';
 import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { nameProgram } from './called-as.js';
 import { createCommandContext, type Process } from './command-context.js';
+import type { DmsCommand } from './dms-command.js';
+import { isClosedPipe } from './output.js';
 import { createProgram } from './program.js';
-import { isAnswered, throwUsageErrors } from './usage.js';
-import { isClosedPipe } from './write-text.js';
 
 const WRONG_USE = 2;
 
@@ -21,14 +21,15 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
   const named = (text: string) => nameProgram(text, parent.calledAs, program.commands);
   const isQuiet = () => program.opts()['quiet'] === true;
   const context = createCommandContext(parent, isQuiet, named);
-  const program: Command = createProgram(context);
-  throwUsageErrors(program, (text) => parent.stdout.write(named(text)));
+  const program: DmsCommand = createProgram(context, (text) => parent.stdout.write(named(text)));
   try {
     // Without a command, commander would write the help as an error.
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
-    if (isAnswered(error) || (error instanceof OperationError && isClosedPipe(error.cause))) return;
-    context.warn(`dms: ${redactSecrets(describe(error, parent))}\n`);
+    // Help, or the version, was written.
+    if (error instanceof CommanderError) return;
+    if (error instanceof OperationError && isClosedPipe(error.cause)) return;
+    context.warn(redactSecrets(describe(error, parent)));
     parent.setExitCode(error instanceof UsageError ? WRONG_USE : context.failure.code);
   }
 }

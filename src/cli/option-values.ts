@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
 import { InvalidObservationError, OperationError, PublicError, UsageError } from '../model/errors.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { parseRequestedTime } from '../model/requested-time.js';
 
 const SECOND = 1_000_000n;
@@ -13,7 +13,7 @@ const LONGEST = LONGEST_DAYS * 86_400n * SECOND;
 /** More digits than durationOf() reads. */
 const TOO_MANY_DIGITS = /^[1-9]\d{12,}(ms|s|m|h|d|w)$/;
 
-/** The microseconds of a duration like `2w`, `90d`, `12h`, `30m` or `10s`. @throws UsageError for any other text. */
+/** In microseconds. */
 export function parseDuration(text: string): bigint {
   const duration = durationOf(text) ?? (TOO_MANY_DIGITS.test(text) ? LONGEST + 1n : 0n);
   if (duration >= SECOND && duration <= LONGEST) return duration;
@@ -24,22 +24,12 @@ export function parseDuration(text: string): bigint {
   throw new UsageError(`${JSON.stringify(text)} is ${problem}.`);
 }
 
-/**
- * Reads the times of an option, in the form of RFC 3339.
- *
- * @param flag The option's name, for errors.
- * @throws UsageError as requestedTime() does.
- */
-export function timesOf(flag: string, now: () => Instant): (text: string) => string {
-  return (text) => formatInstant(requestedTime(flag, text, now()));
-}
-
-/** The instant of a time, a date or a duration back from now. @throws UsageError for any other text. */
+/** @throws UsageError for what is no time. */
 export function requestedTime(flag: string, text: string, now: Instant): Instant {
   return readOption(flag, () => parseRequestedTime(text, now).instant);
 }
 
-/** The result of `read`. @throws UsageError, which names the option, for a value that is not valid. */
+/** @throws UsageError, which names the option, for a value that is not valid. */
 export function readOption<Result>(flag: string, read: () => Result): Result {
   try {
     return read();
@@ -49,7 +39,7 @@ export function readOption<Result>(flag: string, read: () => Result): Result {
   }
 }
 
-/** Adds words, separated by commas, to those of the option before. @throws UsageError where there is none. */
+/** Adds words, separated by commas, to those of the option before. */
 export function collectWords(text: string, previous: readonly string[] = []): readonly string[] {
   const words = text.match(/[^\s,]+/g);
   if (words === null)
@@ -57,43 +47,36 @@ export function collectWords(text: string, previous: readonly string[] = []): re
   return [...previous, ...words];
 }
 
-/** @param what The number in words, and what to write. @throws UsageError for anything but a whole number in the bounds. */
-function parseNumber(text: string, least: number, most: number, what: string): number {
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (number >= least && number <= most) return number;
-  throw new UsageError(`${JSON.stringify(text)} is not a number of ${what}.`);
+/** @param what The number in words, and what to write. */
+function wholeNumbers(least: number, most: number, what: string): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    if (number >= least && number <= most) return number;
+    throw new UsageError(`${JSON.stringify(text)} is not a number of ${what}.`);
+  };
 }
 
-/** A number of results, at least one. @throws UsageError for any other text. */
-export function parseLimit(text: string): number {
-  return parseNumber(text, 1, Number.MAX_SAFE_INTEGER, 'matches: write 1 or more');
-}
-
-/** With more, planning a statement that reads all of them takes longer than the partitions save. */
+/** With more partitions, planning a statement that reads all of them takes longer than they save. */
 const MOST_PARTITIONS = 256;
-
-/** The number of partitions of a table. @throws UsageError for any other text. */
-export function parsePartitions(text: string): number {
-  return parseNumber(text, 2, MOST_PARTITIONS, `partitions: write one from 2 to ${MOST_PARTITIONS}`);
-}
-
 const MOST_PROCESSES = 64;
 
-/** A number of processes; `auto`: one for each processor that this one may use. @throws UsageError for any other text. */
+export const parseLimit = wholeNumbers(1, Number.MAX_SAFE_INTEGER, 'matches: write 1 or more');
+export const parsePartitions = wholeNumbers(2, MOST_PARTITIONS, 'partitions: write one from 2 to 256');
+export const parseFailures = wholeNumbers(1, 9_999, 'failures: write 1 to 9999, such as 3');
+const parseProcesses = wholeNumbers(1, MOST_PROCESSES, 'processes: write 1 to 64, or auto');
+
+/** `auto`: one for each processor that this process may use. */
 export function parseWorkers(text: string): number {
-  if (text === 'auto') return Math.min(availableParallelism(), MOST_PROCESSES);
-  return parseNumber(text, 1, MOST_PROCESSES, `processes: write 1 to ${MOST_PROCESSES}, or auto`);
+  return text === 'auto' ? Math.min(availableParallelism(), MOST_PROCESSES) : parseProcesses(text);
 }
 
 /** Adds scopes, separated by commas, to those of the option before: commander would take one value of a choice. */
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
-  return [...previous, ...(text.match(/[^\s,]+/g) ?? [text]).map(parseScope)];
-}
-
-function parseScope(text: string): Scope {
-  const scope = SCOPES.find((candidate) => candidate === text);
-  if (scope !== undefined) return scope;
-  throw new UsageError(`${JSON.stringify(text)} is not a scope: write one or more of ${SCOPES.join(', ')}.`);
+  const words = text.match(/[^\s,]+/g) ?? [text];
+  const chosen = SCOPES.filter((scope) => previous.includes(scope) || words.includes(scope));
+  const other = words.find((word) => !chosen.some((scope) => scope === word));
+  if (other === undefined) return chosen;
+  throw new UsageError(`${JSON.stringify(other)} is not a scope: write one or more of ${SCOPES.join(', ')}.`);
 }
 
 /** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */

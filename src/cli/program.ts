@@ -1,18 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
 import type { CheckOptions } from './commands/check.js';
 import type { ExportOptions } from './commands/export.js';
 import type { ImportOptions } from './commands/import.js';
+import { DmsCommand } from './dms-command.js';
+import type { ColourOption } from './history-text.js';
 import {
   collectScopes,
   collectWords,
   parseDuration,
+  parseFailures,
   parseLimit,
   parsePartitions,
   parseWorkers,
-  timesOf,
 } from './option-values.js';
 
 /** From src/ and from dist/ alike. */
@@ -24,36 +26,31 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
  * What a command does is in a file of its own in `commands/`, which is loaded when the command runs, with all that it
  * needs: help and usage errors take a fraction of the time that loading everything takes.
  */
-export function createProgram(context: CommandContext): Command {
+export function createProgram(context: CommandContext, write: (text: string) => void): DmsCommand {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
-  const program = new Command('dms')
+  const program = new DmsCommand(context, 'dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
-    // Before the commands are made, which inherit it. Commander takes the program's options after a command, too.
+    // Before the commands are made, which inherit these. Commander takes the program's options after a command, too.
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: write })
+    .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText(
       'after',
       `${EXAMPLES}\n\nSettings come from the environment, and from a file .env: see docs/settings.md.`,
     );
-  addServices(program, context);
-  addObserve(program, context);
-  addWatch(program, context);
-  addNotify(program, context);
-  addImport(program, context);
-  addQuestions(program, context);
-  addCheck(program, context);
-  addHistory(program, context);
-  addToken(program, context);
-  addUpkeep(program, context);
+  addServices(program);
+  addObserve(program);
+  addWatch(program);
+  addNotify(program);
+  addImport(program);
+  addQuestions(program);
+  addCheck(program);
+  addHistory(program);
+  addToken(program);
+  addUpkeep(program);
   return program;
-}
-
-/** What a command does: commander's arguments, and after them its options, follow the context. */
-type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
-
-function run<Args extends unknown[]>(context: CommandContext, load: () => Promise<Run<Args>>) {
-  return async (...args: Args) => (await load())(context, ...args);
 }
 
 const EXAMPLES = `
@@ -67,11 +64,9 @@ Examples:
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const TIMES =
   'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, such as 36h, 30d or 2w, or now.';
-const time = (context: CommandContext, flag: string, meaning: string) =>
-  [`${flag} <time>`, meaning, timesOf(flag, context.now)] as const;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
-function addServices(program: Command, context: CommandContext): void {
+function addServices(program: DmsCommand): void {
   program
     .command('serve')
     .summary('serve the API, and observe the watched domains')
@@ -86,7 +81,7 @@ function addServices(program: Command, context: CommandContext): void {
       parseWorkers,
       1,
     )
-    .action(run(context, async () => (await import('./commands/serve.js')).runServe));
+    .runs(async () => (await import('./commands/serve.js')).runServe);
   program
     .command('worker')
     .summary('observe the watched domains')
@@ -94,10 +89,10 @@ function addServices(program: Command, context: CommandContext): void {
       'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), then completes the ' +
         'observations in progress. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
     )
-    .action(run(context, async () => (await import('./commands/worker.js')).runWorker));
+    .runs(async () => (await import('./commands/worker.js')).runWorker);
 }
 
-function addObserve(program: Command, context: CommandContext): void {
+function addObserve(program: DmsCommand): void {
   program
     .command('observe')
     .summary('observe domains now')
@@ -109,7 +104,7 @@ function addObserve(program: Command, context: CommandContext): void {
     .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
-    .action(run(context, async () => (await import('./commands/observe.js')).runObserve));
+    .runs(async () => (await import('./commands/observe.js')).runObserve);
 }
 
 const FROM_FILE = [
@@ -117,7 +112,7 @@ const FROM_FILE = [
   'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
 ] as const;
 
-function addWatch(program: Command, context: CommandContext): void {
+function addWatch(program: DmsCommand): void {
   const watch = program
     .command('watch')
     .summary('manage the domains to observe regularly')
@@ -136,43 +131,30 @@ function addWatch(program: Command, context: CommandContext): void {
       parseDuration,
     )
     .option(...FROM_FILE)
-    .action(run(context, async () => (await import('./commands/watch.js')).runAdd));
+    .runs(async () => (await import('./commands/watch.js')).runAdd);
   watch
     .command('remove')
     .summary('stop observing domains')
     .description('Stops observing domains. What is recorded of them stays: dms forget erases it.')
     .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
     .option(...FROM_FILE)
-    .action(run(context, async () => (await import('./commands/watch.js')).runRemove));
+    .runs(async () => (await import('./commands/watch.js')).runRemove);
   watch
     .command('list')
     .summary('show the watched domains')
-    .description(
-      'Shows each watched domain with its interval, next time, last outcome and consecutive failures.',
-    )
+    .description('Shows each watched domain: its interval, next time, last outcome and consecutive failures.')
     .option(...JSON_LINES)
-    .action(run(context, async () => (await import('./commands/watch.js')).runList));
+    .runs(async () => (await import('./commands/watch.js')).runList);
 }
 
-/** The options of ChangeOptions. */
-function withChangeOptions(command: Command): Command {
-  return command
-    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
-    .option('--watched', 'only changes of watched domains')
-    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
-    .option('--types <type,...>', 'only records of these types', collectWords)
-    .option('--headers <name,...>', 'only these headers', collectWords)
-    .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
-}
-
-function addNotify(program: Command, context: CommandContext): void {
+function addNotify(program: DmsCommand): void {
   const notify = program
     .command('notify')
     .summary('tell receivers of changes')
     .description(
       'Manages who is told of changes: dms serve and dms worker send messages (see docs/notifications.md).',
     );
-  const add = notify
+  notify
     .command('add')
     .summary('tell a receiver of changes from now on')
     .description(
@@ -187,9 +169,9 @@ function addNotify(program: Command, context: CommandContext): void {
         'the form of messages by POST (default: json); slack: for chats with webhooks like those of Slack',
       ).choices(['json', 'slack']),
     )
-    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords);
-  withChangeOptions(add)
-    .option(...time(context, '--from', 'only changes dated after that time (default: now)'))
+    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
+    .selectsChanges()
+    .time('--from', 'only changes dated after that time (default: now)')
     .option(
       '--settle <duration>',
       'only changes that still stand that long after their recording, such as 2h',
@@ -199,44 +181,40 @@ function addNotify(program: Command, context: CommandContext): void {
     .option(
       '--watch-failures <number>',
       'also when a watched domain fails for the so many-th time in a row, such as 3, and when it is observed again',
+      parseFailures,
     )
-    .action(run(context, async () => (await import('./commands/notify.js')).runAdd));
+    .runs(async () => (await import('./commands/notify.js')).runAdd);
   notify
     .command('list')
     .summary('show the notifications')
     .description('Shows all notifications, and what became of their messages, without what is a secret.')
     .option(...JSON_LINES)
-    .action(run(context, async () => (await import('./commands/notify.js')).runList));
+    .runs(async () => (await import('./commands/notify.js')).runList);
   notify
     .command('test')
     .summary('send a test message now')
     .description('Sends a message that tells nothing, now and once. Exit code: 0 if it was received, else 1.')
     .argument('<name>', "the notification's name")
-    .action(run(context, async () => (await import('./commands/notify.js')).runTest));
+    .runs(async () => (await import('./commands/notify.js')).runTest);
   notify
     .command('pause')
     .summary('send nothing for now')
     .description('Sends nothing until dms notify resume. The feed keeps for three days what is not told.')
     .argument('<name>', "the notification's name")
-    .action(run(context, async () => (await import('./commands/notify.js')).runPause));
+    .runs(async () => (await import('./commands/notify.js')).runPause);
   notify
     .command('resume')
     .summary('go on sending')
     .description('Goes on where a notification was paused, first with the message that was not received.')
     .argument('<name>', "the notification's name")
-    .action(run(context, async () => (await import('./commands/notify.js')).runResume));
+    .runs(async () => (await import('./commands/notify.js')).runResume);
   notify
     .command('remove')
     .summary('tell a receiver of nothing more')
     .description('Removes a notification, with the message that was not received.')
     .argument('<name>', "the notification's name")
-    .action(run(context, async () => (await import('./commands/notify.js')).runRemove));
+    .runs(async () => (await import('./commands/notify.js')).runRemove);
 }
-
-/** Complete by its type: a new format is not forgotten here. */
-const FORMATS: Readonly<Record<ImportOptions['format'], true>> = {
-  ...{ auto: true, dms: true, httpx: true, dnsx: true, zdns: true, massdns: true, cof: true },
-};
 
 const SUMMARY_WORDS = `
 The summary at the end counts, of the lines that were read:
@@ -251,7 +229,7 @@ The summary at the end counts, of the lines that were read:
 Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
 130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
 
-function addImport(program: Command, context: CommandContext): void {
+function addImport(program: DmsCommand): void {
   program
     .command('import')
     .summary('record observations from files')
@@ -261,41 +239,28 @@ function addImport(program: Command, context: CommandContext): void {
         'the others are recorded. Importing a file again changes nothing.',
     )
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
-    .addOption(
-      new Option(
-        '--format <format>',
-        'format of the lines; auto: detected by the keys of the first line of each file',
-      )
-        .choices(Object.keys(FORMATS))
-        .default('auto'),
+    .choice<ImportOptions['format']>(
+      '--format <format>',
+      ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
+      'format of the lines; auto: told by the keys of the first line of each file',
     )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
-    .option(
-      '--backfill',
-      'put lines that are older than what is recorded before it; sorts all files together, on disk',
-      false,
-    )
+    .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
-    .option(
-      ...time(
-        context,
-        '--observed-at',
-        'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
-      ),
+    .reachedTime(
+      '--observed-at',
+      'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
     )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
     .addHelpText('after', SUMMARY_WORDS)
-    .action(run(context, async () => (await import('./commands/import.js')).runImport));
+    .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
-function color(): Option {
-  return new Option('--color <when>', 'colours; auto: on a terminal, unless NO_COLOR is set')
-    .choices(['auto', 'always', 'never'])
-    .default('auto');
-}
+const COLOURS = ['auto', 'always', 'never'] as const;
+const COLOR = ['--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set'] as const;
 
-function addQuestions(program: Command, context: CommandContext): void {
+function addQuestions(program: DmsCommand): void {
   program
     .command('show')
     .summary("show a domain's history")
@@ -307,31 +272,28 @@ function addQuestions(program: Command, context: CommandContext): void {
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
-    .option(...time(context, '--at', 'the state at that time'))
+    .time('--at', 'the state at that time')
     .option('--diff <times...>', 'the difference between two times, FROM and TO')
     .option('--changes', 'the notable changes, the newest first', false)
     .option('--all', 'with --changes, the routine ones, too: what rotates, serials, validators', false)
     .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectWords)
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
-    .addOption(color())
-    .action(run(context, async () => (await import('./commands/show.js')).runShow));
+    .choice<ColourOption>(...COLOR)
+    .runs(async () => (await import('./commands/show.js')).runShow);
   program
     .command('search')
     .summary('search all domains for a record, a header or a name')
     .description(
       'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header and a part ' +
-        'of its value (server: nginx). Or what options say exactly: records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
-        'with --contains; domains by --match, --registrable-domain, or their times. All that is written has to be met. ' +
+        'of its value (server: nginx). Or what options say exactly, about records, headers (--header, with --contains) or ' +
+        'domains (--match, --registrable-domain, or their times). All that is written has to be met. ' +
         `Intervals of time begin after their first time and include the second. ${TIMES}`,
     )
     .argument('[word...]', 'what to search for')
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
-    .option(
-      '--target <name>',
-      'records that name that host: NS, CNAME, MX, CAA and so on; *.NAME for all below it',
-    )
+    .option('--target <name>', 'records that name that host, such as NS or MX; *.NAME for all below it')
     .option('--text <part>', 'TXT records with that part, at least three characters')
     .option('--host <name>', 'records of that owner name; * for any characters, \\* for that of a wildcard')
     .option('--header <name=value>', 'headers with that value')
@@ -341,43 +303,37 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option('--types <type,...>', 'only records of these types', collectWords)
     .option('--present', 'only what is present')
     .option('--removed', 'only what is not present any more')
-    .option(...time(context, '--at', 'as it was at that time'))
-    .option(...time(context, '--seen-from', 'only what was there after that time'))
-    .option(...time(context, '--seen-to', 'only what was there up to that time'))
-    .option(...time(context, '--first-seen-from', 'only records first seen after that time'))
-    .option(...time(context, '--first-seen-to', 'only records first seen up to that time'))
-    .option(...time(context, '--created-from', 'domains first observed after that time'))
-    .option(...time(context, '--created-to', 'domains first observed up to that time'))
-    .option(...time(context, '--changed-from', 'domains that last changed after that time'))
-    .option(...time(context, '--changed-to', 'domains that last changed up to that time'))
+    .time('--at', 'as it was at that time')
+    .time('--seen-from', 'only what was there after that time')
+    .time('--seen-to', 'only what was there up to that time')
+    .time('--first-seen-from', 'only records first seen after that time')
+    .time('--first-seen-to', 'only records first seen up to that time')
+    .time('--created-from', 'domains first observed after that time')
+    .time('--created-to', 'domains first observed up to that time')
+    .time('--changed-from', 'domains that last changed after that time')
+    .time('--changed-to', 'domains that last changed up to that time')
     .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
     .option(...JSON_LINES)
-    .action(run(context, async () => (await import('./commands/search.js')).runSearch));
-  const follow = program
+    .runs(async () => (await import('./commands/search.js')).runSearch);
+  program
     .command('follow')
     .summary('show changes as they are recorded')
     .description(
       'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
         'with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
     )
-    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`);
-  withChangeOptions(follow)
+    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
+    .selectsChanges()
     .option(
       '--after <cursor>',
       'begin after that cursor, of --json or of an earlier dms follow with the same options',
     )
     .option(...JSON_LINES)
-    .addOption(color())
-    .action(run(context, async () => (await import('./commands/follow.js')).runFollow));
+    .choice<ColourOption>(...COLOR)
+    .runs(async () => (await import('./commands/follow.js')).runFollow);
 }
 
-/** Complete by its type, like FORMATS. */
-const CHECK_FORMATS: Readonly<Record<CheckOptions['format'], true>> = {
-  ...{ auto: true, zone: true, yaml: true, json: true, dms: true, httpx: true, dnsx: true, zdns: true },
-  massdns: true,
-};
-
-function addCheck(program: Command, context: CommandContext): void {
+function addCheck(program: DmsCommand): void {
   program
     .command('check')
     .summary('compare what should be with what is recorded, or is there now')
@@ -387,13 +343,13 @@ function addCheck(program: Command, context: CommandContext): void {
         `should not be. ${TIMES}`,
     )
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
-    .addOption(
-      new Option('--format <format>', 'format of the file; auto: told by how it begins')
-        .choices(Object.keys(CHECK_FORMATS))
-        .default('auto'),
+    .choice<CheckOptions['format']>(
+      '--format <format>',
+      ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'],
+      'format of the file; auto: told by how it begins',
     )
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
-    .option(...time(context, '--at', 'with what was there at that time'))
+    .reachedTime('--at', 'with what was there at that time')
     .addOption(
       new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
         .default(false)
@@ -401,19 +357,14 @@ function addCheck(program: Command, context: CommandContext): void {
     )
     .option(...JSON_LINES)
     .addHelpText('after', CHECK_CODES)
-    .action(run(context, async () => (await import('./commands/check.js')).runCheck));
+    .runs(async () => (await import('./commands/check.js')).runCheck);
 }
 
 const CHECK_CODES = `
 Exit code: 0 if all is as it should be; 1 if it differs; 2 if it could not be compared, as
 for a file that cannot be read or is not valid, or a usage error.`;
 
-/** Complete by its type, like FORMATS. */
-const EXPORT_FORMATS: Readonly<Record<ExportOptions['format'], true>> = {
-  ...{ dms: true, cof: true, csv: true, zone: true },
-};
-
-function addHistory(program: Command, context: CommandContext): void {
+function addHistory(program: DmsCommand): void {
   program
     .command('export')
     .summary('write recorded history to standard output')
@@ -425,36 +376,23 @@ function addHistory(program: Command, context: CommandContext): void {
         'with the times when they were first and last seen. csv: records and header values as a table. ' +
         `zone: the records that are present, as a master file. ${TIMES}`,
     )
-    .argument(
-      '[domain...]',
-      `domains to export; all if neither these nor a file are given; ${NAMES_ON_INPUT}`,
-    )
-    .addOption(
-      new Option('--format <format>', 'format of the output')
-        .choices(Object.keys(EXPORT_FORMATS))
-        .default('dms'),
-    )
-    .option(
-      ...time(
-        context,
-        '--at',
-        'what was there at that time; dms: the observations up to it, which lead to that',
-      ),
-    )
+    .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
+    .choice<ExportOptions['format']>('--format <format>', ['dms', 'cof', 'csv', 'zone'], 'output format')
+    .reachedTime('--at', 'what was there then; dms: the observations up to then, which lead to that')
     .option('--types <type,...>', 'only records of these types, and no headers', collectWords)
     .option('--present', 'only what is present, or was at the time of --at', false)
     .option(...FROM_FILE)
-    .action(run(context, async () => (await import('./commands/export.js')).runExport));
+    .runs(async () => (await import('./commands/export.js')).runExport);
   program
     .command('forget')
     .summary("erase domains' history")
     .description('Erases everything that is recorded of domains, after confirmation. It cannot be undone.')
     .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
-    .action(run(context, async () => (await import('./commands/forget.js')).runForget));
+    .runs(async () => (await import('./commands/forget.js')).runForget);
 }
 
-function addToken(program: Command, context: CommandContext): void {
+function addToken(program: DmsCommand): void {
   const token = program
     .command('token')
     .summary('manage access tokens')
@@ -462,9 +400,7 @@ function addToken(program: Command, context: CommandContext): void {
   token
     .command('create')
     .summary('create a token and print it, once')
-    .description(
-      'Creates an access token and prints it, only this once: the database keeps only its SHA-256.',
-    )
+    .description('Creates an access token and prints it, only this once: the database keeps its SHA-256.')
     .requiredOption('--name <name>', 'name of the token, unique among all tokens')
     .addOption(
       new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
@@ -472,25 +408,25 @@ function addToken(program: Command, context: CommandContext): void {
         .argParser(collectScopes),
     )
     .option('--expires <duration>', 'lifetime, such as 90d, 12h or 30m (default: unlimited)', parseDuration)
-    .action(run(context, async () => (await import('./commands/token.js')).runCreate));
+    .runs(async () => (await import('./commands/token.js')).runCreate);
   token
     .command('list')
     .summary('show the tokens')
     .description('Shows all tokens and what is known of them, but not the tokens themselves.')
     .option(...JSON_LINES)
-    .action(run(context, async () => (await import('./commands/token.js')).runList));
+    .runs(async () => (await import('./commands/token.js')).runList);
   token
     .command('revoke')
     .summary('revoke a token')
     .description('Revokes a token permanently: within five seconds every process rejects it.')
     .argument('<name>', "the token's name")
-    .action(run(context, async () => (await import('./commands/token.js')).runRevoke));
+    .runs(async () => (await import('./commands/token.js')).runRevoke);
 }
 
 const DOCTOR_CODES = `
 Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
 
-function addUpkeep(program: Command, context: CommandContext): void {
+function addUpkeep(program: DmsCommand): void {
   program
     .command('doctor')
     .summary('check what the settings name')
@@ -500,7 +436,7 @@ function addUpkeep(program: Command, context: CommandContext): void {
     )
     .option(...JSON_LINES)
     .addHelpText('after', DOCTOR_CODES)
-    .action(run(context, async () => (await import('./commands/doctor.js')).runDoctor));
+    .runs(async () => (await import('./commands/doctor.js')).runDoctor);
   program
     .command('backup')
     .summary('write a backup of the embedded database')
@@ -510,7 +446,7 @@ function addUpkeep(program: Command, context: CommandContext): void {
     )
     .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
     .option('--force', 'replace the file if it exists', false)
-    .action(run(context, async () => (await import('./commands/backup.js')).runBackup));
+    .runs(async () => (await import('./commands/backup.js')).runBackup);
   program
     .command('restore')
     .summary('restore a backup of the embedded database')
@@ -519,7 +455,7 @@ function addUpkeep(program: Command, context: CommandContext): void {
         'appears there only once the whole backup has been unpacked and checked.',
     )
     .argument('<file>', 'the backup; - for standard input')
-    .action(run(context, async () => (await import('./commands/restore.js')).runRestore));
+    .runs(async () => (await import('./commands/restore.js')).runRestore);
   program
     .command('migrate')
     .summary('bring the database up to date')
@@ -534,21 +470,17 @@ function addUpkeep(program: Command, context: CommandContext): void {
         .conflicts('citus'),
     )
     .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
-    .action(run(context, async () => (await import('./commands/migrate.js')).runMigrate));
+    .runs(async () => (await import('./commands/migrate.js')).runMigrate);
   program
     .command('verify')
     .summary('check everything that is stored')
-    .description(
-      'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
-    )
+    .description('Checks every rule for histories, tokens and watched domains, and prints each violation.')
     .option(...JSON_LINES)
-    .action(run(context, async () => (await import('./commands/verify.js')).runVerify));
+    .runs(async () => (await import('./commands/verify.js')).runVerify);
   program
     .command('completion')
     .summary('print a script that completes commands in a shell')
-    .description(
-      'Prints the script with which a shell completes commands, options, their values and files: see docs/commands.md.',
-    )
+    .description('Prints the script with which a shell completes commands: see docs/commands.md.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .action(run(context, async () => (await import('./commands/completion.js')).runCompletion));
+    .runs(async () => (await import('./commands/completion.js')).runCompletion);
 }

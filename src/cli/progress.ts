@@ -1,4 +1,5 @@
-/** Where progress is shown: standard error, a terminal or not. */
+import { numberText } from './output.js';
+
 export interface ProgressStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -23,11 +24,9 @@ const PLAIN_MILLISECONDS = 10_000;
 const BAR_WIDTH = 24;
 
 /**
- * Shows the progress of a long task: a bar with rate and remaining time on a terminal, and a plain line every
- * ten seconds elsewhere.
+ * Shows a bar with rate and remaining time on a terminal, and a plain line every ten seconds elsewhere.
  *
  * @param noun what the items are, in the plural.
- * @param state called each time that something is shown.
  * @returns a function that ends the show and clears the bar.
  */
 export function showProgress(stream: ProgressStream, noun: string, state: () => ProgressState): () => void {
@@ -46,23 +45,21 @@ export function showProgress(stream: ProgressStream, noun: string, state: () => 
   };
 }
 
-/** One line of progress. @param seconds since the work began. */
-export function progressLine(noun: string, state: ProgressState, seconds: number): string {
+function progressLine(noun: string, state: ProgressState, seconds: number): string {
   const { done = 0, total = null, items, doing } = state;
   const rate = Math.round(items / Math.max(seconds, 0.001));
-  const counted = `${items.toLocaleString('en')} ${noun}${doing === undefined ? '' : ` ${doing}`}, ${rate.toLocaleString('en')}/s`;
+  const what = doing === undefined ? noun : `${noun} ${doing}`;
+  const counted = `${numberText(items)} ${what}, ${numberText(rate)}/s`;
   if (total === null || total === 0) return counted;
   const share = Math.min(done / total, 1);
-  const filled = Math.round(share * BAR_WIDTH);
-  const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}]`;
-  const remaining = share === 0 ? '' : `, ${duration((seconds / share) * (1 - share))} left`;
-  return `${bar} ${Math.floor(share * 100)} %  ${counted}${remaining}`;
+  const bar = '#'.repeat(Math.round(share * BAR_WIDTH)).padEnd(BAR_WIDTH, '.');
+  const left = share === 0 ? '' : `, ${clockText(Math.ceil((seconds / share) * (1 - share)))} left`;
+  return `[${bar}] ${Math.floor(share * 100)} %  ${counted}${left}`;
 }
 
-function duration(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  const digits = (count: number) => String(count).padStart(2, '0');
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  const start = hours > 0 ? `${hours}:${digits(minutes)}` : String(minutes);
-  return `${start}:${digits(whole % 60)}`;
+/** Hours, if there are some, minutes and seconds. */
+function clockText(seconds: number): string {
+  const units = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const digits = units.map((unit) => String(unit).padStart(2, '0')).join(':');
+  return digits.replace(/^(?:00:)?0?/, '');
 }

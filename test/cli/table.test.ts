@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createTable } from '../../src/cli/table.js';
+import { createTable } from '../../src/cli/output.js';
 
 const ROWS = [
   ['a.example', 'TXT', 'v=spf1 include:spf.example.net include:mail.example.net -all'],

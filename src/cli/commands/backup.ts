@@ -10,13 +10,8 @@ import { type CommandContext, stopSignal } from '../command-context.js';
 import { rejectFolder } from '../option-values.js';
 import { showProgress } from '../progress.js';
 
-/** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
-export function runBackup(
-  context: CommandContext,
-  file: string,
-  { force }: { readonly force: boolean },
-): Promise<void> {
-  return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, force);
+export function runBackup(context: CommandContext, file: string, options: { force: boolean }): Promise<void> {
+  return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, options.force);
 }
 
 async function backUpToFile(context: CommandContext, file: string, force: boolean): Promise<void> {

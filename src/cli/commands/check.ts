@@ -1,9 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
 import {
+  comparedParts,
   type Difference,
   differencesOf,
   type Expectation,
   type Found,
+  HEADERS,
   partOf,
 } from '../../history/expectation.js';
 import { headerPeriods } from '../../history/header-periods.js';
@@ -19,17 +22,18 @@ import { textOf } from '../../importers/lines.js';
 import { openInput } from '../../importers/open-input.js';
 import { attempt } from '../../model/attempt.js';
 import type { DnsRecord } from '../../model/dns-record.js';
+import { typeNumber } from '../../model/dns-types.js';
+import { domainOfOwner } from '../../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError } from '../../model/errors.js';
-import { type Instant, parseInstant, requireReached } from '../../model/instant.js';
+import type { Instant } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
 import { presentRdata } from '../../model/rdata-presentation.js';
+import type { DomainCheck } from '../../observer/observe-domain.js';
 import { readHistories } from '../../recorder/read-histories.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import { printable } from '../history-text.js';
-import { readOption } from '../option-values.js';
-import { counted } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
+import { counted, jsonLine, writeText } from '../output.js';
 
 /** A list of sightings, such as passive DNS, is complete for nothing. */
 type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'cof'>;
@@ -37,8 +41,7 @@ type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'co
 export interface CheckOptions {
   readonly format: CheckFormat;
   readonly origin?: string;
-  /** In the form of RFC 3339. */
-  readonly at?: string;
+  readonly at?: Instant;
   readonly observe: boolean;
   readonly json: boolean;
 }
@@ -46,18 +49,26 @@ export interface CheckOptions {
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
-/** `dms check FILE`: compares what should be with what is recorded, or with what is observed now. */
+/** What is compared with what should be. */
+interface Comparison {
+  /** What the file says of names that can be seen. */
+  readonly expectations: readonly Expectation[];
+  readonly found: ReadonlyMap<string, Found>;
+  /** By domain: what the file says something of and could not be observed, a DNS type or HEADERS, with the reason. */
+  readonly unseen: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
-  const at = timeOf(context, options);
+  const { at, observe, json } = options;
   const all = await readExpectations(context, file, options);
-  const { expectations, found, unseen } = options.observe
-    ? await (await import('./check-observed.js')).observeExpected(context, all)
-    : { expectations: all, found: await findRecorded(context, all, at), unseen: NOTHING_UNSEEN };
+  const { expectations, found, unseen }: Comparison = observe
+    ? await observeExpected(context, all)
+    : { expectations: all, found: await findRecorded(context, all, at), unseen: new Map() };
   const differences = differencesOf(expectations, found).filter(
     (difference) => unseen.get(difference.domain)?.has(partOf(difference)) !== true,
   );
-  const text = differences.map(options.json ? asJson : asText).join('');
+  const text = differences.map(json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
   const domains = new Set(differences.map(({ domain }) => domain));
   for (const domain of domains) {
@@ -69,24 +80,20 @@ export async function runCheck(context: CommandContext, file: string, options: C
     const where = counted(domains.size, 'domain', 'domains');
     context.notes.write(`${counted(differences.length, 'difference', 'differences')} in ${where}.\n`);
   } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
-  if (unseen.size > 0)
-    throw new OperationError(`Not compared, since it could not be observed: ${listOf(unseen)}.`);
-}
-
-type Unseen = ReadonlyMap<string, ReadonlyMap<string, string>>;
-
-const NOTHING_UNSEEN: Unseen = new Map();
-
-function listOf(unseen: Unseen): string {
   const parts = [...unseen].flatMap(([domain, reasons]) =>
     Array.from(reasons, ([part, reason]) => `${part} of ${domain} (${reason})`),
   );
-  return parts.join(', ');
+  if (parts.length > 0)
+    throw new OperationError(`Not compared, since it could not be observed: ${parts.join(', ')}.`);
 }
 
-function timeOf(context: CommandContext, { at }: CheckOptions): Instant | undefined {
-  if (at === undefined) return undefined;
-  return readOption('--at', () => requireReached(parseInstant(at), context.now()));
+/** @param most So many that an owner name may be recorded of. */
+function domainsIn(expectations: readonly Expectation[], most?: number): readonly string[] {
+  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
+    ...(domain === null ? [] : [domain]),
+    ...records.flatMap(({ host }) => domainsOf(host).slice(0, most)),
+  ]);
+  return [...new Set(named)];
 }
 
 async function findRecorded(
@@ -94,14 +101,9 @@ async function findRecorded(
   expectations: readonly Expectation[],
   at: Instant | undefined,
 ): Promise<ReadonlyMap<string, Found>> {
-  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
-    ...(domain === null ? [] : [domain]),
-    ...records.flatMap(({ host }) => domainsOf(host)),
-  ]);
-  const names = [...new Set(named)];
   const found = new Map<string, Found>();
   await context.withConnections('fail', async ({ pool }) => {
-    for await (const history of readHistories(pool, names)) {
+    for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
       const records = staysAsOf(history, at).filter(({ removed }) => removed === null);
       const headers = headerPeriods(history, at).filter(({ removed }) => removed === null);
@@ -114,12 +116,68 @@ async function findRecorded(
   return found;
 }
 
+/**
+ * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a domain, and the
+ * types of its records are queried beside those of the settings.
+ *
+ * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
+ */
+async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
+  // A wildcard's records, for one, are seen at other names.
+  const canBeSeen = ({ host }: DnsRecord) => domainOfOwner(host) === host;
+  const expectations = all.map((each) => ({ ...each, records: each.records.filter(canBeSeen) }));
+  const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
+  if (left > 0) {
+    const records = counted(left, 'record', 'records');
+    context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
+  }
+  const names = domainsIn(expectations, 1);
+  if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
+  const types = expectations.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
+  const checks = await checkAll(context, names, types);
+  const found = new Map(checks.map((check) => [check.domain, foundBy(check)]));
+  const compared = comparedParts(expectations, found);
+  const unseen = checks.map((check): [string, Map<string, string>] => {
+    const failures = failuresOf(check).filter(([part]) => compared.get(check.domain)?.has(part));
+    return [check.domain, new Map(failures)];
+  });
+  return { expectations, found, unseen: new Map(unseen.filter(([, failures]) => failures.size > 0)) };
+}
+
+/** @param types Those to query beside the usual ones. */
+async function checkAll(context: CommandContext, names: readonly string[], types: readonly string[]) {
+  const settings = context.settings();
+  // An export may say that it is complete for all types, which is none to query.
+  const queried = types.filter((type) => typeNumber(type) !== undefined);
+  const dnsTypes = [...new Set([...settings.observe.dnsTypes, ...queried])];
+  const observing = { ...settings, observe: { ...settings.observe, dnsTypes } };
+  const signal = stopSignal(context);
+  const checks: DomainCheck[] = [];
+  const take = async (seen: readonly DomainCheck[]) => {
+    for (const check of seen) checks.push(check);
+  };
+  const { checkNow } = await import('./observe.js');
+  await checkNow(context, observing, names, take, signal);
+  if (signal.aborted) throw new OperationError('Stopped by a signal: nothing was compared.');
+  return checks;
+}
+
+function foundBy({ dns, http }: DomainCheck): Found {
+  return {
+    records: [...dns.values()].flatMap((answer) => (answer.kind === 'answered' ? answer.records : [])),
+    headers: http.kind === 'answered' ? http.headers : new Map(),
+  };
+}
+
+/** The parts that could not be observed, DNS types and HEADERS, and why. */
+function failuresOf({ dns, http }: DomainCheck): [string, string][] {
+  return [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
+    answer.kind === 'failed' ? [[part, answer.failure.message]] : [],
+  );
+}
+
 /** @throws OperationError for a file that cannot be read, is not valid, or says nothing. */
-async function readExpectations(
-  context: CommandContext,
-  file: string,
-  { format, origin }: CheckOptions,
-): Promise<readonly Expectation[]> {
+async function readExpectations(context: CommandContext, file: string, { format, origin }: CheckOptions) {
   const input = await openInput(file, context.stdin, () => {});
   const chunks: Buffer[] = [];
   for await (const chunk of input.bytes) chunks.push(chunk);
@@ -165,20 +223,17 @@ async function observationsIn(
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();
   const { now } = context;
-  const options = { name, now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
-  const parse = createParser(format, { ...options, onDetected: () => {} });
+  const { ignoredHeaders } = observe;
+  const options = { name, now, limits, ignoredHeaders, observedAt: now(), onDetected: () => {} };
+  const parse = createParser(format, options);
   const observations: Observation[] = [];
-  const source = (async function* () {
-    yield octets;
-  })();
-  for await (const lines of readJsonTexts(source, limits.line)) {
+  for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {
     for (const line of lines) {
       try {
         for (const observation of parse(textOf(line)).observations) observations.push(observation);
       } catch (error) {
-        throw error instanceof InvalidObservationError
-          ? new InvalidObservationError(`line ${line.number}: ${error.message}`)
-          : error;
+        if (!(error instanceof InvalidObservationError)) throw error;
+        throw new InvalidObservationError(`line ${line.number}: ${error.message}`);
       }
     }
   }

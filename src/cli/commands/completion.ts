@@ -1,142 +1,111 @@
 import type { Command, Option } from 'commander';
 import { recordTypes } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
-import { writeText } from '../write-text.js';
+import { writeText } from '../output.js';
 
-/**
- * `dms completion SHELL`: prints the script that completes commands in a shell.
- *
- * The script has all words in it: it starts no process when a key is pressed.
- */
+/** The script has all words in it: it starts no process when a key is pressed. */
 export async function runCompletion(
   context: CommandContext,
   shell: 'bash' | 'zsh' | 'fish',
   _options: object,
   { parent: program }: Command,
 ): Promise<void> {
-  const places = program === null ? [] : placesOf(program, '');
-  await writeText(context.stdout, { bash, zsh, fish }[shell](places));
+  const rows = program === null ? [] : rowsOf(program, '');
+  await writeText(context.stdout, { bash, zsh, fish }[shell](rows));
 }
 
-type Word = readonly [word: string, meaning: string];
-
-/** What can be written after a command. */
-interface Place {
-  /** The words of the command, each after a slash. */
+/** A subcommand, an argument or an option, with the words that can be written for it. */
+interface Row {
+  /** The command: its words, each after a slash. */
   readonly at: string;
-  /** Subcommands, or choices of an argument. */
-  readonly words: readonly Word[];
-  /** Whether its arguments are files. */
-  readonly files: boolean;
-  readonly options: readonly CompletedOption[];
-}
-
-interface CompletedOption {
-  /** Its short and its long form. */
+  /** The forms of an option; empty for what is none. */
   readonly flags: readonly string[];
-  readonly meaning: string;
   /** `list`: words between commas. */
-  readonly takes: 'nothing' | 'text' | 'file' | 'word' | 'list';
+  readonly takes: 'command' | 'nothing' | 'text' | 'file' | 'word' | 'list';
   readonly words: readonly string[];
+  readonly meaning: string;
 }
 
-function placesOf(command: Command, at: string): Place[] {
+function rowsOf(command: Command, at: string): Row[] {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);
-  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(completed);
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
-  const words = [
-    ...commands.map((each): Word => [each.name(), each.summary() || each.description()]),
-    ...choices.map((choice): Word => [choice, '']),
-  ];
-  const files = command.registeredArguments.some((argument) => argument.name() === 'file');
+  const hasFiles = command.registeredArguments.some((argument) => argument.name() === 'file');
+  const argument = { flags: [], words: [], meaning: '' };
   return [
-    { at, words, files, options },
-    ...commands.flatMap((each) => {
+    ...(choices.length > 0 ? [{ ...argument, at, takes: 'word', words: choices } as const] : []),
+    ...(hasFiles ? [{ ...argument, at, takes: 'file' } as const] : []),
+    ...options.map((option) => optionRow(option, at)),
+    ...commands.flatMap((each): Row[] => {
       const below = `${at}/${each.name()}`;
+      const meaning = each.summary() || each.description();
+      const row = { at, flags: [], takes: 'command', words: [each.name()], meaning } as const;
+      if (command.commands.includes(each)) return [row, ...rowsOf(each, below)];
       // Commander makes its command `help` without what it is about.
-      const isHelp = !command.commands.includes(each);
-      return isHelp ? [{ at: below, words, files: false, options: [] }] : placesOf(each, below);
+      const words = commands.map((other) => other.name());
+      return [row, { ...argument, at: below, takes: 'word', words }];
     }),
   ];
 }
 
-function completed({ short, long, flags, description, argChoices, required }: Option): CompletedOption {
-  const option = { flags: [short, long].filter((flag) => flag !== undefined), meaning: description };
+function optionRow({ short, long, flags, description, argChoices, required }: Option, at: string): Row {
+  const names = [short, long].filter((name) => name !== undefined);
+  const option = { at, flags: names, meaning: description };
   if (flags.includes('<type,...>')) return { ...option, takes: 'list', words: recordTypes() };
   if (argChoices !== undefined) return { ...option, takes: 'word', words: argChoices };
   const takes = flags.includes('<file>') ? 'file' : required ? 'text' : 'nothing';
   return { ...option, takes, words: [] };
 }
 
-/** The commands, as a pattern of `case` in a shell. */
-function commandsIn(places: readonly Place[], separator: string): string {
-  return places
-    .map(({ at }) => at)
-    .filter((at) => at !== '')
-    .join(separator);
-}
-
-/** The options with values, as patterns of `case` for an option after its command. */
-function valuesIn(places: readonly Place[], line: (pattern: string, option: CompletedOption) => string) {
-  return places.flatMap(({ at, options }) =>
-    options
-      .filter(({ takes }) => takes !== 'nothing')
-      .map((option) => line(option.flags.map((flag) => `'${at} ${flag}'`).join('|'), option)),
+/** A variable of bash and zsh: a line for each row, its fields between bars. */
+function table(rows: readonly Row[]): string {
+  const lines = rows.map(({ at, flags, takes, words, meaning }) =>
+    [at, flags.join(' '), takes, words.join(' '), meaning.replaceAll('|', '/')].join('|'),
   );
+  return `local table='${lines.join('\n').replaceAll("'", "'\\''")}'`;
 }
 
-function bash(places: readonly Place[]): string {
-  const listed = (words: readonly string[]) => `'${words.join(' ')}'`;
-  const values = valuesIn(places, (pattern, { takes, words }) => {
-    const found = words.length > 0 ? `found=${listed(words)}` : '';
-    const action = takes === 'file' ? 'files=1' : takes === 'list' ? `${found} list=1` : found;
-    return `    ${pattern}) ${action} ;;`;
-  });
-  const arguments_ = places.map(({ at, words, files, options }) => {
-    const found = `found=${listed(words.map(([word]) => word))}`;
-    const flags = `options=${listed(options.flatMap((option) => option.flags))}`;
-    return `        '${at}') ${found} ${flags} files=${files ? 1 : ''} ;;`;
-  });
+function bash(rows: readonly Row[]): string {
   return `# Completion of dms for bash, made by dms completion bash.
 _dms() {
-  local word current previous at='' found='' options='' files='' list='' before='' i last
-  local -a words=()
+  ${table(rows)}
+  local word current previous at='' asked='' found='' options='' values='' files='' before='' i last
+  local place flags takes words meaning
+  local -a typed=()
   # Bash takes = and : for words of their own (COMP_WORDBREAKS).
   for ((i = 0; i <= COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     if ((i > 1)) && [[ $word == [=:]* || \${COMP_WORDS[i - 1]} == [=:] ]]; then
-      last=$((\${#words[@]} - 1))
-      words[last]=\${words[last]}$word
+      last=$((\${#typed[@]} - 1))
+      typed[last]=\${typed[last]}$word
     else
-      words+=("$word")
+      typed+=("$word")
     fi
   done
-  last=$((\${#words[@]} - 1))
-  current=\${words[last]}
-  previous=\${words[last - 1]}
-  for word in "\${words[@]:1:last-1}"; do
-    case $at/$word in
-    ${commandsIn(places, '|')}) at=$at/$word ;;
-    esac
+  last=$((\${#typed[@]} - 1))
+  current=\${typed[last]}
+  previous=\${typed[last - 1]}
+  for word in "\${typed[@]:1:last-1}"; do
+    [[ $table == *$'\\n'"$at||command|$word|"* ]] && at=$at/$word
   done
   if [[ $current == --*=* ]]; then
     previous=\${current%%=*}
     current=\${current#*=}
   fi
-  case "$at $previous" in
-${values.join('\n')}
-    *)
-      case $at in
-${arguments_.join('\n')}
-      esac
-      if [[ $current == -* || -z $found$files ]]; then
-        found=$options
-        files=''
-      fi
-      ;;
-  esac
-  if [[ -n $list && $current == *,* ]]; then
+  while IFS='|' read -r place flags takes words meaning; do
+    [[ $place == "$at" ]] || continue
+    if [[ -n $flags ]]; then options+=" $flags"; else found+=$words' '; fi
+    [[ -z $flags && $takes == file ]] && files=1
+    [[ $takes != nothing && " $flags " == *" $previous "* ]] && asked=$takes values=$words
+  done <<< "$table"
+  if [[ -n $asked ]]; then
+    found=$values files=''
+    [[ $asked == file ]] && files=1
+  elif [[ $current == -* || -z $files\${found// } ]]; then
+    found=$options files=''
+  fi
+  if [[ $asked == list && $current == *,* ]]; then
     before=\${current%,*},
     current=\${current##*,}
   fi
@@ -155,47 +124,35 @@ complete -F _dms dms
 `;
 }
 
-function zsh(places: readonly Place[]): string {
-  const quoted = ([word, meaning]: Word) => {
-    const text = `${word.replaceAll(':', '\\:')}${meaning === '' ? '' : `:${meaning}`}`;
-    return `'${text.replaceAll("'", "'\\''")}'`;
-  };
-  const listed = (words: readonly Word[]) => `(${words.map(quoted).join(' ')})`;
-  const values = valuesIn(places, (pattern, { takes, words }) => {
-    const found = words.length > 0 ? `found=${listed(words.map((word) => [word, '']))}` : '';
-    const begin = takes === 'file' ? 'files=1' : takes === 'list' ? "compset -P '*,'; " : '';
-    return `    (${pattern}) ${begin}${found} ;;`;
-  });
-  const arguments_ = places.map(({ at, words, files, options }) => {
-    const flags = options.flatMap(({ flags, meaning }) => flags.map((flag): Word => [flag, meaning]));
-    return `        ('${at}') found=${listed(words)} options=${listed(flags)} files=${files ? 1 : ''} ;;`;
-  });
+function zsh(rows: readonly Row[]): string {
   return `#compdef dms
 # Completion of dms for zsh, made by dms completion zsh.
 _dms() {
-  local word at='' files='' current=$words[CURRENT] previous=$words[CURRENT-1]
-  local -a found options
+  ${table(rows)}
+  local word at='' asked='' files='' current=$words[CURRENT] previous=$words[CURRENT-1]
+  local place flags takes choices meaning
+  local -a found options values
   for word in $words[2,CURRENT-1]; do
-    case $at/$word in
-    (${commandsIn(places, '|')}) at=$at/$word ;;
-    esac
+    [[ $table == *$'\\n'"$at||command|$word|"* ]] && at=$at/$word
   done
   if [[ $current == --*=* ]]; then
     previous=\${current%%=*}
     compset -P '*='
   fi
-  case "$at $previous" in
-${values.join('\n')}
-    (*)
-      case $at in
-${arguments_.join('\n')}
-      esac
-      if [[ $current == -* || ( $#found -eq 0 && -z $files ) ]]; then
-        found=($options)
-        files=''
-      fi
-      ;;
-  esac
+  while IFS='|' read -r place flags takes choices meaning; do
+    [[ $place == "$at" ]] || continue
+    [[ -z $flags && $takes == file ]] && files=1
+    for word in \${=flags}; do options+=("$word:$meaning"); done
+    [[ -z $flags ]] && for word in \${=choices}; do found+=("$word\${meaning:+:$meaning}"); done
+    [[ $takes != nothing && " $flags " == *" $previous "* ]] && asked=$takes values=(\${=choices//:/\\\\:})
+  done <<< "$table"
+  if [[ -n $asked ]]; then
+    found=($values) files=''
+    [[ $asked == file ]] && files=1
+  elif [[ $current == -* || ( $#found -eq 0 && -z $files ) ]]; then
+    found=($options) files=''
+  fi
+  [[ $asked == list ]] && compset -P '*,'
   (( $#found )) && _describe -t words word found
   [[ -n $files ]] && _files
 }
@@ -205,30 +162,22 @@ compdef _dms dms
 `;
 }
 
-function fish(places: readonly Place[]): string {
+function fish(rows: readonly Row[]): string {
   const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
-  const lines = places.flatMap(({ at, words, files, options }) => {
-    const begin = `complete -c dms -n ${quoted(`__dms_at '${at}'`)}`;
-    return [
-      ...(files ? [`${begin} -F`] : []),
-      ...words.map(([word, meaning]) => `${begin} -a ${quoted(word)} -d ${quoted(meaning)}`),
-      ...options.map(({ flags, meaning, takes, words }) => {
-        const names = flags.map((flag) => flag.replace(/^--/, '-l ').replace(/^-(?=\w$)/, '-s '));
-        const value = {
-          ...{ nothing: '', text: ' -x', file: ' -r -F' },
-          word: ` -x -a ${quoted(words.join(' '))}`,
-          list: ` -x -a ${quoted(`(__fish_append , ${words.join(' ')})`)}`,
-        }[takes];
-        return `${begin} ${names.join(' ')}${value} -d ${quoted(meaning)}`;
-      }),
-    ];
+  const lines = rows.map(({ at, flags, takes, words, meaning }) => {
+    const names = flags.map((flag) => flag.replace(/^--/, ' -l ').replace(/^-(?=\w$)/, ' -s ')).join('');
+    const choices = takes === 'list' ? `(__fish_append , ${words.join(' ')})` : words.join(' ');
+    const takesFree = takes === 'text' || (flags.length > 0 && words.length > 0) ? ' -x' : '';
+    const value = takes === 'file' ? ' -r -F' : takesFree + (choices === '' ? '' : ` -a ${quoted(choices)}`);
+    return `complete -c dms -n ${quoted(`__dms_at '${at}'`)}${names}${value} -d ${quoted(meaning)}`;
   });
+  const commands = rows.flatMap(({ at, takes, words }) => (takes === 'command' ? `${at}/${words}` : []));
   return `# Completion of dms for fish, made by dms completion fish.
 function __dms_at
     set -l at ''
     for word in (commandline -opc)
         switch $at/$word
-            case ${commandsIn(places, ' ')}
+            case ${commands.join(' ')}
                 set at $at/$word
         end
     end

@@ -16,8 +16,7 @@ import { createResolverChecks, explainInvention } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { redactorOf } from '../../telemetry/redact.js';
 import type { CommandContext } from '../command-context.js';
-import { counted, createTable, numberText } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
+import { counted, numberText, writeList } from '../output.js';
 import { isReachable, opennessOf } from './serve.js';
 
 /** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */
@@ -33,38 +32,34 @@ const SPARE_ROOM = 1024 ** 3;
 const ALIVE = '{"status":"ok"}\n';
 
 interface Finding {
-  readonly check: string;
+  /** Absent: that of the check. */
+  readonly check?: string;
   readonly status: 'ok' | 'warning' | 'failed';
   /** What was found, in sentences; of what is not ok, with what to do next. */
   readonly message: string;
 }
 
-type Examine = (settings: Settings, context: CommandContext) => Promise<readonly Finding[]>;
+const ok = (message: string): Finding => ({ status: 'ok', message });
+const warning = (message: string): Finding => ({ status: 'warning', message });
+const failed = (message: string): Finding => ({ status: 'failed', message });
 
-/** `dms doctor`: checks what the settings name, and changes nothing. */
-export async function runDoctor(
-  context: CommandContext,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+type Examine = (settings: Settings, context: CommandContext) => Promise<Finding | readonly Finding[]>;
+
+export async function runDoctor(context: CommandContext, { json }: { readonly json: boolean }) {
   const settings = context.settings();
   const redact = redactorOf(settings.secrets);
-  const findings = (
-    await Promise.all(
-      Object.entries(CHECKS).map(([check, examine]) =>
-        withinTime(LIMIT, examine(settings, context)).catch((error) => [failure(check, error)]),
-      ),
-    )
-  )
-    .flat()
-    .map((finding) => ({ ...finding, message: redact(finding.message) }));
-  const table = createTable(context.stdout.isTTY === true ? context.stdout.columns : undefined);
-  const rows = findings.map(({ check, status, message }) => [status, check, message]);
-  await writeText(context.stdout, json ? findings.map(jsonLine).join('') : table(rows));
+  const examined = Object.entries(CHECKS).map(async ([check, examine]) => {
+    const found = await withinTime(LIMIT, examine(settings, context)).catch(failure);
+    return [found].flat().map((finding) => ({ check, ...finding, message: redact(finding.message) }));
+  });
+  const findings = (await Promise.all(examined)).flat();
+  const row = ({ check, status, message }: (typeof findings)[number]) => [status, check, message];
+  await writeList(context.stdout, [findings], { row }, json);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
-  const [failed, warnings] = [count('failed'), count('warning')];
-  if (failed > 0) context.setExitCode(1);
+  const [failures, warnings] = [count('failed'), count('warning')];
+  if (failures > 0) context.setExitCode(1);
   context.notes.write(
-    `${counted(failed, 'check', 'checks')} failed, ${counted(warnings, 'warning', 'warnings')}.\n`,
+    `${counted(failures, 'check', 'checks')} failed, ${counted(warnings, 'warning', 'warnings')}.\n`,
   );
 }
 
@@ -72,40 +67,38 @@ const CHECKS: Readonly<Record<string, Examine>> = {
   async clock(_settings, { now }) {
     const time = now();
     const fault = new LookClock().faultOf(time);
-    return [fault === null ? ok('clock', `It is ${formatInstant(time)}.`) : failed('clock', fault)];
+    return fault === null ? ok(`It is ${formatInstant(time)}.`) : failed(fault);
   },
   resolvers: examineResolvers,
   database: examineDatabase,
   async redis({ redisUrl }) {
-    if (redisUrl === undefined)
-      return [ok('redis', 'REDIS_URL is not set: each dms serve counts rate limits alone.')];
+    if (redisUrl === undefined) return ok('REDIS_URL is not set: each dms serve counts rate limits alone.');
     const store = await openRedisStore(redisUrl, createLogger({ level: 'silent' }));
     await store.attempt(() => store.client.set('dms:doctor', '', 'PX', 1));
     const fault = store.fault();
     store.close();
-    return [
-      fault === undefined ? ok('redis', 'It takes the counts of rate limits.') : failed('redis', `${fault}.`),
-    ];
+    return fault === undefined ? ok('It takes the counts of rate limits.') : failed(`${fault}.`);
   },
-  proxy: examineProxy,
+  async proxy(settings) {
+    const openness = opennessOf(settings);
+    return [...(openness === null ? [] : [warning(`Note that ${openness}`)]), examineTrust(settings)];
+  },
   ports: examinePorts,
   disk: examineDisk,
 };
 
 async function examineResolvers({ observe, ...settings }: Settings, { now }: CommandContext) {
-  if (settings.role === 'api') return [ok('resolvers', 'ROLE is api: this process does not observe.')];
+  if (settings.role === 'api') return ok('ROLE is api: this process does not observe.');
   const dnsTimeout = Math.min(observe.dnsTimeout, SHORT_LIMIT);
   const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
   const states = await checks.checkAll();
   const isAnswered = states.some(({ checkedAt }) => checkedAt !== null);
   return states.map((state) => {
-    if (state.checkedAt === null) {
-      const message = `The resolver ${state.server} does not answer: name one in DNS_SERVERS that does, for this machine.`;
-      return isAnswered ? warning('resolvers', message) : failed('resolvers', message);
-    }
-    return state.invented.length > 0
-      ? warning('resolvers', explainInvention(state))
-      : ok('resolvers', `The resolver ${state.server} answers, and invents no addresses.`);
+    const { server, checkedAt, invented } = state;
+    if (checkedAt !== null && invented.length > 0) return warning(explainInvention(state));
+    if (checkedAt !== null) return ok(`The resolver ${server} answers, and invents no addresses.`);
+    const silent = `The resolver ${server} does not answer: name one in DNS_SERVERS that does, for this machine.`;
+    return isAnswered ? warning(silent) : failed(silent);
   });
 }
 
@@ -119,8 +112,8 @@ async function examineDatabase(settings: Settings, { now }: CommandContext) {
     const lacking = `${place} lacks ${counted(pending.length, 'migration', 'migrations')}`;
     const schema =
       pending.length === 0
-        ? ok('database', `${place} can be written to, and is up to date.`)
-        : warning('database', `${lacking}: run dms migrate; each start of dms serve does it, too.`);
+        ? ok(`${place} can be written to, and is up to date.`)
+        : warning(`${lacking}: run dms migrate; each start of dms serve does it, too.`);
     return [schema, ...leadFindings(lead)];
   } finally {
     await close();
@@ -132,61 +125,48 @@ function leadFindings(lead: bigint): readonly Finding[] {
   const [distance, direction] = lead < 0n ? [-lead, 'behind'] : [lead, 'ahead of'];
   if (distance <= MOST_LEAD) return [];
   const seconds = counted(Number(distance / 1_000_000n), 'second', 'seconds');
-  return [
-    warning('clock', `The database's clock is ${seconds} ${direction} this machine's: set both, by NTP say.`),
-  ];
-}
-
-async function examineProxy(settings: Settings) {
-  const openness = opennessOf(settings);
-  return [...(openness === null ? [] : [warning('proxy', `Note that ${openness}`)]), examineTrust(settings)];
+  const message = `The database's clock is ${seconds} ${direction} this machine's: set both, by NTP say.`;
+  return [{ check: 'clock', ...warning(message) }];
 }
 
 function examineTrust(settings: Settings): Finding {
   const { host, trustProxy } = settings;
   if (trustProxy === 0) {
     const behind = 'Behind one, all clients would share a rate limit: set it';
-    return ok('proxy', `TRUST_PROXY is not set, which is right without a proxy. ${behind}.`);
+    return ok(`TRUST_PROXY is not set, which is right without a proxy. ${behind}.`);
   }
   const set = `TRUST_PROXY is ${trustProxy}`;
   // A list names who is trusted, and a number trusts whoever connects.
   if (typeof trustProxy === 'number' && isReachable(settings)) {
     const claim = `${set} and HOST is ${host}: who reaches this port past the proxy can claim any address`;
-    return warning('proxy', `${claim}. Let only the proxy reach it, or set TRUST_PROXY to its address.`);
+    return warning(`${claim}. Let only the proxy reach it, or set TRUST_PROXY to its address.`);
   }
-  return ok('proxy', `${set}: as many proxies, or these, name the address of a client.`);
+  return ok(`${set}: as many proxies, or these, name the address of a client.`);
 }
 
 async function examinePorts(settings: Settings) {
   requireOwnMetricsPort(settings);
-  const { host, port, telemetry } = settings;
-  const { metricsHost, metricsPort } = telemetry;
-  const metrics = { host: 'METRICS_HOST', port: 'METRICS_PORT' };
-  return [
-    await examinePort(host, port, { host: 'HOST', port: 'PORT' }),
-    ...(metricsPort === undefined ? [] : [await examinePort(metricsHost, metricsPort, metrics)]),
-  ];
+  const { metricsHost, metricsPort } = settings.telemetry;
+  const found = [await examinePort(settings.host, settings.port, { host: 'HOST', port: 'PORT' })];
+  if (metricsPort !== undefined) {
+    found.push(await examinePort(metricsHost, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' }));
+  }
+  return found;
 }
 
-async function examinePort(
-  host: string,
-  port: number,
-  names: { readonly host: string; readonly port: string },
-) {
+async function examinePort(host: string, port: number, names: { host: string; port: string }) {
   const log = createLogger({ level: 'silent' });
   try {
     const server = await startHttpServer(() => undefined, { host, port, log, settings: names });
     await server.close();
-    return ok('ports', port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
+    return ok(port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
   } catch (error) {
-    if (await isOwn(`${urlOf(host, port)}/livez`))
-      return ok('ports', `This service is at port ${port} of ${host}.`);
-    return failure('ports', error);
+    const isOwn = await isThisService(`${urlOf(host, port)}/livez`);
+    return isOwn ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
   }
 }
 
-/** Whether this service responds there. */
-async function isOwn(probe: string): Promise<boolean> {
+async function isThisService(probe: string): Promise<boolean> {
   try {
     const response = await fetch(probe, { signal: AbortSignal.timeout(SHORT_LIMIT), redirect: 'error' });
     return (await response.text()) === ALIVE;
@@ -196,18 +176,12 @@ async function isOwn(probe: string): Promise<boolean> {
 }
 
 async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
-  if (databaseUrl !== undefined) {
-    return [
-      ok('disk', 'DATA_DIR is not used: what is recorded is on the disk of the server at DATABASE_URL.'),
-    ];
-  }
+  if (databaseUrl !== undefined)
+    return ok('DATA_DIR is not used: what is recorded is on the disk of the server at DATABASE_URL.');
   const room = await roomFor(dataDirectory);
   const free = `${numberText(Math.floor(room / 1024 ** 2))} MB are free for ${dataDirectory}`;
-  return [
-    room < SPARE_ROOM
-      ? warning('disk', `${free}: make room, or set DATA_DIR to a folder on another disk.`)
-      : ok('disk', `${free}.`),
-  ];
+  const advice = 'make room, or set DATA_DIR to a folder on another disk';
+  return room < SPARE_ROOM ? warning(`${free}: ${advice}.`) : ok(`${free}.`);
 }
 
 /** The room on the disk of a folder, in bytes, or of the one that it is to be made in. @throws OperationError */
@@ -221,23 +195,10 @@ async function roomFor(folder: string): Promise<number> {
   }
 }
 
-function ok(check: string, message: string): Finding {
-  return { check, status: 'ok', message };
-}
-
-function warning(check: string, message: string): Finding {
-  return { check, status: 'warning', message };
-}
-
-function failed(check: string, message: string): Finding {
-  return { check, status: 'failed', message };
-}
-
 /** What a check has thrown. */
-function failure(check: string, error: unknown): Finding {
-  if (error instanceof NoDatabaseError) return warning(check, `${error.message} dms serve makes a new one.`);
-  if (error instanceof UnavailableError) {
-    return failed(check, `Nothing within ${LIMIT / 1000} seconds: see that what the settings name responds.`);
-  }
-  return failed(check, explainFailure(error) ?? messageOf(error));
+function failure(error: unknown): Finding {
+  if (error instanceof NoDatabaseError) return warning(`${error.message} dms serve makes a new one.`);
+  if (error instanceof UnavailableError)
+    return failed(`Nothing within ${LIMIT / 1000} seconds: see that what the settings name responds.`);
+  return failed(explainFailure(error) ?? messageOf(error));
 }

@@ -5,19 +5,17 @@ import type { Selection } from '../../exporters/selection.js';
 import { isKnown } from '../../history/stays-as-of.js';
 import { requireType } from '../../model/dns-types.js';
 import { OperationError } from '../../model/errors.js';
-import { formatInstant, type Instant, parseInstant, requireReached } from '../../model/instant.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
 import { readOption } from '../option-values.js';
+import { counted, numberText, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
-import { counted } from '../table.js';
-import { writeText } from '../write-text.js';
 
 export interface ExportOptions {
   readonly format: ExportFormatName;
-  /** In the form of RFC 3339. */
-  readonly at?: string;
+  readonly at?: Instant;
   readonly types?: readonly string[];
   readonly present: boolean;
   readonly fromFile?: string;
@@ -42,26 +40,21 @@ const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: strin
   ],
 };
 
-/** `dms export [DOMAIN…]`: streams history out. */
-export async function runExport(
-  context: CommandContext,
-  domains: readonly string[],
-  options: ExportOptions,
-): Promise<void> {
-  const { at: time, types: wanted } = options;
-  const at =
-    time === undefined
-      ? undefined
-      : readOption('--at', () => requireReached(parseInstant(time), context.now()));
+export async function runExport(context: CommandContext, domains: readonly string[], options: ExportOptions) {
+  const { at, format, fromFile, types: wanted } = options;
   const types = wanted && new Set(readOption('--types', () => wanted.map(requireType)));
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
-  const present = options.present || (at !== undefined && options.format !== 'dms');
-  const isAll = domains.length === 0 && options.fromFile === undefined;
-  const names = isAll ? undefined : await readDomains(context, domains, options.fromFile);
+  const present = options.present || (at !== undefined && format !== 'dms');
+  const isAll = domains.length === 0 && fromFile === undefined;
+  const names = isAll ? undefined : await readDomains(context, domains, fromFile);
   const missing = await context.withConnections('fail', ({ pool }) =>
-    writeHistories(context, pool, names, EXPORT_FORMATS[options.format], { at, types, present }),
+    writeHistories(context, pool, names, EXPORT_FORMATS[format], { at, types, present }),
   );
-  if (missing.length > 0) throw new OperationError(explainMissing(missing, at));
+  if (missing.size === 0) return;
+  const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
+  const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';
+  const upTo = at === undefined ? '' : ` up to ${formatInstant(at)}`;
+  throw new OperationError(`No history is recorded for ${shown}${more}${upTo}.`);
 }
 
 /** @param names Absent: all domains. @returns those of the names of which nothing is known. */
@@ -71,22 +64,17 @@ async function writeHistories(
   names: readonly string[] | undefined,
   format: (typeof EXPORT_FORMATS)[ExportFormatName],
   selection: Selection,
-): Promise<string[]> {
+): Promise<ReadonlySet<string>> {
   const total = names?.length ?? (await countDomains(pool));
   const missing = new Set(names);
   const omitted = new Map<Omission, number>();
   const omit = (reason: Omission, count = 1) => omitted.set(reason, (omitted.get(reason) ?? 0) + count);
   let done = 0;
   let text: string = format.head;
+  const noun = `of ${numberText(total)} domains`;
+  const progress = () => ({ items: done, done, total });
   // A bar among the lines of the output would be unreadable, and they show the progress.
-  const hideProgress =
-    stdout.isTTY === true
-      ? () => {}
-      : showProgress(notes, `of ${total.toLocaleString('en')} domains`, () => ({
-          items: done,
-          done,
-          total,
-        }));
+  const hideProgress = stdout.isTTY === true ? () => {} : showProgress(notes, noun, progress);
   try {
     for await (const history of readHistories(pool, names)) {
       done += 1;
@@ -105,14 +93,7 @@ async function writeHistories(
   }
   for (const [reason, count] of omitted) {
     const [one, several, why] = OMISSIONS[reason];
-    if (count > 0) warn(`dms: ${counted(count, one, several)} not in the output${why}\n`);
+    if (count > 0) warn(`${counted(count, one, several)} not in the output${why}`);
   }
-  return [...missing];
-}
-
-function explainMissing(missing: readonly string[], at: Instant | undefined): string {
-  const shown = missing.slice(0, MISSING_SHOWN).join(', ');
-  const more = missing.length > MISSING_SHOWN ? ` and ${missing.length - MISSING_SHOWN} more` : '';
-  const upTo = at === undefined ? '' : ` up to ${formatInstant(at)}`;
-  return `No history is recorded for ${shown}${more}${upTo}.`;
+  return missing;
 }

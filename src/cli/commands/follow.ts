@@ -4,8 +4,8 @@ import { PublicError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
 import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
+import { jsonLine, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 interface FollowOptions extends ChangeOptions {
   /** A cursor. */
@@ -17,7 +17,6 @@ interface FollowOptions extends ChangeOptions {
 /** Between attempts while the database does not answer, in milliseconds. */
 const RETRY_AFTER = 3_000;
 
-/** `dms follow`: what is recorded, a change a line, until Ctrl-C. */
 export async function runFollow(
   context: CommandContext,
   domains: readonly string[],
@@ -36,11 +35,8 @@ export async function runFollow(
     while (!signal.aborted) {
       try {
         for await (const { events, end } of follow({ ...selected, after }, signal)) {
-          await writeText(
-            context.stdout,
-            events.map(({ id, data }) => lineOf(id, data as ChangeData)).join(''),
-            signal,
-          );
+          const lines = events.map(({ id, data }) => lineOf(id, data as ChangeData));
+          await writeText(context.stdout, lines.join(''), signal);
           after = end;
         }
       } catch (error) {
@@ -51,7 +47,7 @@ export async function runFollow(
     }
   });
   await following.finally(() => {
-    if (after !== begin) context.warn(`To continue: --after ${after}\n`);
+    if (after !== begin) context.stderr.write(`To continue: --after ${after}\n`);
   });
   context.setExitCode(context.failure.code);
 }

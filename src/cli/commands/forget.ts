@@ -8,7 +8,6 @@ import { readDomains } from '../domain-arguments.js';
 /** So many are erased in one transaction: recorders may have to wait for it. */
 const ERASED_AT_ONCE = 500;
 
-/** `dms forget DOMAIN…`: erases domains' history. */
 export async function runForget(
   context: CommandContext,
   domains: readonly string[],

@@ -1,12 +1,13 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
-import { counted, numberText } from '../table.js';
-import { jsonLine } from '../write-text.js';
+import { counted, jsonLine, numberText } from '../output.js';
 
-/** How many rejected lines are shown with their reasons. */
 export const REASONS_SHOWN = 10;
 
-/** How many lines were rejected, and what can be done about them. @param file That of --rejects; undefined without. */
+/** Those of the inputs. */
+type Formats = ReadonlySet<ImportFormat>;
+
+/** @param file That of --rejects; undefined without. */
 export function rejectedText({ linesRejected }: ImportSummary, file: string | undefined): string {
   if (linesRejected === 0) return '';
   const further = linesRejected - REASONS_SHOWN;
@@ -18,64 +19,39 @@ export function rejectedText({ linesRejected }: ImportSummary, file: string | un
   return `${more}${where} A corrected line is stale if something newer of its domain is recorded by then.\n`;
 }
 
-/**
- * The closing summary of an import, as lines of text.
- *
- * @param formats those of the inputs; shown if one is not the program's own.
- */
-export function summaryText(
-  summary: ImportSummary,
-  seconds: number,
-  formats: ReadonlySet<ImportFormat>,
-): string {
-  const { linesRead, newDomains } = summary;
+/** @param formats Shown if one is not the program's own. */
+export function summaryText(summary: ImportSummary, seconds: number, formats: Formats): string {
+  const number = numberText;
+  const { linesRead, recordsAdded, recordsRemoved, headersCreated, headersUpdated, newDomains } = summary;
   const { count, exact } = summary.domains;
+  const rate = counted(Math.round(linesRead / Math.max(seconds, 0.001)), 'line', 'lines');
   const names = [...formats].sort();
-  const rate = Math.round(linesRead / Math.max(seconds, 0.001));
-  const rows: [string, string][] = [
-    ...(names.some((name) => name !== 'dms') ? [['format', names.join(', ')] as [string, string]] : []),
-    ['lines read', `${numberText(linesRead)} in ${duration(seconds)}, ${counted(rate, 'line', 'lines')}/s`],
-    ['recorded', `${numberText(summary.recorded)} (${numberText(summary.changed)} with a change)`],
-    ['unchanged', numberText(summary.unchanged)],
-    ['already known', numberText(summary.repeated)],
-    ['stale', numberText(summary.stale)],
-    ['rejected', numberText(summary.linesRejected)],
-    ['domains', `${exact ? '' : 'more than '}${numberText(count)} (${numberText(newDomains)} new)`],
-    [
-      'DNS records',
-      `${numberText(summary.recordsAdded)} added, ${numberText(summary.recordsRemoved)} removed`,
-    ],
-    [
-      'HTTP headers',
-      `${numberText(summary.headersCreated)} created, ${numberText(summary.headersUpdated)} updated`,
-    ],
-  ];
-  return rows.map(([label, text]) => `${label.padEnd(14)}${text}\n`).join('');
+  const rows = [
+    ['format', names.every((name) => name === 'dms') ? '' : names.join(', ')],
+    ['lines read', `${number(linesRead)} in ${duration(seconds)}, ${rate}/s`],
+    ['recorded', `${number(summary.recorded)} (${number(summary.changed)} with a change)`],
+    ['unchanged', number(summary.unchanged)],
+    ['already known', number(summary.repeated)],
+    ['stale', number(summary.stale)],
+    ['rejected', number(summary.linesRejected)],
+    ['domains', `${exact ? '' : 'more than '}${number(count)} (${number(newDomains)} new)`],
+    ['DNS records', `${number(recordsAdded)} added, ${number(recordsRemoved)} removed`],
+    ['HTTP headers', `${number(headersCreated)} created, ${number(headersUpdated)} updated`],
+  ] as const;
+  return rows.map(([label, text]) => (text === '' ? '' : `${label.padEnd(14)}${text}\n`)).join('');
 }
 
-/** The closing summary as a JSON object on one line. */
-export function summaryJson(
-  summary: ImportSummary,
-  seconds: number,
-  formats: ReadonlySet<ImportFormat>,
-): string {
-  const { count, exact } = summary.domains;
+export function summaryJson(summary: ImportSummary, seconds: number, formats: Formats): string {
+  const { linesRead, recorded, changed, unchanged, contradicting, stale, older, lost, partial } = summary;
   return jsonLine({
     formats: [...formats].sort(),
     seconds: Number(seconds.toFixed(3)),
-    linesRead: summary.linesRead,
-    recorded: summary.recorded,
-    changed: summary.changed,
-    unchanged: summary.unchanged,
+    ...{ linesRead, recorded, changed, unchanged },
     alreadyKnown: summary.repeated,
-    contradicting: summary.contradicting,
-    stale: summary.stale,
-    older: summary.older,
-    lost: summary.lost,
-    partial: summary.partial,
+    ...{ contradicting, stale, older, lost, partial },
     rejected: summary.linesRejected,
-    domains: count,
-    domainsExact: exact,
+    domains: summary.domains.count,
+    domainsExact: summary.domains.exact,
     newDomains: summary.newDomains,
     dnsRecordsAdded: summary.recordsAdded,
     dnsRecordsRemoved: summary.recordsRemoved,
@@ -85,52 +61,42 @@ export function summaryJson(
   });
 }
 
-/** What the lines could not tell, and what can be done about stale ones, as lines of text. @param formats Those of the inputs. */
-export function remarksText(summary: ImportSummary, formats: ReadonlySet<ImportFormat>): string {
-  const { staleAgain, older, lost, lostBetween, partial, remarks: untold } = summary;
-  const remarks = Array.from(untold, ([remark, { lines, example }]) => {
+/** What the lines could not tell, and what can be done about stale ones. */
+export function remarksText(summary: ImportSummary, formats: Formats): string {
+  const { staleAgain, older, lost, lostBetween, partial } = summary;
+  const untold = Array.from(summary.remarks, ([remark, { lines, example }]) => {
     const told = example === undefined ? '' : ` For example, ${example}`;
     return `${counted(lines, 'line', 'lines')}: ${remark}${told}`;
   });
-  if (staleAgain > 0) {
-    remarks.push(
+  const again =
+    lostBetween === 0
+      ? 'Import all the files again with one command, and --backfill.'
+      : 'Erase these domains (dms forget DOMAIN…) and import all the files with one command, and --backfill.';
+  const remarks = [
+    ...untold,
+    staleAgain > 0 &&
       `${counted(staleAgain, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
         'of a domain, and changed nothing. This is expected when a file is imported again. Import the files of several tools ' +
         'with one command, and --backfill: what lies between two observations is stale later.',
-    );
-  }
-  if (partial > 0) {
-    remarks.push(
+    partial > 0 &&
       `${counted(partial, 'line was', 'lines were')} recorded in part: of some types of DNS record, or of the HTTP ` +
         'headers, something newer is recorded.',
-    );
-  }
-  if (older > 0) {
-    remarks.push(
+    older > 0 &&
       `${counted(older, 'line is', 'lines are')} older than all that is recorded of a part of the domain: ` +
         'dms import --backfill FILE… puts such lines before what is recorded. Import all older files with one command: ' +
         'lines between two observations cannot be added later.',
-    );
-  }
-  if (lost > 0) {
-    remarks.push(
-      `${counted(lost, 'line was', 'lines were')} lost: of domains that were not recorded before, in the wrong order. ` +
-        (lostBetween === 0
-          ? 'Import all the files again with one command, and --backfill.'
-          : 'Erase these domains (dms forget DOMAIN…) and import all the files with one command, and --backfill.'),
-    );
-  }
-  // Of domains that were recorded before it was said before, or their observations are there already.
-  if (formats.has('cof') && summary.newDomains > 0) {
-    remarks.push(
+    lost > 0 &&
+      `${counted(lost, 'line was', 'lines were')} lost: of domains that were not recorded before, in the wrong order. ${again}`,
+    // Of domains that were recorded before it was said before, or their observations are there already.
+    formats.has('cof') &&
+      summary.newDomains > 0 &&
       'Import passive DNS after all observations of the same domains: older files of other formats that are imported later can ' +
         'give another history than before it.',
-    );
-  }
-  return remarks.map((line) => `${line}\n`).join('');
+  ];
+  return remarks.map((line) => (line === false ? '' : `${line}\n`)).join('');
 }
 
-/** A line about observations that were not recorded because they differ from others of the same time. */
+/** Observations that were not recorded because they differ from others of the same time. */
 export function warningText({ contradicting }: ImportSummary): string {
   if (contradicting === 0) return '';
   const lines = counted(contradicting, 'line differs', 'lines differ');
@@ -138,7 +104,6 @@ export function warningText({ contradicting }: ImportSummary): string {
 }
 
 function duration(seconds: number): string {
-  return seconds < 60
-    ? `${seconds.toFixed(1)} s`
-    : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }

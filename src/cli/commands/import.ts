@@ -8,17 +8,16 @@ import {
   requireImportable,
 } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
-import { parseObservedAt } from '../../importers/json-line.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { checkRejects, RejectsFile } from '../../importers/rejects.js';
-import { InvalidObservationError, OperationError, UsageError } from '../../model/errors.js';
+import { OperationError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
+import { writeText } from '../output.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { writeText } from '../write-text.js';
 import {
   REASONS_SHOWN,
   rejectedText,
@@ -33,8 +32,7 @@ export interface ImportOptions {
   readonly sort: boolean;
   readonly strict: boolean;
   readonly backfill: boolean;
-  /** As it was written. */
-  readonly observedAt?: string;
+  readonly observedAt?: Instant;
   readonly rejects?: string;
   readonly json: boolean;
 }
@@ -45,16 +43,10 @@ export interface ImportOptions {
  */
 const HEAP_GROWTH = '--heap-growing-percent=60';
 
-/** `dms import FILE…`: records observations. */
-export async function runImport(
-  context: CommandContext,
-  files: readonly string[],
-  options: ImportOptions,
-): Promise<void> {
+export async function runImport(context: CommandContext, files: readonly string[], options: ImportOptions) {
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  const observedAt = timeGiven(options.observedAt, context.now());
   if (options.rejects !== undefined) await checkRejects(options.rejects);
   const detected = new Set<ImportFormat>();
   const parsing = {
@@ -64,7 +56,7 @@ export async function runImport(
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
-        observedAt,
+        observedAt: options.observedAt,
         limits,
         onDetected: (found) => detected.add(found),
       }),
@@ -84,14 +76,6 @@ export async function runImport(
   });
 }
 
-function timeGiven(text: string | undefined, now: Instant): Instant | undefined {
-  try {
-    return text === undefined ? undefined : parseObservedAt('--observed-at', text, now);
-  } catch (error) {
-    throw error instanceof InvalidObservationError ? new UsageError(error.message) : error;
-  }
-}
-
 interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'sorting'> {
   /** The formats that the inputs turned out to have. */
   readonly detected: ReadonlySet<ImportFormat>;
@@ -100,12 +84,12 @@ interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'so
 async function importFiles(context: CommandContext, files: readonly string[], run: ImportRun): Promise<void> {
   const { summary } = run;
   const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
-  const progress = new InputProgress(summary);
-  const hideProgress = showProgress(context.notes, 'lines', () => progress.state());
+  const progress = followInputs(summary);
+  const hideProgress = showProgress(context.notes, 'lines', progress.state);
   const began = performance.now();
   const sumUp = async (ending: string) => {
     hideProgress();
-    context.warn(ending + warningText(summary));
+    context.stderr.write(ending + warningText(summary));
     context.notes.write(rejectedText(summary, run.rejects) + remarksText(summary, run.detected));
     if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
@@ -114,7 +98,7 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   };
   const options = {
     ...run,
-    sorting: progress,
+    sorting: progress.sorting,
     onRejected: async (input: Input, line: Line, reason: string) => {
       if (summary.linesRejected <= REASONS_SHOWN) {
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
@@ -143,22 +127,19 @@ const NOTHING =
   'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n';
 
 function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): string {
-  const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
-  return {
-    complete: '',
-    rejected: `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`,
-    stopped:
-      summary.linesRead === 0
-        ? 'Stopped by a signal before anything was recorded.\n'
-        : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
-  }[end];
+  if (end === 'complete') return '';
+  if (end === 'rejected') {
+    const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
+    return `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`;
+  }
+  return summary.linesRead === 0
+    ? 'Stopped by a signal before anything was recorded.\n'
+    : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
 }
 
 /**
  * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
  * observations stale, and no database is opened.
- *
- * @throws OperationError that says what is wrong with the first such file.
  */
 async function requireAllImportable(
   files: readonly string[],
@@ -178,61 +159,48 @@ async function requireAllImportable(
   }
 }
 
-interface InputState {
-  /** In bytes, of `size`; null: it is not known. */
-  read: number;
-  size: number | null;
-  /** Lines that were read to be sorted. */
-  sorted: number;
-  /** By the monotonic clock. */
-  readonly opened: number;
-  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
-  recording?: { readonly since: number; readonly before: number };
-}
-
-function opening(): InputState {
-  return { read: 0, size: null, sorted: 0, opened: performance.now() };
-}
-
-/** How far the inputs are sorted and read. */
-class InputProgress {
-  readonly #summary: ImportSummary;
-  #input = opening();
-
-  constructor(summary: ImportSummary) {
-    this.#summary = summary;
-  }
-
-  state(): ProgressState {
-    const { linesRead } = this.#summary;
-    const { read: done, size: total, sorted, opened, recording } = this.#input;
-    if (recording !== undefined) {
-      const items = linesRead - recording.before;
-      return { done: items, total: sorted, items, since: recording.since };
-    }
-    if (sorted > 0) return { done, total, items: sorted, doing: 'to sort', since: opened };
-    return { done, total, items: linesRead };
-  }
-
-  onRead = (lines: number): void => {
-    this.#input.sorted += lines;
+/** Opens the inputs, and tells how far they are sorted and read. */
+function followInputs(summary: ImportSummary) {
+  /** Of the input that is read, in bytes; null: its size is not known. */
+  let read = 0;
+  let size: number | null = null;
+  /** Lines that were read to be sorted, and how many were recorded before these; null: they are not sorted yet. */
+  let sorted = 0;
+  let before: number | null = null;
+  /** Since when they are sorted, or recorded, by the monotonic clock. */
+  let since = performance.now();
+  return {
+    state(): ProgressState {
+      const { linesRead } = summary;
+      if (before !== null)
+        return { done: linesRead - before, total: sorted, items: linesRead - before, since };
+      if (sorted > 0) return { done: read, total: size, items: sorted, doing: 'to sort', since };
+      return { done: read, total: size, items: linesRead };
+    },
+    sorting: {
+      onRead(lines: number) {
+        sorted += lines;
+      },
+      /** All lines are sorted: what follows is recording them. */
+      onSorted() {
+        if (before !== null) return;
+        before = summary.linesRead;
+        since = performance.now();
+      },
+    },
+    async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
+      for (const file of files) {
+        if (before !== null) sorted = 0;
+        before = null;
+        read = 0;
+        since = performance.now();
+        const onBytes = (bytes: number) => {
+          read += bytes;
+        };
+        const input = await openInput(file, stdin, onBytes, signal);
+        size = input.size;
+        yield input;
+      }
+    },
   };
-
-  /** All lines are sorted: what follows is recording them. */
-  onSorted = (): void => {
-    this.#input.recording ??= { since: performance.now(), before: this.#summary.linesRead };
-  };
-
-  async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
-    for (const file of files) {
-      const state = opening();
-      this.#input = state;
-      const onBytes = (count: number) => {
-        state.read += count;
-      };
-      const input = await openInput(file, stdin, onBytes, signal);
-      state.size = input.size;
-      yield input;
-    }
-  }
 }

@@ -6,13 +6,11 @@ import { judgeAnew } from '../../recorder/judge-anew.js';
 import type { CommandContext } from '../command-context.js';
 
 interface MigrateOptions {
-  /** Into how many partitions the tables of domains are divided; absent: they stay as they are. */
+  /** Absent: the tables of domains stay as they are. */
   readonly partitions?: number;
-  /** Whether the tables of domains are distributed over a Citus cluster. */
   readonly citus: boolean;
 }
 
-/** `dms migrate`: brings the database up to date, and divides the tables of domains if it is to. */
 export async function runMigrate(context: CommandContext, options: MigrateOptions): Promise<void> {
   const settings = context.settings();
   const divides = options.citus || options.partitions !== undefined;

@@ -1,3 +1,4 @@
+import type { PrismaClient } from '../../database/generated/client.js';
 import { durationText } from '../../model/duration.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, parseInstant } from '../../model/instant.js';
@@ -18,9 +19,8 @@ import { receiverAddress, receiverOf, shortAddress } from '../../notify/receiver
 import { newSecret } from '../../notify/webhook.js';
 import type { CommandContext } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
+import { type Listing, timeText, writeList, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
-import { createTable, timeText } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 interface AddOptions extends ChangeOptions {
   readonly url: string;
@@ -32,11 +32,9 @@ interface AddOptions extends ChangeOptions {
   /** In microseconds. */
   readonly settle?: bigint;
   readonly digest?: bigint;
-  /** A number. */
-  readonly watchFailures?: string;
+  readonly watchFailures?: number;
 }
 
-/** `dms notify add`: has a receiver told of changes from now on. */
 export async function runAdd(context: CommandContext, name: string, options: AddOptions): Promise<void> {
   if (!isNotificationName(name)) {
     throw new UsageError(
@@ -56,7 +54,7 @@ export async function runAdd(context: CommandContext, name: string, options: Add
     fromTime: options.from === undefined ? createdAt : parseInstant(options.from),
     settle: atMostOneDay('--settle', options.settle),
     digest: atMostOneDay('--digest', options.digest),
-    watchFailures: options.watchFailures === undefined ? null : failuresOf(options.watchFailures),
+    watchFailures: options.watchFailures ?? null,
   };
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     await addNotification(writingPrisma, added);
@@ -83,63 +81,48 @@ function atMostOneDay(flag: string, duration: bigint | undefined): bigint | null
   return duration ?? null;
 }
 
-function failuresOf(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new UsageError('--watch-failures: write a number from 1 to 9999, such as 3.');
-}
-
-/** `dms notify list`: a table, or JSON, of all notifications, without secrets. */
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
-    const found = await listNotifications(writingPrisma);
-    if (found.length === 0) {
+    const pages = [await listNotifications(writingPrisma)];
+    const count = await writeList(context.stdout, pages, NOTIFICATIONS, json);
+    if (count === 0)
       context.notes.write('There is no notification. To add one: dms notify add NAME --url URL\n');
-      return;
-    }
-    const text = json
-      ? found.map((each) => jsonLine(described(each))).join('')
-      : createTable(context.stdout.columns, HEADINGS)(found.map(rowOf));
-    await writeText(context.stdout, text);
   });
 }
 
 type Listed = Awaited<ReturnType<typeof listNotifications>>[number];
 
-function described(listed: Listed) {
-  const { name, url, form, filter, settle, digest, watchFailures, attempts, failure, paused } = listed;
-  const time = (instant: bigint | null) => (instant === null ? null : formatInstant(instant));
-  return {
-    ...{ name, url: shortAddress(url), as: form, filter },
-    from: time(listed.fromTime),
-    settle: settle === null ? null : durationText(settle),
-    digest: digest === null ? null : durationText(digest),
-    watchFailures,
-    ...{ state: stateOf(listed), reason: paused ?? failure, attempts },
-    ...{ waitingSince: time(listed.keptAt), lastReceived: time(listed.receivedAt) },
-  };
-}
-
-const HEADINGS = ['name', 'to', 'tells', 'last received', 'state'];
-
-function rowOf(listed: Listed): string[] {
-  const { name, url, filter, receivedAt, paused, failure } = listed;
-  const tells = Object.entries(filter as QueryParameters).map(
-    ([key, value]) => `${key}=${[value].flat().join(',')}`,
-  );
-  const reason = paused ?? failure;
-  return [
-    ...[name, shortAddress(url), tells.join(' ')],
-    receivedAt === null ? 'never' : timeText(receivedAt),
-    stateOf(listed) + (reason === null ? '' : `: ${reason}`),
-  ];
-}
+const NOTIFICATIONS: Listing<Listed> = {
+  headings: ['name', 'to', 'tells', 'last received', 'state'],
+  row: (listed) => {
+    const { name, url, filter, receivedAt, paused, failure } = listed;
+    const parameters = Object.entries(filter as QueryParameters);
+    const tells = parameters.map(([key, value]) => `${key}=${[value].flat().join(',')}`).join(' ');
+    const received = receivedAt === null ? 'never' : timeText(receivedAt);
+    const reason = paused ?? failure;
+    const state = stateOf(listed) + (reason === null ? '' : `: ${reason}`);
+    return [name, shortAddress(url), tells, received, state];
+  },
+  json: (listed) => {
+    const { name, url, form, filter, settle, digest, watchFailures, attempts, failure, paused } = listed;
+    const time = (instant: bigint | null) => (instant === null ? null : formatInstant(instant));
+    return {
+      ...{ name, url: shortAddress(url), as: form, filter },
+      from: time(listed.fromTime),
+      settle: settle === null ? null : durationText(settle),
+      digest: digest === null ? null : durationText(digest),
+      watchFailures,
+      ...{ state: stateOf(listed), reason: paused ?? failure, attempts },
+      ...{ waitingSince: time(listed.keptAt), lastReceived: time(listed.receivedAt) },
+    };
+  },
+};
 
 function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
   if (paused !== null) return 'paused';
   return failure === null ? 'active' : 'failing';
 }
 
-/** `dms notify test`: sends a message that tells nothing, now and once. */
 export async function runTest(context: CommandContext, name: string): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     const { url, form, secret } = await findNotification(writingPrisma, name);
@@ -153,24 +136,23 @@ export async function runTest(context: CommandContext, name: string): Promise<vo
   });
 }
 
-/** `dms notify pause`: sends nothing until it is resumed. */
 export async function runPause(context: CommandContext, name: string): Promise<void> {
-  await context.withDatabase('fail', ({ writingPrisma }) =>
-    changeNotification(writingPrisma, name, { paused: 'by dms notify pause' }),
+  await change(context, `paused ${name}`, (prisma) =>
+    changeNotification(prisma, name, { paused: 'by dms notify pause' }),
   );
-  await context.sumUp(`paused ${name}\n`);
 }
 
-/** `dms notify resume`: goes on where it was paused, first with the message that was not received. */
 export async function runResume(context: CommandContext, name: string): Promise<void> {
-  await context.withDatabase('fail', ({ writingPrisma }) =>
-    changeNotification(writingPrisma, name, { ...UNTRIED, paused: null }),
+  await change(context, `resumed ${name}`, (prisma) =>
+    changeNotification(prisma, name, { ...UNTRIED, paused: null }),
   );
-  await context.sumUp(`resumed ${name}\n`);
 }
 
-/** `dms notify remove`: ends it, with what was not received. */
 export async function runRemove(context: CommandContext, name: string): Promise<void> {
-  await context.withDatabase('fail', ({ writingPrisma }) => removeNotification(writingPrisma, name));
-  await context.sumUp(`removed ${name}\n`);
+  await change(context, `removed ${name}`, (prisma) => removeNotification(prisma, name));
+}
+
+async function change(context: CommandContext, done: string, work: (prisma: PrismaClient) => Promise<void>) {
+  await context.withDatabase('fail', ({ writingPrisma }) => work(writingPrisma));
+  await context.sumUp(`${done}\n`);
 }

@@ -4,68 +4,61 @@ import type { HeaderChange } from '../../history/state.js';
 import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
-import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, recordText } from '../history-text.js';
-import { jsonLine } from '../write-text.js';
+import { counted, jsonLine } from '../output.js';
 
 const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
+type Recording = RecordedCheck['recording'];
+
 const TYPE_WIDTH = 7;
 
-/** A check as text: what was observed, line by line, each marked if it is new or gone. */
-export function checkAsText(
-  { check, outcome, changes: found, recording }: RecordedCheck,
-  recorded: boolean,
-): string {
-  const changes = found ?? NOTHING;
+/** What was observed, line by line, each marked if it is new or gone. */
+export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
+  const { check, outcome } = recorded;
+  const changes = recorded.changes ?? NOTHING;
   const lines = [
     `${check.domain} at ${formatInstant(check.observedAt)}`,
     ...(saysNoSuchName(check.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
     ...httpLines(check.http, outcome, changes),
-    summary(changes, recorded, recording),
+    summary(changes, isRecorded, recorded.recording),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
 }
 
 function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, domain: string): string[] {
-  if (answer.kind === 'failed')
-    return [`  ${type.padEnd(TYPE_WIDTH)} not observed: ${answer.failure.message}`];
-  const isNew = new Set(
-    added.filter(({ record }) => record.type === type).map(({ record }) => identityOf(record)),
-  );
-  const gone = removed.filter(({ record }) => record.type === type).map(({ record }) => record);
-  const seen = answer.records.map((record) =>
-    recordLine(isNew.has(identityOf(record)) ? '+' : ' ', record, domain),
-  );
-  const lines = [...seen, ...gone.map((record) => recordLine('-', record, domain))];
-  return lines.length > 0 ? lines : [`  ${type.padEnd(TYPE_WIDTH)} none`];
-}
-
-function recordLine(mark: string, record: DnsRecord, domain: string): string {
-  return `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`;
+  const label = `  ${type.padEnd(TYPE_WIDTH)}`;
+  if (answer.kind === 'failed') return [`${label} not observed: ${answer.failure.message}`];
+  const isNew = new Set(added.flatMap(({ record }) => (record.type === type ? identityOf(record) : [])));
+  const lineOf = (mark: string, record: DnsRecord) =>
+    `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`;
+  const lines = [
+    ...answer.records.map((record) => lineOf(isNew.has(identityOf(record)) ? '+' : ' ', record)),
+    ...removed.flatMap(({ record }) => (record.type === type ? lineOf('-', record) : [])),
+  ];
+  return lines.length > 0 ? lines : [`${label} none`];
 }
 
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
 
 function httpLines(answer: HttpAnswer, { http }: CheckOutcome, { headers: changed }: Changes): string[] {
-  if ('failure' in http) return [`  HTTP not observed: ${http.failure.message}${adviceOn(http.failure)}`];
+  if ('failure' in http) {
+    const { code, message } = http.failure;
+    const advice = code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it anyway)' : '';
+    return [`  HTTP not observed: ${message}${advice}`];
+  }
   if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
   const headers = answer.kind === 'answered' ? answer.headers : [];
   const byName = new Map(changed.map((change) => [change.name, change]));
+  const gone = changed.filter(({ kind }) => kind === 'gone');
   return [
     `  ${responseText(http)}`,
     ...[...headers].sort().map(([name, value]) => headerLine(name, value, byName.get(name))),
-    ...changed
-      .filter(({ kind }) => kind === 'gone')
-      .map((change) => headerLine(change.name, change.old ?? '', change)),
+    ...gone.map((change) => headerLine(change.name, change.old ?? '', change)),
   ];
-}
-
-function adviceOn({ code }: Failure): string {
-  return code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it anyway)' : '';
 }
 
 function headerLine(name: string, value: string, change: HeaderChange | undefined): string {
@@ -76,41 +69,32 @@ function headerLine(name: string, value: string, change: HeaderChange | undefine
 const STALE =
   'Nothing is recorded: later observations of all of it are. If there should be none, the clock is or was wrong.';
 
-function summary(
-  { added, removed, headers }: Changes,
-  recorded: boolean,
-  recording: RecordedCheck['recording'],
-): string {
+function summary({ added, removed, headers }: Changes, isRecorded: boolean, recording: Recording): string {
   if (recording === 'nothing') return 'Nothing was observed, and nothing is recorded.';
   if (recording === 'stale') return STALE;
+  const records = (changed: readonly unknown[]) => counted(changed.length, 'record', 'records');
   const text =
-    added.length + removed.length + headers.length > 0
-      ? `${count(added.length, 'record')} added, ${count(removed.length, 'record')} removed, ${count(headers.length, 'header')} changed`
-      : 'No change';
-  return recorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+    added.length + removed.length + headers.length === 0
+      ? 'No change'
+      : `${records(added)} added, ${records(removed)} removed, ${counted(headers.length, 'header', 'headers')} changed`;
+  return isRecorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
 }
 
 /** A check and what it changed as a JSON object on one line. */
-export function checkAsJson(
-  { check, outcome, recording, changes }: RecordedCheck,
-  recorded: boolean,
-): string {
-  const { http } = outcome;
+export function checkAsJson(recorded: RecordedCheck, isRecorded: boolean): string {
+  const { check, recording } = recorded;
+  const { http } = recorded.outcome;
+  const { added, removed, headers } = recorded.changes ?? NOTHING;
   return jsonLine({
     domain: check.domain,
     observedAt: formatInstant(check.observedAt),
-    recorded: recorded && recording !== 'nothing' && recording !== 'stale',
+    recorded: isRecorded && recording !== 'nothing' && recording !== 'stale',
     dns: Object.fromEntries([...check.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
     http: check.http.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(check.http.headers) },
     changes: {
-      recordsAdded: changes?.added.map(({ record }) => dnsRecordData(record)) ?? [],
-      recordsRemoved: changes?.removed.map(({ record }) => dnsRecordData(record)) ?? [],
-      headers:
-        changes?.headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })) ?? [],
+      recordsAdded: added.map(({ record }) => dnsRecordData(record)),
+      recordsRemoved: removed.map(({ record }) => dnsRecordData(record)),
+      headers: headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })),
     },
   });
 }

@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import type { Settings } from '../../config/settings.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
@@ -22,9 +23,6 @@ interface ObserveOptions {
   readonly json: boolean;
 }
 
-const AT_ONCE = 20;
-
-/** `dms observe DOMAIN…`: observes domains now. */
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
@@ -63,17 +61,10 @@ interface Run {
  * @param note keeps the outcomes; absent in a dry run.
  */
 async function observeAll(
-  run: Run,
+  { context, names, options: { dryRun, json }, signal }: Run,
   record: RecordObservations,
   note?: (recorded: readonly RecordedCheck[]) => Promise<void>,
 ): Promise<void> {
-  const { context, names, signal } = run;
-  const { dryRun, json } = run.options;
-  const settings = context.settings();
-  const warn = (sentence: string) => context.warn(`dms: ${sentence}\n`);
-  const observer = createObserver(settings, context.now, createResolverChecks(settings, context.now, warn));
-  const ending = new AbortController();
-  const either = AbortSignal.any([signal, ending.signal]);
   const report = dryRun ? null : createReport(context);
   const texts = new Map<string, string>();
   const failed = new Set<string>();
@@ -91,25 +82,17 @@ async function observeAll(
     for (const recorded of all) {
       const { domain } = recorded.check;
       report?.(recorded);
-      texts.set(domain, json ? checkAsJson(recorded, !dryRun) : checkAsText(recorded, !dryRun));
+      texts.set(domain, (json ? checkAsJson : checkAsText)(recorded, !dryRun));
       if (hasFailed(recorded.outcome)) failed.add(domain);
       if (recorded.recording === 'stale') late.add(domain);
       observed += 1;
       while (show(names[next])) next += 1;
     }
   };
-  let clockFault: string | undefined;
-  const check = async (name: string) => {
-    if (clockFault !== undefined) return null;
-    const seen = await observer.check(name, either);
-    clockFault ??= seen.clockFault;
-    return seen.clockFault === undefined ? seen : null;
-  };
   try {
-    await checkEach(names, check, take, signal);
+    await checkNow(context, context.settings(), names, take, signal);
   } finally {
     for (const name of names.slice(next)) show(name);
-    ending.abort();
   }
   if (signal.aborted) {
     const kept = dryRun ? '' : '; what was seen of them is recorded';
@@ -117,7 +100,6 @@ async function observeAll(
       `Stopped by a signal: ${observed} of ${names.length} domains were checked${kept}.`,
     );
   }
-  if (clockFault !== undefined) throw new OperationError(clockFault);
   const without = names.filter((name) => failed.has(name));
   if (without.length > 0) throw new OperationError(`Nothing could be observed of ${without.join(', ')}.`);
   if (late.size > 0) {
@@ -128,31 +110,43 @@ async function observeAll(
   }
 }
 
+const AT_ONCE = 20;
+
 /**
- * Checks domains, several at once, until it is stopped or a check is null. A slow one holds up neither the others nor their
- * recording: what finishes while a batch is recorded is the next batch.
+ * Checks domains, several at once, until a signal or a fault of the clock. A slow one holds up neither the others nor `take`,
+ * which records them: what finishes meanwhile is its next batch.
+ *
+ * @throws OperationError for a fault of the clock.
  */
-export async function checkEach(
+export async function checkNow(
+  context: CommandContext,
+  settings: Settings,
   names: readonly string[],
-  check: (name: string) => Promise<DomainCheck | null>,
   take: (checks: readonly DomainCheck[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { now, warn } = context;
+  const observer = createObserver(settings, now, createResolverChecks(settings, now, warn));
+  const ending = new AbortController();
+  const either = AbortSignal.any([signal, ending.signal]);
   const waiting = names.values();
   const finished: DomainCheck[] = [];
   let taken = Promise.resolve();
+  let clockFault: string | undefined;
   const checkNext = async () => {
     for (const name of waiting) {
-      if (signal.aborted) return;
-      const seen = await check(name);
+      if (signal.aborted || clockFault !== undefined) return;
+      const seen = await observer.check(name, either);
+      clockFault ??= seen.clockFault;
       // A check that a signal has interrupted says nothing about the domain.
-      if (signal.aborted || seen === null) return;
+      if (signal.aborted || seen.clockFault !== undefined) return;
       finished.push(seen);
       taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
       await taken;
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, checkNext));
+  await Promise.all(Array.from({ length: AT_ONCE }, checkNext)).finally(() => ending.abort());
+  if (clockFault !== undefined && !signal.aborted) throw new OperationError(clockFault);
 }
 
 /** On a terminal the log would mix with the output. What fails is in the output, too. */

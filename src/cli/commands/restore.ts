@@ -8,7 +8,6 @@ import { asArgument } from '../called-as.js';
 import type { CommandContext } from '../command-context.js';
 import { rejectFolder } from '../option-values.js';
 
-/** `dms restore FILE`: puts a backup into a data folder that has no database. */
 export async function runRestore(context: CommandContext, file: string): Promise<void> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_restore or psql to load a backup');

@@ -1,11 +1,10 @@
-import type { Ask } from '../../asking.js';
+import type { Ask, Question } from '../../asking.js';
 import { PublicError, UsageError } from '../../model/errors.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
 import { printable, type RecordData, rdataText, shortTime } from '../history-text.js';
+import { type Listing, writeList, writeText } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
-import { createTable } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
 interface SearchOptions extends Readonly<Partial<Record<TextOption, string>>> {
@@ -23,74 +22,58 @@ type TextOption =
   | ('at' | 'seenFrom' | 'seenTo' | 'firstSeenFrom' | 'firstSeenTo')
   | ('createdFrom' | 'createdTo' | 'changedFrom' | 'changedTo');
 
-interface Search {
-  /** In the plural. */
-  readonly noun: string;
+interface Search extends Listing<never> {
   /** The options that make it this search; one of them has to be there. */
   readonly begins: readonly (keyof SearchOptions)[];
   /** Those that it may have besides. */
   readonly selects: readonly (keyof SearchOptions)[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
-  readonly headings: readonly string[];
-  row(match: never): string[];
 }
 
-interface RecordMatch {
-  readonly domain: string;
+type Texts<Names extends string> = Readonly<Record<Names, string>>;
+
+interface RecordMatch extends Texts<'domain' | 'firstSeen' | 'lastSeen'> {
   readonly data: RecordData;
-  readonly firstSeen: string;
-  readonly lastSeen: string;
   readonly removed: string | null;
 }
 
-interface HeaderMatch {
-  readonly domain: string;
-  readonly name: string;
-  readonly value: string;
-  readonly from: string;
+interface HeaderMatch extends Texts<'domain' | 'name' | 'value' | 'from' | 'lastSeen'> {
   readonly to: string | null;
-  readonly lastSeen: string;
 }
 
-interface DomainMatch {
-  readonly domain: string;
-  readonly created: string;
-  readonly lastUpdate: string;
-  readonly lastChange: string;
-}
+type DomainMatch = Texts<'domain' | 'created' | 'lastUpdate' | 'lastChange'>;
 
 const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'] as const;
 
-const RECORDS: Search = {
-  noun: 'records',
-  begins: ['ip', 'network', 'target', 'text', 'host'],
-  selects: ['types', ...PRESENCE, 'firstSeenFrom', 'firstSeenTo'],
-  operation: 'searchDnsRecords',
-  headings: ['domain', 'owner', 'type', 'data', 'seen'],
-  row: ({ domain, data, firstSeen, lastSeen, removed }: RecordMatch) => [
-    ...[domain, data.host === domain ? '' : data.host, data.type, rdataText(data)],
-    timesText(firstSeen, removed, lastSeen),
-  ],
-};
-const HEADERS: Search = {
-  noun: 'headers',
-  begins: ['header'],
-  selects: ['contains', ...PRESENCE],
-  operation: 'searchHttpHeaders',
-  headings: ['domain', 'header', 'seen'],
-  row: ({ domain, name, value, from, to, lastSeen }: HeaderMatch) => [
-    ...[domain, `${name}: ${value}`, timesText(from, to, lastSeen)],
-  ],
-};
-const DOMAINS: Search = {
-  noun: 'domains',
-  begins: ['match', 'registrableDomain', 'createdFrom', 'createdTo', 'changedFrom', 'changedTo'],
-  selects: [],
-  operation: 'searchDomains',
-  headings: ['domain', 'first observed', 'last observed', 'last change'],
-  row: ({ domain, created, lastUpdate, lastChange }: DomainMatch) => [
-    ...[domain, shortTime(created), shortTime(lastUpdate), shortTime(lastChange)],
-  ],
+const SEARCHES: Readonly<Record<WordQuestion['of'], Search>> = {
+  records: {
+    begins: ['ip', 'network', 'target', 'text', 'host'],
+    selects: ['types', ...PRESENCE, 'firstSeenFrom', 'firstSeenTo'],
+    operation: 'searchDnsRecords',
+    headings: ['domain', 'owner', 'type', 'data', 'seen'],
+    row: ({ domain, data, firstSeen, lastSeen, removed }: RecordMatch) => {
+      const owner = data.host === domain ? '' : data.host;
+      return [domain, owner, data.type, rdataText(data), timesText(firstSeen, removed, lastSeen)];
+    },
+  },
+  headers: {
+    begins: ['header'],
+    selects: ['contains', ...PRESENCE],
+    operation: 'searchHttpHeaders',
+    headings: ['domain', 'header', 'seen'],
+    row: ({ domain, name, value, from, to, lastSeen }: HeaderMatch) => {
+      return [domain, `${name}: ${value}`, timesText(from, to, lastSeen)];
+    },
+  },
+  domains: {
+    begins: ['match', 'registrableDomain', 'createdFrom', 'createdTo', 'changedFrom', 'changedTo'],
+    selects: [],
+    operation: 'searchDomains',
+    headings: ['domain', 'first observed', 'last observed', 'last change'],
+    row: ({ domain, created, lastUpdate, lastChange }: DomainMatch) => {
+      return [domain, ...[created, lastUpdate, lastChange].map(shortTime)];
+    },
+  },
 };
 
 /** Nobody knows of what is present whether it still is, nor when what is gone went, but when it was seen last. */
@@ -99,24 +82,19 @@ function timesText(from: string, to: string | null, lastSeen: string): string {
   return `${times} (last seen ${shortTime(lastSeen)})`;
 }
 
-const BY_KIND = { domains: DOMAINS, records: RECORDS, headers: HEADERS };
-const SEARCHES = Object.values(BY_KIND);
+const KINDS = ['domains', 'records', 'headers'] as const;
 
-type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>;
+type Kind = (typeof KINDS)[number];
+type Parameters = Question['parameters'];
 
 interface Asked {
-  readonly search: Search;
+  readonly kind: Kind;
   readonly parameters: Parameters;
   /** Shown above the matches of a word that may mean several things. */
   readonly title?: string;
 }
 
-/** `dms search`: who has it, or had it. */
-export async function runSearch(
-  context: CommandContext,
-  words: readonly string[],
-  options: SearchOptions,
-): Promise<void> {
+export async function runSearch(context: CommandContext, words: readonly string[], options: SearchOptions) {
   const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
   await withQuestions(context, async ({ ask }) => {
     let found = 0;
@@ -125,43 +103,38 @@ export async function runSearch(
   });
 }
 
-async function writeMatches(
-  { stdout }: CommandContext,
-  ask: Ask,
-  { search, title, parameters }: Asked,
-  { json, limit = Number.POSITIVE_INFINITY }: SearchOptions,
-): Promise<number> {
-  const hasTitle = title !== undefined && !json;
-  const table = createTable(stdout.columns, search.headings);
-  let found = 0;
-  for await (const matches of matchesOf(ask, search, parameters, { json, limit })) {
-    const wanted = matches.slice(0, limit - found);
-    if (wanted.length === 0) continue;
-    const heading = hasTitle && found === 0 ? `${printable(title)}\n` : '';
-    found += wanted.length;
-    const lines = json
-      ? wanted.map(jsonLine).join('')
-      : table(wanted.map((match) => search.row(match).map(printable)));
-    await writeText(stdout, heading + lines);
-    if (found >= limit) break;
-  }
-  if (hasTitle && found > 0) await writeText(stdout, '\n');
+async function writeMatches({ stdout }: CommandContext, ask: Ask, asked: Asked, options: SearchOptions) {
+  const { headings, row } = SEARCHES[asked.kind];
+  const title = asked.title === undefined ? '' : `${printable(asked.title)}\n`;
+  const listing = { title, headings, row: (match: never) => row(match).map(printable) };
+  const found = await writeList(stdout, matchesOf(ask, asked, options), listing, options.json);
+  if (title !== '' && found > 0 && !options.json) await writeText(stdout, '\n');
   return found;
 }
 
 /** Pages of what is found; of a domain that is named, this one or none. */
 async function* matchesOf(
   ask: Ask,
-  { operation }: Search,
-  parameters: Parameters,
-  { json, limit }: Required<Pick<SearchOptions, 'json' | 'limit'>>,
+  { kind, parameters }: Asked,
+  { json, limit = Number.POSITIVE_INFINITY }: SearchOptions,
 ): AsyncGenerator<readonly never[]> {
   const { domain } = parameters;
-  if (domain === undefined) {
-    const first = limit < 500 && { first: String(limit) };
-    yield* pagesOf<never>(ask, { operation, parameters: { ...parameters, ...first }, asTable: !json });
-    return;
+  if (domain !== undefined) return yield* detailsOf(ask, domain);
+  const { operation } = SEARCHES[kind];
+  const first = limit < 500 && { first: String(limit) };
+  let left = limit;
+  for await (const matches of pagesOf<never>(ask, {
+    operation,
+    parameters: { ...parameters, ...first },
+    asTable: !json,
+  })) {
+    yield matches.slice(0, left);
+    left -= matches.length;
+    if (left <= 0) return;
   }
+}
+
+async function* detailsOf(ask: Ask, domain: Parameters[string]): AsyncGenerator<readonly never[]> {
   try {
     yield [await ask<never>({ operation: 'getDomainDetails', parameters: { domain } })];
   } catch (error) {
@@ -171,7 +144,7 @@ async function* matchesOf(
 
 /** What a word may mean, as the page takes it, of which the options can select. @throws UsageError if there is nothing. */
 function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
-  const other = [...SEARCHES.flatMap(({ begins }) => begins), 'contains' as const].find(
+  const other = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains' as const].find(
     (name) => options[name] !== undefined,
   );
   if (other !== undefined) throw new UsageError(`Write a word or ${optionOf(other)}, not both.`);
@@ -180,11 +153,12 @@ function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
   if (first === undefined) {
     throw new UsageError('Write at least three characters of a name, a text or a value of a header.');
   }
-  const selected = questions.filter(({ of }) => foreignTo(BY_KIND[of], options) === undefined);
-  if (selected.length === 0) rejectForeign(BY_KIND[first.of], options);
+  const selected = questions.filter(({ of }) => foreignTo(of, options) === undefined);
+  if (selected.length === 0) rejectForeign(first.of, options);
+  const common = parametersOf(options);
   return selected.map((question) => ({
-    search: BY_KIND[question.of],
-    parameters: { ...parametersOf(options), ...conditionOf(question) },
+    kind: question.of,
+    parameters: { ...common, ...conditionOf(question) },
     ...(selected.length > 1 && { title: question.title }),
   }));
 }
@@ -197,40 +171,39 @@ function conditionOf(question: WordQuestion): Parameters {
 
 /** @throws UsageError for options that do not go together. */
 function askedByOptions(options: SearchOptions): Asked {
-  const [search, ...others] = SEARCHES.filter(({ begins }) =>
-    begins.some((name) => options[name] !== undefined),
+  const [kind, ...others] = KINDS.filter((each) =>
+    SEARCHES[each].begins.some((name) => options[name] !== undefined),
   );
-  if (search === undefined || others.length > 0) {
+  if (kind === undefined || others.length > 0) {
     throw new UsageError(
       'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text or --host, ' +
         'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time. ' +
         'Domains with something new: --changed-from 30d.',
     );
   }
-  rejectForeign(search, options);
-  if (search === HEADERS && !/=./s.test(options.header ?? '') && options.contains === undefined) {
+  rejectForeign(kind, options);
+  if (kind === 'headers' && !/=./s.test(options.header ?? '') && options.contains === undefined) {
     throw new UsageError(
       'Write the value of the header: --header NAME=VALUE, or a part of it: --header NAME --contains PART.',
     );
   }
-  return { search, parameters: parametersOf(options) };
+  return { kind, parameters: parametersOf(options) };
 }
 
 /** An option that is given and selects nothing in a search; undefined if there is none. */
-function foreignTo({ selects: own }: Search, options: SearchOptions): keyof SearchOptions | undefined {
-  return SEARCHES.flatMap(({ selects }) => selects).find(
-    (name) => options[name] !== undefined && !own.includes(name),
+function foreignTo(kind: Kind, options: SearchOptions): keyof SearchOptions | undefined {
+  return KINDS.flatMap((each) => SEARCHES[each].selects).find(
+    (name) => options[name] !== undefined && !SEARCHES[kind].selects.includes(name),
   );
 }
 
-function rejectForeign(search: Search, options: SearchOptions): void {
-  const foreign = foreignTo(search, options);
+function rejectForeign(kind: Kind, options: SearchOptions): void {
+  const foreign = foreignTo(kind, options);
   if (foreign === undefined) return;
-  const nouns = SEARCHES.filter(({ selects }) => selects.includes(foreign)).map(({ noun }) => noun);
-  const own = [...search.begins, ...search.selects].map(optionOf).join(', ');
-  throw new UsageError(
-    `${optionOf(foreign)} selects ${nouns.join(' or ')}, not ${search.noun}, which have ${own}.`,
-  );
+  const kinds = KINDS.filter((each) => SEARCHES[each].selects.includes(foreign));
+  const { begins, selects } = SEARCHES[kind];
+  const own = [...begins, ...selects].map(optionOf).join(', ');
+  throw new UsageError(`${optionOf(foreign)} selects ${kinds.join(' or ')}, not ${kind}, which have ${own}.`);
 }
 
 function parametersOf(options: SearchOptions): Parameters {
@@ -238,9 +211,5 @@ function parametersOf(options: SearchOptions): Parameters {
   if (present === true && removed === true) throw new UsageError('Write --present or --removed, not both.');
   const isPresent = present === true ? 'true' : removed === true ? 'false' : undefined;
   const [, name, value] = /^([^=]*)(?:=(.*))?$/s.exec(header ?? '') ?? [];
-  return {
-    ...others,
-    ...(isPresent !== undefined && { present: isPresent }),
-    ...(header !== undefined && { name, value }),
-  };
+  return { ...others, present: isPresent, ...(header !== undefined && { name, value }) };
 }

@@ -5,7 +5,7 @@ import type { ClusterMember } from '../../cluster/member.js';
 import { ALL_ADDRESSES, type Settings } from '../../config/settings.js';
 import { isLoopback } from '../../model/ip-address.js';
 import type { CommandContext } from '../command-context.js';
-import { watchedText } from './watch-text.js';
+import { watchedText } from './watch.js';
 
 /**
  * How far V8 lets the heap grow between two collections, in percent of what is alive; by default, up to four times as
@@ -13,16 +13,11 @@ import { watchedText } from './watch-text.js';
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 
-interface ServeOptions {
-  readonly workers: number;
-}
-
-/** `dms serve`: serves the API until a signal stops it. */
-export async function runServe(context: CommandContext, { workers }: ServeOptions): Promise<void> {
+export async function runServe(context: CommandContext, { workers }: { workers: number }): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
   const openness = cluster.isPrimary ? opennessOf(settings) : null;
-  if (openness !== null) context.warn(`dms: WARNING: ${openness}\n`);
+  if (openness !== null) context.warn(`WARNING: ${openness}`);
   if (workers === 1) return serveAlone(context, settings, stopRequested);
   return cluster.isPrimary
     ? serveByOthers(context, settings, stopRequested, workers)
@@ -62,11 +57,7 @@ async function serveByOthers(
   }
 }
 
-async function serveTogether(
-  settings: Settings,
-  stopRequested: Promise<unknown>,
-  workers: number,
-): Promise<void> {
+async function serveTogether(settings: Settings, stopRequested: Promise<unknown>, workers: number) {
   const { joinCluster } = await import('../../cluster/member.js');
   const member = joinCluster();
   try {
@@ -86,7 +77,6 @@ async function start(settings: Settings, member?: ClusterMember): Promise<Applic
   return startApplication(settings, member && { cluster: member });
 }
 
-/** Whether the program listens for other machines. */
 export function isReachable({ host }: Settings): boolean {
   return !isLoopback(host);
 }

@@ -1,4 +1,4 @@
-import type { Ask, LastSeen } from '../../asking.js';
+import type { Asking } from '../../asking.js';
 import { UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
@@ -15,9 +15,8 @@ import {
   shortTime,
 } from '../history-text.js';
 import { requestedTime } from '../option-values.js';
+import { counted, jsonLine, writeText } from '../output.js';
 import { pagesOf, withQuestions } from '../questions.js';
-import { counted } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
 
 interface ShowOptions {
   readonly at?: string;
@@ -33,10 +32,8 @@ interface ShowOptions {
   readonly color: ColourOption;
 }
 
-interface Showing {
+interface Showing extends Pick<Asking, 'ask' | 'lastSeen'> {
   readonly domain: string;
-  readonly ask: Ask;
-  readonly lastSeen: LastSeen;
   readonly paint: Paint;
   readonly columns: number;
   write(text: string): Promise<void>;
@@ -45,15 +42,9 @@ interface Showing {
 /** Where the width is not known, as in a pipe. */
 const USUAL_COLUMNS = 80;
 
-/** `dms show DOMAIN`: a domain's history. */
-export async function runShow(
-  context: CommandContext,
-  name: string | undefined,
-  options: ShowOptions,
-): Promise<void> {
+export async function runShow(context: CommandContext, name: string | undefined, options: ShowOptions) {
   const { at, diff, changes, types, headers, json } = options;
-  const last = diff?.[2];
-  const given = name ?? last;
+  const given = name ?? diff?.[2];
   if (given === undefined) throw new UsageError('Name the domain: dms show DOMAIN.');
   const domain = parseDomain(given);
   if (diff !== undefined && diff.length !== (name === undefined ? 3 : 2)) {
@@ -62,19 +53,17 @@ export async function runShow(
   const [from, to] = timesInOrder(diff?.slice(0, 2) ?? [], context.now());
   requireFitting(options);
   await withQuestions(context, async ({ ask, lastSeen }) => {
-    const showing: Showing = {
-      ...{ domain, ask, lastSeen, paint: painter(options.color, context.stdout) },
-      columns: context.stdout.columns ?? USUAL_COLUMNS,
-      write: (text) => writeText(context.stdout, text),
-    };
+    const { columns = USUAL_COLUMNS } = context.stdout;
+    const paint = painter(options.color, context.stdout);
+    const write = (text: string) => writeText(context.stdout, text);
+    const showing: Showing = { domain, ask, lastSeen, paint, columns, write };
     if (changes) return showChanges(showing, options);
     if (from !== undefined && to !== undefined) {
       const parameters = { domain, from, to, types, headers };
       const difference = await ask<Difference>({ operation: 'getDomainDiff', parameters });
-      return showing.write(json ? jsonLine(difference) : differenceText(showing, from, to, difference));
+      return write(json ? jsonLine(difference) : differenceText(showing, from, to, difference));
     }
-    if (json)
-      return showing.write(jsonLine(await ask({ operation: 'getDomain', parameters: { domain, at } })));
+    if (json) return write(jsonLine(await ask({ operation: 'getDomain', parameters: { domain, at } })));
     return at === undefined ? showHistory(showing) : showState(showing, at);
   });
 }
@@ -148,19 +137,16 @@ function differenceText({ domain, paint }: Showing, from: string, to: string, bo
 
 async function showState(showing: Showing, at: string): Promise<void> {
   const { domain, paint, ask, columns, write } = showing;
-  const { created, lastUpdate } = await ask<Details>({
-    operation: 'getDomainDetails',
-    parameters: { domain, at },
-  });
+  const question = { operation: 'getDomainDetails', parameters: { domain, at } };
+  const { created, lastUpdate } = await ask<Details>(question);
   const { rows } = await readRows(showing, at);
   const present = rows.filter(isPresent);
+  const lines = groupedText(present, paint, (row) => stateLine(row, columns, Date.parse(lastUpdate), paint));
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
       `${paint('dim', `observed ${shortTime(created)} to ${shortTime(lastUpdate)}`)}\n` +
       aliasText(present) +
-      (present.length === 0
-        ? 'Nothing was there.\n'
-        : groupedText(present, paint, (row) => stateLine(row, columns, Date.parse(lastUpdate), paint))),
+      (present.length === 0 ? 'Nothing was there.\n' : lines),
   );
 }
 
@@ -191,23 +177,21 @@ interface Row {
 }
 
 async function showHistory(showing: Showing): Promise<void> {
-  const { domain, ask, paint, columns, write } = showing;
+  const { domain, ask, paint, write } = showing;
   const details = await ask<Details>({ operation: 'getDomainDetails', parameters: { domain } });
   const { rows, initial, lastChange } = await readRows(showing);
-  const { created, lastUpdate } = details;
-  const changes = counted(details.changeCount - initial, 'change', 'changes');
-  const since =
-    lastChange === null ? 'no change since' : `${changes} since, the last ${shortTime(lastChange)}`;
+  const { created, lastUpdate, dnsRecordCount, httpHeaderCount, changeCount } = details;
+  const count = counted(changeCount - initial, 'change', 'changes');
+  const since = lastChange === null ? 'no change since' : `${count} since, the last ${shortTime(lastChange)}`;
+  const records = counted(dnsRecordCount, 'DNS record', 'DNS records');
+  const headers = counted(httpHeaderCount, 'HTTP header', 'HTTP headers');
   await write(
     `${paint('bold', domain)}\n` +
-      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}\n` +
-      `${counted(details.dnsRecordCount, 'DNS record', 'DNS records')}, ` +
-      `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}\n` +
-      `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
+      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}\n${records}, ${headers}\n` +
+      `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n` +
+      aliasText(rows.filter(isPresent)) +
+      groupedText(rows, paint, rowDrawer(rows, details, showing)),
   );
-  await write(aliasText(rows.filter(isPresent)));
-  const scale = scaleOf(rows, details, columns);
-  await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
 }
 
 function isPresent({ stays }: Row): boolean {
@@ -233,18 +217,14 @@ function groupedText(rows: readonly Row[], paint: Paint, lineText: (row: Row) =>
   return text;
 }
 
-/** What the changes of a domain tell. */
-interface Rows {
-  /** The RRsets of the domain itself first, each as a whole, then those of others, then the headers. */
-  readonly rows: readonly Row[];
-  /** How many records and headers were there when their part of the domain was first observed. */
-  readonly initial: number;
-  /** Of all others; null: there are none. */
-  readonly lastChange: string | null;
-}
-
-/** @param to Only the changes up to that time; absent: all. */
-async function readRows({ domain, ask, lastSeen }: Showing, to?: string): Promise<Rows> {
+/**
+ * What the changes of a domain tell.
+ *
+ * @param to Only the changes up to that time; absent: all.
+ * @returns the RRsets of the domain itself first, each as a whole, then those of others, then the headers; how many of them
+ *   were there when their part of the domain was first observed; and when the others changed last, if there are others.
+ */
+async function readRows({ domain, ask, lastSeen }: Showing, to?: string) {
   const rows = new Map<string, Row>();
   /** The stays that have not ended, by record or field name. */
   const open = new Map<string, Stay>();
@@ -288,54 +268,37 @@ function subjectOf({ kind, data, name = '', new: value = null }: ChangeData, dom
   };
 }
 
-/** How times become columns of a bar. */
-interface Scale {
-  /** In milliseconds. */
-  readonly start: number;
-  readonly end: number;
-  readonly valueWidth: number;
-  readonly barWidth: number;
-}
-
 /** Of `2023-01-10 - 2023-05-20`, at least; longer dates are beside shorter bars. */
 const DATES_WIDTH = 23;
 /** Between the columns, and at the end. */
 const GAPS = 4;
 const LEAST_BAR = 12;
 
-function scaleOf(rows: readonly Row[], { created, lastUpdate }: Details, columns: number): Scale {
+/** Makes what draws a row, with a bar from the first observation to the latest. @param rows All of them. */
+function rowDrawer(rows: readonly Row[], { created, lastUpdate }: Details, { columns, paint }: Showing) {
   const [start, end] = [Date.parse(created), Date.parse(lastUpdate)];
-  const widths = rows.map(({ stays }) => datesOf(stays, { end }).length);
-  const datesWidth = widths.reduce((one, other) => Math.max(one, other), DATES_WIDTH);
+  const longer = (most: number, { stays }: Row) => Math.max(most, datesOf(stays, end).length);
+  const datesWidth = rows.reduce(longer, DATES_WIDTH);
   const room = Math.max(columns - datesWidth - GAPS, LEAST_BAR * 2);
-  const barWidth = Math.max(LEAST_BAR, Math.floor(room / 2));
-  return { start, end, valueWidth: room - barWidth, barWidth };
-}
-
-function lineOf(row: Row, scale: Scale, paint: Paint): string {
-  const { value, stays } = row;
-  const { start, end, valueWidth, barWidth } = scale;
-  const column = (time: string | null) =>
-    time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
-  // A stay has at least one column.
-  const spans = stays.map(({ from, to, lastSeen }) => {
-    const begin = Math.min(barWidth - 1, Math.floor(column(from)));
-    const endOf = (time: string | null) => Math.max(begin + 1, Math.floor(column(time)));
-    // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain was observed last.
-    const certain = to === null ? Math.max(begin + 1, Math.ceil(column(lastSeen))) : endOf(lastSeen);
-    return { begin, certain, end: endOf(to) };
-  });
-  const bar = Array.from({ length: barWidth }, (_, at) => {
-    const within = spans.filter(({ begin, end }) => at >= begin && at < end);
-    if (within.some(({ certain }) => at < certain)) return '█';
-    return within.length > 0 ? '░' : '·';
-  }).join('');
-  const dates = paint('dim', datesOf(stays, scale));
-  return `${labelOf(value, valueWidth)}${paint(isPresent(row) ? 'green' : 'dim', bar)}  ${dates}\n`;
+  const width = Math.max(LEAST_BAR, Math.floor(room / 2));
+  const column = (time: string) => ((Date.parse(time) - start) / Math.max(1, end - start)) * width;
+  return (row: Row) => {
+    const bar = Array.from({ length: width }, () => '·');
+    for (const { from, to, lastSeen } of row.stays) {
+      const begin = Math.min(width - 1, Math.floor(column(from)));
+      // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain was observed last.
+      const certain = to === null ? Math.ceil(column(lastSeen)) : Math.floor(column(lastSeen));
+      const ended = to === null ? width : Math.floor(column(to));
+      // A stay has at least one column.
+      bar.fill('░', begin, Math.max(begin + 1, ended)).fill('█', begin, Math.max(begin + 1, certain));
+    }
+    const shown = paint(isPresent(row) ? 'green' : 'dim', bar.join(''));
+    return `${labelOf(row.value, room - width)}${shown}  ${paint('dim', datesOf(row.stays, end))}\n`;
+  };
 }
 
 /** When a value was there; what is present, and was not seen when the domain was observed last, has when it was. */
-function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
+function datesOf(stays: readonly Stay[], end: number): string {
   const day = (time = '') => time.slice(0, 10);
   const [first, last] = [stays[0], stays.at(-1)];
   const times = stays.length > 1 ? ` (${stays.length} times)` : '';
@@ -345,7 +308,7 @@ function datesOf(stays: readonly Stay[], { end }: Pick<Scale, 'end'>): string {
 }
 
 function stateLine({ value, stays }: Row, columns: number, end: number, paint: Paint): string {
-  const since = datesOf(stays.slice(-1), { end });
+  const since = datesOf(stays.slice(-1), end);
   return `${labelOf(value, Math.max(columns - since.length, LEAST_BAR))}${paint('dim', since)}\n`;
 }
 

@@ -10,8 +10,7 @@ import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
-import { createTable, timeText } from '../table.js';
-import { jsonLine, writeText } from '../write-text.js';
+import { type Listing, timeText, writeList, writeText } from '../output.js';
 
 interface CreateOptions {
   readonly name: string;
@@ -20,10 +19,9 @@ interface CreateOptions {
   readonly expires?: bigint;
 }
 
-/** `dms token create`: creates a token and prints it, once. */
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
-  const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
+  const scopes = options.scope ?? SCOPES;
   await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
     if (createdNow) context.notes.write(newDatabaseText(place));
     const createdAt = context.now();
@@ -51,55 +49,40 @@ function requireName(text: string): string {
   );
 }
 
-/** `dms token list`: a table, or JSON, of all tokens. */
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
-    const tokens = await listTokens(prisma);
-    if (tokens.length === 0) {
+    const count = await writeList(context.stdout, [await listTokens(prisma)], listingAt(context.now()), json);
+    if (count === 0)
       context.notes.write('There are no tokens. To create one: dms token create --name NAME\n');
-      return;
-    }
-    await writeText(
-      context.stdout,
-      (json ? tokenLines : tokenTable)(tokens, context.now(), context.stdout.columns),
-    );
   });
 }
 
-/** `dms token revoke NAME`: revokes a token permanently. */
 export async function runRevoke(context: CommandContext, name: string): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const now = context.now();
     const revokedAt = await revokeToken(prisma, name, now);
     const isNew = revokedAt === now;
-    await context.sumUp(
-      isNew ? `revoked ${name}\n` : `${name} was revoked before, at ${formatInstant(revokedAt)}\n`,
-    );
+    const before = `${name} was revoked before, at ${formatInstant(revokedAt)}\n`;
+    await context.sumUp(isNew ? `revoked ${name}\n` : before);
   });
 }
 
-const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
-
-/** The tokens as a table, with times in UTC to the second. */
-function tokenTable(tokens: readonly TokenDescription[], now: Instant, columns: number | undefined): string {
-  const timeOrNever = (time: Instant | null) => (time === null ? 'never' : timeText(time));
-  const rows = tokens.map((token) => [
-    ...[token.name, token.scopes.join(' ')],
-    ...[timeText(token.createdAt), timeOrNever(token.expiresAt), timeOrNever(token.lastUsed)],
-    state(token, now),
-  ]);
-  return createTable(columns, HEADINGS)(rows);
-}
-
-function tokenLines(tokens: readonly TokenDescription[], now: Instant): string {
-  const time = (instant: Instant | null) => (instant === null ? null : formatInstant(instant));
-  return tokens
-    .map((token) => {
+function listingAt(now: Instant): Listing<TokenDescription> {
+  const shown = (time: Instant | null) => (time === null ? 'never' : timeText(time));
+  const written = (time: Instant | null) => (time === null ? null : formatInstant(time));
+  return {
+    headings: ['name', 'scopes', 'created', 'expires', 'last used', 'state'],
+    row: (token) => {
+      const { name, scopes, createdAt, expiresAt, lastUsed } = token;
+      const times = [createdAt, expiresAt, lastUsed].map(shown);
+      return [name, scopes.join(' '), ...times, state(token, now)];
+    },
+    json: (token) => {
       const { name, scopes, createdAt, expiresAt, lastUsed, revokedAt } = token;
-      const times = { expiresAt: time(expiresAt), lastUsed: time(lastUsed), revokedAt: time(revokedAt) };
-      return jsonLine({ name, scopes, createdAt: time(createdAt), ...times, state: state(token, now) });
-    })
-    .join('');
+      const ends = { lastUsed: written(lastUsed), revokedAt: written(revokedAt), state: state(token, now) };
+      return { name, scopes, createdAt: written(createdAt), expiresAt: written(expiresAt), ...ends };
+    },
+  };
 }
 
 function state({ revokedAt, expiresAt }: TokenDescription, now: Instant): string {

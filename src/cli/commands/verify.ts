@@ -9,10 +9,9 @@ import {
   findWatchViolations,
 } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
+import { jsonLine, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
-import { jsonLine, writeText } from '../write-text.js';
 
-/** `dms verify`: checks every invariant of what is stored. */
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   await context.withDatabase('fail', async (database) => {
@@ -34,7 +33,7 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
   if (!json) await context.sumUp(`No violations in ${checked}.\n`);
 }
 
-/** How many domains' names and texts are looked up at once. */
+/** Whose names and texts are looked up together. */
 const DOMAINS_AT_ONCE = 20;
 
 /** Checks all stored data, and counts it: a line for each violation. */

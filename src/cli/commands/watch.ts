@@ -1,11 +1,17 @@
 import type { PrismaClient } from '../../database/generated/client.js';
+import { durationText } from '../../model/duration.js';
 import { UsageError } from '../../model/errors.js';
-import { listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
+import { formatInstant } from '../../model/instant.js';
+import { outcomeText } from '../../observer/outcome.js';
+import {
+  listWatched,
+  unwatchDomains,
+  type WatchedDomain,
+  watchDomains,
+} from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
 import { domainBatches, failIfRejected } from '../domain-arguments.js';
-import { createTable } from '../table.js';
-import { writeText } from '../write-text.js';
-import { WATCHED_HEADINGS, watchedAsJson, watchedRow } from './watch-text.js';
+import { type Listing, timeText, writeList } from '../output.js';
 
 interface NamesOptions {
   readonly fromFile?: string;
@@ -15,12 +21,7 @@ interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
-/** `dms watch add`: has domains observed from now on. */
-export async function runAdd(
-  context: CommandContext,
-  domains: readonly string[],
-  options: AddOptions,
-): Promise<void> {
+export async function runAdd(context: CommandContext, domains: readonly string[], options: AddOptions) {
   const sum = { added: 0, changed: 0 };
   const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
     const done = await watchDomains(prisma, names, options.every ?? null, context.now());
@@ -32,12 +33,7 @@ export async function runAdd(
   failIfRejected(rejected, 'the others are done');
 }
 
-/** `dms watch remove`: has domains observed no longer. */
-export async function runRemove(
-  context: CommandContext,
-  domains: readonly string[],
-  options: NamesOptions,
-): Promise<void> {
+export async function runRemove(context: CommandContext, domains: readonly string[], options: NamesOptions) {
   let removed = 0;
   const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
     removed += await unwatchDomains(prisma, names);
@@ -46,18 +42,32 @@ export async function runRemove(
   failIfRejected(rejected, 'the others are done');
 }
 
-/** `dms watch list`: a table, or JSON, of the watched domains. */
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
-    const table = createTable(context.stdout.columns, WATCHED_HEADINGS);
-    let count = 0;
-    for await (const page of listWatched(writingPrisma)) {
-      count += page.length;
-      await writeText(context.stdout, json ? watchedAsJson(page) : table(page.map(watchedRow)));
-    }
+    const count = await writeList(context.stdout, listWatched(writingPrisma), WATCHED, json);
     if (count === 0)
       context.notes.write('No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n');
   });
+}
+
+const WATCHED: Listing<WatchedDomain> = {
+  headings: ['domain', 'every', 'next', 'failures', 'last outcome'],
+  row: ({ name, every, next, leased, failures, outcome, observedAt }) => {
+    const isNew = outcome === null || observedAt === null;
+    const last = isNew ? 'not yet by a worker' : `${timeText(observedAt)} ${outcomeText(outcome)}`;
+    return [name, durationText(every), leased ? 'now' : timeText(next), String(failures), last];
+  },
+  json: ({ name, every, next, leased, observedAt, outcome, failures }) => {
+    const last = observedAt === null ? null : formatInstant(observedAt);
+    const schedule = { domain: name, every: durationText(every), next: formatInstant(next), leased };
+    return { ...schedule, observedAt: last, failures, outcome };
+  },
+};
+
+/** How many domains are watched and, if there are none, how to add one. */
+export function watchedText(count: number): string {
+  if (count === 0) return 'no domain yet (dms watch add DOMAIN adds one)';
+  return count === 1 ? '1 watched domain' : `${count} watched domains`;
 }
 
 /**

@@ -3,9 +3,8 @@ import { countWatched } from '../../observer/schedule/watch-list.js';
 import { startObserving } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import type { CommandContext } from '../command-context.js';
-import { watchedText } from './watch-text.js';
+import { watchedText } from './watch.js';
 
-/** `dms worker`: observes watched domains until a signal stops it. */
 export async function runWorker(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
