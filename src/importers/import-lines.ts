@@ -1,5 +1,6 @@
 import { isLost } from '../database/database-failure.js';
 import { InvalidObservationError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary, Remark } from './import-summary.js';
@@ -10,6 +11,9 @@ export interface ParsedLine {
   readonly observations: readonly Observation[];
   readonly remarks?: readonly Remark[];
 }
+
+/** Turns the text of a line into observations. @param now The present. @throws InvalidObservationError for an invalid line. */
+export type ParseTimed = (text: string, now: Instant) => ParsedLine;
 
 /** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
 export interface ParseLine {
