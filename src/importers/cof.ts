@@ -9,9 +9,8 @@ import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
 import { type Json, joinedText, rdataText, requireInvalid, requireWhole, shownValue } from './dns-answers.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-import { EARLIEST_OF_TOOLS, parseJsonLine, parseObservedAt } from './json-line.js';
+import { EARLIEST_OF_TOOLS, type FormatParser, parseJsonLine, parseObservedAt } from './json-line.js';
+import type { ParsedLine, Remark } from './lines.js';
 
 const LIMITED =
   'DNSDB did not give all that it has: the answer was cut at the limit that was requested. Query it for the rest.';
@@ -23,15 +22,6 @@ const UNDECIDED =
   'Whether rrname and rdata are exchanged does not show in the line, and some lines of the input have them exchanged, others ' +
   'have not: they were taken as they are written.';
 const TORN = 'A TXT record ends with a quote that nothing opens: the quote before it was taken as cut off.';
-
-/** Parses the lines of one input. */
-export interface CofParser {
-  (line: string, now: Instant): ParsedLine;
-  /** Takes a line that will be parsed later for what it shows of others. */
-  foresee(line: string): void;
-  /** What the input as a whole could not tell. */
-  atEnd(): readonly Remark[];
-}
 
 /** What the lines of an input have shown so far: whether names and data are exchanged in them, or are not. */
 interface Shown {
@@ -46,7 +36,7 @@ interface Shown {
  * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of CIRCL exchanges
  * names and data in version 2, names and addresses before.
  */
-export function createCofParser(): CofParser {
+export function createCofParser() {
   const answers = { begun: 0, ended: 0 };
   const shown: Shown = { exchanged: false, written: false };
   const parse = (text: string, now: Instant): ParsedLine => {
@@ -60,7 +50,7 @@ export function createCofParser(): CofParser {
     const line = parseJsonLine(text);
     recordsOf(isJsonObject(line['obj']) ? line['obj'] : line, shown);
   };
-  return Object.assign(parse, {
+  return Object.assign(parse satisfies FormatParser, {
     foresee,
     atEnd: () => (answers.begun > answers.ended ? [{ text: CUT }] : []),
   });

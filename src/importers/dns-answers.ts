@@ -8,8 +8,7 @@ import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
 import { quoted } from '../model/text.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
+import type { ParsedLine, Remark } from './lines.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -13,8 +13,7 @@ import {
   shownValue,
   textOf,
 } from './dns-answers.js';
-import type { ParseTimed } from './import-lines.js';
-import { parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Owner name, TTL, class, type, and rdata. */
 const RECORD = /^(\S+)\s+\d+\s+(\S+)\s+(\S+)\s+(.*)$/s;
@@ -30,7 +29,7 @@ const OMITTED = {
  *
  * The types that were queried are not in a line: those of which it has records were observed, others were not.
  */
-export function createDnsxParser({ observedAt, limits }: AnswerOptions): ParseTimed {
+export function createDnsxParser({ observedAt, limits }: AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const { hosts_file, host, timestamp, all, status_code: status } = line;

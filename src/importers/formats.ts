@@ -7,97 +7,124 @@ import { parseDmsLine } from './dms.js';
 import { createDnsxParser } from './dnsx.js';
 import { FORMATS_READ, toolOf } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
-import type { ParsedLine, ParseLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-import { parseJsonLine } from './json-line.js';
+import { type FormatParser, parseJsonLine } from './json-line.js';
+import { type Line, type ParsedLine, type Remark, textOf } from './lines.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
 export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns' | 'cof';
 
 interface FormatOptions {
-  /** The input as a message names it. */
-  readonly name: string;
-  /** The wall clock. */
-  readonly now: () => Instant;
   /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
   readonly ignoredHeaders: ReadonlySet<string>;
   /** The time of lines without one, in the formats that may have such. */
   readonly observedAt?: Instant | undefined;
   /** What a line may hold. */
   readonly limits: ObservationLimits;
-  /** Called with the format that `auto` has found. */
+}
+
+interface InputOptions extends FormatOptions {
+  /** The input as a message names it. */
+  readonly name: string;
+  /** The wall clock. */
+  readonly now: () => Instant;
+  /** Called with each format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
 }
 
-/**
- * Makes what parses the lines of one input.
- *
- * @param format `auto`: decided by its first line with the keys of a format; lines before that are rejected, and lines with the
- *   keys of another format are read as that.
- *   It throws OperationError if that line is of an unsupported tool.
- */
-export function createParser(format: 'auto' | ImportFormat, options: FormatOptions): ParseLine {
-  if (format === 'auto') return createDetectingParser(options);
-  const { now, limits } = options;
-  const parse = FORMATS[format].createParser(options);
-  const parseLine = (text: string) => {
+/** Parses the lines of one input. */
+export class InputParser {
+  readonly #options: InputOptions;
+  readonly #isNamed: boolean;
+  #format: ImportFormat | undefined;
+  readonly #parsers = new Map<ImportFormat, FormatParser>();
+
+  /**
+   * @param format `auto`: decided by the first line with the keys of a format; lines before that are rejected, and lines with the
+   *   keys of another format are read as that.
+   */
+  constructor(format: 'auto' | ImportFormat, options: InputOptions) {
+    this.#options = options;
+    this.#isNamed = format !== 'auto';
+    if (format !== 'auto') this.#format = format;
+  }
+
+  /** Whether the order of the lines has no meaning, as far as they were read. */
+  get isUnordered(): boolean {
+    return this.#format !== undefined && FORMATS[this.#format].isUnordered === true;
+  }
+
+  /**
+   * Takes a line that will be parsed later for what it shows of others.
+   *
+   * @throws OperationError as parse() does.
+   */
+  foresee(line: Line): void {
+    reasonOf(() => {
+      const text = textOf(line);
+      this.#parserOf(this.#formatOf(text)).foresee?.(text);
+    });
+  }
+
+  /** @returns why the line is rejected, or what it says. @throws OperationError if the first line is of a tool that is not read. */
+  parse(line: Line): ParsedLine | string {
+    return reasonOf(() => this.#parse(textOf(line)));
+  }
+
+  /** What the input as a whole could not tell, after its last line. */
+  atEnd(): readonly Remark[] {
+    return [...this.#parsers.values()].flatMap((parse) => parse.atEnd?.() ?? []);
+  }
+
+  #parse(text: string): ParsedLine {
+    const format = this.#formatOf(text);
     try {
-      const line = parse(text, now());
-      for (const observation of line.observations) requireWithinLimits(observation, limits);
-      return line;
+      return this.#parseAs(format, text);
     } catch (error) {
-      const other = detectedFormat(text);
+      const other = error instanceof InvalidObservationError ? detectedFormat(text) : null;
       if (other === null || other === format) throw error;
+      if (!this.#isNamed) return this.#parseAs(other, text);
       throw new InvalidObservationError(
         `the line is in format ${other}, but is read as ${format}: import lines of ${other} with --format ${other}, ` +
           'from a file of their own.',
       );
     }
-  };
-  const { isUnordered = false } = FORMATS[format];
-  return Object.assign(parseLine, {
-    ...(parse.atEnd && { atEnd: parse.atEnd }),
-    ...(parse.foresee && { foresee: parse.foresee }),
-    isUnordered: () => isUnordered,
-  });
+  }
+
+  #formatOf(text: string): ImportFormat {
+    this.#format ??= formatOfFirst(text, this.#options.name);
+    return this.#format;
+  }
+
+  #parseAs(format: ImportFormat, text: string): ParsedLine {
+    const line = this.#parserOf(format)(text, this.#options.now());
+    for (const observation of line.observations) requireWithinLimits(observation, this.#options.limits);
+    return line;
+  }
+
+  #parserOf(format: ImportFormat): FormatParser {
+    const known = this.#parsers.get(format);
+    if (known !== undefined) return known;
+    if (!this.#isNamed) this.#options.onDetected(format);
+    const parser = FORMATS[format].createParser(this.#options);
+    this.#parsers.set(format, parser);
+    return parser;
+  }
+}
+
+/** The result, or why a line is invalid. */
+function reasonOf<Result>(read: () => Result): Result | string {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidObservationError) return error.message;
+    throw error;
+  }
 }
 
 /** Null for a line that is invalid, or whose keys tell no format. */
 function detectedFormat(text: string): ImportFormat | null {
   return attempt(() => formatOf(parseJsonLine(text))) ?? null;
-}
-
-/** The format of the first line is that of the others, but for those that have the keys of another, and are invalid in it. */
-function createDetectingParser(options: FormatOptions): ParseLine {
-  const parsers = new Map<ImportFormat, ParseLine>();
-  let first: ImportFormat | undefined;
-  const parserOf = (format: ImportFormat) => {
-    const known = parsers.get(format);
-    if (known !== undefined) return known;
-    options.onDetected(format);
-    const parse = createParser(format, options);
-    parsers.set(format, parse);
-    return parse;
-  };
-  const parseLine = (text: string) => {
-    first ??= formatOfFirst(text, options.name);
-    try {
-      return parserOf(first)(text);
-    } catch (error) {
-      const format = error instanceof InvalidObservationError ? detectedFormat(text) : null;
-      if (format === null || format === first) throw error;
-      return parserOf(format)(text);
-    }
-  };
-  return Object.assign(parseLine, {
-    foresee: (text: string) => {
-      first ??= formatOfFirst(text, options.name);
-      parserOf(first).foresee?.(text);
-    },
-    atEnd: () => [...parsers.values()].flatMap((parse) => parse.atEnd?.() ?? []),
-    isUnordered: () => first !== undefined && FORMATS[first].isUnordered === true,
-  });
 }
 
 /** Whether a line has a key. */
@@ -110,11 +137,7 @@ interface Format {
   isOf(has: Has): boolean;
   /** Whether the order of its lines has no meaning. */
   readonly isUnordered?: true;
-  createParser(options: FormatOptions): {
-    (text: string, now: Instant): ParsedLine;
-    readonly atEnd?: () => readonly Remark[];
-    readonly foresee?: (text: string) => void;
-  };
+  createParser(options: FormatOptions): FormatParser;
 }
 
 /** Keys that a line of format dms has, one of them at least, and no line of another. */

@@ -2,7 +2,6 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields, textOfOctets } from '../model/header-fields.js';
 import { alwaysIgnoring } from '../model/ignored-headers.js';
-import type { Instant } from '../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { memoized } from '../model/memoized.js';
@@ -11,9 +10,8 @@ import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireInvalid, requireWhole } from './dns-answers.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-import { parseJsonLine, parseObservedAt } from './json-line.js';
+import { type FormatParser, parseJsonLine, parseObservedAt } from './json-line.js';
+import type { Remark } from './lines.js';
 
 type HttpxLine = Readonly<Record<string, unknown>>;
 
@@ -34,7 +32,7 @@ const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-en
  *
  * @param ignored Field names in lower case that are left out, and never count as absent.
  */
-export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, now: Instant) => ParsedLine {
+export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
   const always = alwaysIgnoring(ignored);
   // Observations share the few sets that there are.
   const ignoring = memoized(

@@ -1,34 +1,12 @@
 import { isLost } from '../database/database-failure.js';
-import { InvalidObservationError } from '../model/errors.js';
-import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { Recorder } from '../recorder/recorder.js';
-import type { ImportSummary, Remark } from './import-summary.js';
-import type { Line } from './lines.js';
-
-export interface ParsedLine {
-  /** The oldest first; none in a line that tells only of others. */
-  readonly observations: readonly Observation[];
-  readonly remarks?: readonly Remark[];
-}
-
-/** Turns the text of a line into observations. @param now The present. @throws InvalidObservationError for an invalid line. */
-export type ParseTimed = (text: string, now: Instant) => ParsedLine;
-
-/** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
-export interface ParseLine {
-  (text: string): ParsedLine;
-  /** Takes a line that will be parsed later for what it shows of others. @throws InvalidObservationError, which says nothing. */
-  readonly foresee?: (text: string) => void;
-  /** What the input as a whole could not tell, after its last line. */
-  readonly atEnd?: () => readonly Remark[];
-  /** Whether the order of the lines has no meaning, as far as they were parsed. */
-  readonly isUnordered?: () => boolean;
-}
+import type { ImportSummary } from './import-summary.js';
+import type { Line, ParsedLine } from './lines.js';
 
 interface ImportOptions {
-  /** What the line says. @throws InvalidObservationError for an invalid one. */
-  readonly parse: (line: Line) => ParsedLine;
+  /** What the line says, or why it is rejected. */
+  readonly parse: (line: Line) => ParsedLine | string;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
   /** Called for each rejected line, with the reason; awaited. */
@@ -92,7 +70,7 @@ async function takeLines(
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
-    const said = parsed(line, parse);
+    const said = parse(line);
     summary.linesRead += 1;
     if (typeof said === 'string') {
       summary.linesRejected += 1;
@@ -106,16 +84,6 @@ async function takeLines(
     if (batches.mayEndBefore([])) await batches.submitInTurn();
   }
   return true;
-}
-
-/** What a line says, or why it is rejected. */
-function parsed(line: Line, parse: ImportOptions['parse']): ParsedLine | string {
-  try {
-    return parse(line);
-  } catch (error) {
-    if (error instanceof InvalidObservationError) return error.message;
-    throw error;
-  }
 }
 
 /** The batch that is being filled, and those that are being recorded. */

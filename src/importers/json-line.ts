@@ -2,6 +2,17 @@ import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { endOfString, isEscaped, isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
+import type { ParsedLine, Remark } from './lines.js';
+
+/** Parses the lines of one input in one format. */
+export interface FormatParser {
+  /** @param now The present. @throws InvalidObservationError for an invalid line. */
+  (text: string, now: Instant): ParsedLine;
+  /** Takes a line that will be parsed later for what it shows of others. @throws InvalidObservationError */
+  readonly foresee?: (text: string) => void;
+  /** What the input as a whole could not tell, after its last line. */
+  readonly atEnd?: () => readonly Remark[];
+}
 
 /** For pretty-printed, binary or truncated files. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';

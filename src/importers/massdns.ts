@@ -17,8 +17,7 @@ import {
   PROOFS,
   recordsOfResponse,
 } from './dns-answers.js';
-import type { ParseTimed } from './import-lines.js';
-import { parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;
@@ -32,7 +31,7 @@ const TXT_STRINGS = {
 /**
  * Makes what parses the lines that massdns writes with `-o J`, version 1.1: the answer to a question for one type.
  */
-export function createMassdnsParser({ observedAt, limits }: AnswerOptions): ParseTimed {
+export function createMassdnsParser({ observedAt, limits }: AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));

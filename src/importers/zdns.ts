@@ -17,8 +17,7 @@ import {
   requireObject,
   textOf,
 } from './dns-answers.js';
-import type { ParseTimed } from './import-lines.js';
-import { parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /**
  * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS records of a
@@ -27,7 +26,7 @@ import { parseJsonLine, parseTimeOfLine } from './json-line.js';
  * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version 1 does not write
  * the type that was queried: there, the types of the name's own records were observed.
  */
-export function createZdnsParser({ observedAt, limits }: AnswerOptions): ParseTimed {
+export function createZdnsParser({ observedAt, limits }: AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const { results, name, altered_name: altered } = line;

@@ -13,9 +13,8 @@ import {
   expectationsOfObservations,
   expectationsOfYaml,
 } from '../../importers/expectations.js';
-import { createParser, type ImportFormat } from '../../importers/formats.js';
+import { type ImportFormat, InputParser } from '../../importers/formats.js';
 import { readJsonTexts } from '../../importers/json-texts.js';
-import { textOf } from '../../importers/lines.js';
 import { openInput } from '../../importers/open-input.js';
 import { attempt } from '../../model/attempt.js';
 import type { DnsRecord } from '../../model/dns-record.js';
@@ -166,20 +165,16 @@ async function observationsIn(
   const { limits, observe } = context.settings();
   const { now } = context;
   const options = { name, now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
-  const parse = createParser(format, { ...options, onDetected: () => {} });
+  const parser = new InputParser(format, { ...options, onDetected: () => {} });
   const observations: Observation[] = [];
   const source = (async function* () {
     yield octets;
   })();
   for await (const lines of readJsonTexts(source, limits.line)) {
     for (const line of lines) {
-      try {
-        for (const observation of parse(textOf(line)).observations) observations.push(observation);
-      } catch (error) {
-        throw error instanceof InvalidObservationError
-          ? new InvalidObservationError(`line ${line.number}: ${error.message}`)
-          : error;
-      }
+      const said = parser.parse(line);
+      if (typeof said === 'string') throw new InvalidObservationError(`line ${line.number}: ${said}`);
+      for (const observation of said.observations) observations.push(observation);
     }
   }
   return observations;
