@@ -1,4 +1,5 @@
 import { OperationError } from '../model/errors.js';
+import { withHead } from './beginning.js';
 import type { Input } from './open-input.js';
 
 /** Far more than any recognized beginning; of a longer first line only this is examined. */
@@ -11,24 +12,13 @@ const LINE_FEED = 0x0a;
  *
  * @throws OperationError, before it gives any, that says what the input is and what to do.
  */
-export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
-  let head: Buffer | undefined = Buffer.alloc(0);
-  for await (const chunk of bytes) {
-    if (head === undefined) {
-      yield chunk;
-      continue;
-    }
-    head = Buffer.concat([head, chunk]);
+export function requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
+  return withHead(bytes, (head, isAll) => {
     // Nothing can be imported before the first line is complete, so buffering it delays nothing.
-    if (head.length < HEAD_BYTES && !head.includes(LINE_FEED)) continue;
+    if (!isAll && head.length < HEAD_BYTES && !head.includes(LINE_FEED)) return false;
     rejectForeign(name, head);
-    yield head;
-    head = undefined;
-  }
-  if (head !== undefined) {
-    rejectForeign(name, head);
-    yield head;
-  }
+    return true;
+  });
 }
 
 function rejectForeign(name: string, beginning: Buffer): void {

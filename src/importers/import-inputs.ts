@@ -1,4 +1,5 @@
 import type { Recorder } from '../recorder/recorder.js';
+import { peek } from './beginning.js';
 import { requireLines } from './foreign-input.js';
 import type { InputParser } from './formats.js';
 import { importLines } from './import-lines.js';
@@ -92,30 +93,25 @@ async function importGroup(
 ): Promise<boolean> {
   const { backfill, strict, sorting, signal, summary } = options;
   const opened: Opened[] = [];
-  const all = readLines(inputs, options, opened);
   const of = ({ input = 0 }: Line) => {
     const found = opened[input];
     if (found === undefined) throw new Error('A line is of an input that was not opened.');
     return found;
   };
-  try {
-    const first = await all.next();
-    const byDomain = backfill || (!strict && opened.every(isToBeGathered));
-    const isSorted = byDomain || options.sort;
-    const keyOf = (line: Line) => keyOfLine(of(line).parser.parse(line), byDomain);
-    let lines = watched(joined(first, all), signal, isSorted ? sorting.onRead : () => {});
-    if (isSorted) lines = watched(sortLines(lines, { keyOf, signal }), signal, sorting.onSorted);
-    const isDone = await importLines(lines, {
-      ...options,
-      ...{ older: backfill, byDomain },
-      parse: (line) => of(line).parser.parse(line),
-      onRejected: (line, reason) => options.onRejected(of(line).input, line, reason),
-    });
-    for (const { parser } of opened) summary.addRemarks(parser.atEnd());
-    return isDone;
-  } finally {
-    await all.return(undefined);
-  }
+  const [, all] = await peek(readLines(inputs, options, opened));
+  const byDomain = backfill || (!strict && opened.every(isToBeGathered));
+  const isSorted = byDomain || options.sort;
+  const keyOf = (line: Line) => keyOfLine(of(line).parser.parse(line), byDomain);
+  let lines = watched(all, signal, isSorted ? sorting.onRead : () => {});
+  if (isSorted) lines = watched(sortLines(lines, { keyOf, signal }), signal, sorting.onSorted);
+  const isDone = await importLines(lines, {
+    ...options,
+    ...{ older: backfill, byDomain },
+    parse: (line) => of(line).parser.parse(line),
+    onRejected: (line, reason) => options.onRejected(of(line).input, line, reason),
+  });
+  for (const { parser } of opened) summary.addRemarks(parser.atEnd());
+  return isDone;
 }
 
 /**
@@ -125,14 +121,6 @@ async function importGroup(
  */
 function isToBeGathered({ input, parser }: Opened): boolean {
   return input.size !== null && parser.isUnordered;
-}
-
-async function* joined<Item>(
-  first: IteratorResult<Item, void>,
-  rest: AsyncIterable<Item>,
-): AsyncGenerator<Item> {
-  if (first.done !== true) yield first.value;
-  yield* rest;
 }
 
 /** Throws the signal's reason also where the input never waits, and so does not see the signal before its end. */
