@@ -8,8 +8,8 @@ import {
   type Omit,
   type PresentedStay,
   presentStays,
+  type Selection,
 } from './export-format.js';
-import type { Selection } from './selection.js';
 
 /** Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): DNS records of class IN. */
 export const COF: ExportFormat = { head: '', linesOf: exportCof };

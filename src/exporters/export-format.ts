@@ -3,8 +3,26 @@ import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import type { DnsRecord } from '../model/dns-record.js';
 import { InvalidObservationError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
 import { presentRdata } from '../model/rdata-presentation.js';
-import { isSelected, type Selection } from './selection.js';
+
+/** What of a history is written. */
+export interface Selection {
+  /** What was known at that instant; absent: everything. */
+  readonly at?: Instant | undefined;
+  /** Only records of these types, and no headers; absent: all. */
+  readonly types?: ReadonlySet<string> | undefined;
+  /** Only what was present at the instant, or is present. */
+  readonly present?: boolean;
+}
+
+/** Whether a stay, or the time in which a header had a value, is selected. */
+export function isSelected(
+  { types, present = false }: Selection,
+  { type, removed }: { readonly type: string | null; readonly removed: Instant | null },
+): boolean {
+  return (types === undefined || (type !== null && types.has(type))) && (!present || removed === null);
+}
 
 /** Why something that is recorded is not in the output. */
 export type Omission =

@@ -8,8 +8,14 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { type Json, joinedText, rdataText, requireInvalid, requireWhole, shownValue } from './dns-answers.js';
-import { EARLIEST_OF_TOOLS, type FormatParser, parseJsonLine, parseObservedAt } from './json-line.js';
+import { joinedText, rdataText, requireInvalid, requireWhole, shownValue } from './dns-answers.js';
+import {
+  EARLIEST_OF_TOOLS,
+  type FormatParser,
+  type Json,
+  parseJsonLine,
+  parseObservedAt,
+} from './json-line.js';
 import type { ParsedLine, Remark } from './lines.js';
 
 const LIMITED =
@@ -64,12 +70,9 @@ function remarksOf(cond: unknown, answers: { begun: number; ended: number }): Re
 
 /** The same records at both times, for each of the domains that the line is of. */
 function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
-  const [first, last] = timesOf(line, now);
+  const times = timesOf(line, now);
   const source = sourceOf(line['sensor_id']);
-  const { records, remarks } = recordsOf(line, shown);
-  const byDomain = new Map<string, DnsRecord[]>();
-  for (const { domain, record } of records) addTo(byDomain, domain, record);
-  const times = first === last ? [first] : [first, last];
+  const { byDomain, remarks } = recordsOf(line, shown);
   const observations = [...byDomain].flatMap(([domain, list]) => {
     const records = recordsByType(list);
     const dns = { types: new Set(records.keys()), sighted: true, records };
@@ -78,25 +81,19 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
   return { observations, remarks };
 }
 
-interface CofRecords {
-  readonly records: readonly { readonly domain: string; readonly record: DnsRecord }[];
-  readonly remarks: readonly Remark[];
-}
-
-/** @throws InvalidObservationError where no record of the line can be read. */
-function recordsOf(line: Json, shown: Shown): CofRecords {
+/** The records of a line by domain. @throws InvalidObservationError where none can be read. */
+function recordsOf(line: Json, shown: Shown) {
   const name = readAt('rrname', () => requireText(line['rrname']));
   const type = readAt('rrtype', () => typeOf(line['rrtype']));
   const { rdata } = line;
   const items: readonly unknown[] = Array.isArray(rdata) ? rdata : [rdata];
-  if (items.length === 0) throw new InvalidObservationError('rdata: it is empty.');
-  const records: { domain: string; record: DnsRecord }[] = [];
+  const byDomain = new Map<string, DnsRecord[]>();
   const remarks = new Map<string, Remark>();
   for (const item of items) {
     try {
       const text = readAt('rdata', () => requireWhole(requireText(item)));
       const { record, remark } = recordOf(type, name, text, shown);
-      records.push({ domain: domainOf(record.host, line['dms_domain']), record });
+      addTo(byDomain, domainOf(record.host, line['dms_domain']), record);
       if (remark !== undefined) remarks.set(remark, { text: remark });
     } catch (error) {
       const { message } = requireInvalid(error);
@@ -106,7 +103,7 @@ function recordsOf(line: Json, shown: Shown): CofRecords {
       });
     }
   }
-  if (records.length > 0) return { records, remarks: [...remarks.values()] };
+  if (byDomain.size > 0) return { byDomain, remarks: [...remarks.values()] };
   throw new InvalidObservationError(remarks.get('')?.example ?? 'rdata: it is empty.');
 }
 
@@ -170,13 +167,13 @@ function domainOf(host: string, stated: unknown): string {
   throw new InvalidObservationError(`rrname: ${quoted(host)} belongs to no domain.`);
 }
 
-/** When the record was seen first and last; one of the two where the other is 0. */
-function timesOf(line: Json, now: Instant): [first: Instant, last: Instant] {
+/** When the record was seen first and last; one time where the other is 0, or the same. */
+function timesOf(line: Json, now: Instant): readonly Instant[] {
   const [start, end] = [timeOf('first', line, now), timeOf('last', line, now)];
   const [first, last] = [start ?? end, end ?? start];
   if (first === null || last === null)
     throw new InvalidObservationError('time_first: it is 0, and so is time_last.');
-  if (first <= last) return [first, last];
+  if (first <= last) return first === last ? [first] : [first, last];
   throw new InvalidObservationError('time_first: it is later than time_last.');
 }
 

@@ -8,9 +8,8 @@ import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
 import { quoted } from '../model/text.js';
+import type { Json } from './json-line.js';
 import type { ParsedLine, Remark } from './lines.js';
-
-export type Json = Readonly<Record<string, unknown>>;
 
 export interface AnswerOptions {
   /** The time of lines without one. */

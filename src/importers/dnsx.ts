@@ -7,13 +7,12 @@ import {
   type AnswerOptions,
   type AnswerRecord,
   isOf,
-  type Json,
   joinedText,
   lineOfAnswers,
   shownValue,
   textOf,
 } from './dns-answers.js';
-import { type FormatParser, parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Owner name, TTL, class, type, and rdata. */
 const RECORD = /^(\S+)\s+\d+\s+(\S+)\s+(\S+)\s+(.*)$/s;

@@ -126,7 +126,8 @@ function expectationOf(value: unknown, at: At): Expectation {
     // Names below the domain may be recorded as domains of their own.
     domainsOf: (owner) => {
       const nearest = domainOfOwner(owner) ?? owner;
-      return nearest === domain ? [domain] : [...aboveAnd(nearest, domain), domain];
+      const above = between(nearest, domain);
+      return above.length === 0 ? [domain] : [nearest, ...above];
     },
     records: listed.flatMap((each, place) => at(['records', place], () => recordsOf(each, domain))),
     types: new Set(),
@@ -138,12 +139,6 @@ function expectationOf(value: unknown, at: At): Expectation {
     ),
     allHeaders: false,
   };
-}
-
-/** A name and those above it, below another. Empty where it is not below that. */
-function aboveAnd(name: string, domain: string): readonly string[] {
-  const above = between(name, domain);
-  return above.length === 0 ? [] : [name, ...above.slice(0, -1)];
 }
 
 /** A data object, or a line of a zone file. */

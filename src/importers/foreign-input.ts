@@ -91,16 +91,3 @@ function isTable(text: string): boolean {
     return columns > 1 && columns === values.split(separator).length;
   });
 }
-
-type Has = (key: string) => boolean;
-
-/** Tools whose lines are known by their keys. */
-const TOOLS: readonly (readonly [tool: string, matches: (has: Has) => boolean])[] = [
-  ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
-  ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],
-];
-
-/** The tool that writes lines with such keys, where it is known and its lines are not read. */
-export function toolOf(line: Readonly<Record<string, unknown>>): string | undefined {
-  return TOOLS.find(([, matches]) => matches((key) => Object.hasOwn(line, key)))?.[0];
-}

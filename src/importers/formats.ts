@@ -5,9 +5,9 @@ import { type ObservationLimits, requireWithinLimits } from '../model/observatio
 import { createCofParser } from './cof.js';
 import { parseDmsLine } from './dms.js';
 import { createDnsxParser } from './dnsx.js';
-import { FORMATS_READ, toolOf } from './foreign-input.js';
+import { FORMATS_READ } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
-import { type FormatParser, parseJsonLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine } from './json-line.js';
 import { type Line, type ParsedLine, type Remark, textOf } from './lines.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
@@ -179,22 +179,32 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
   },
 };
 
+/** Tools whose lines are known by their keys, and not read. */
+const OTHER_TOOLS: readonly (readonly [tool: string, matches: (has: Has) => boolean])[] = [
+  ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
+  ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],
+];
+
 const IMPORT_FORMATS = Object.keys(FORMATS) as readonly ImportFormat[];
 
 /** Null for a line whose keys tell none. */
-function formatOf(line: Readonly<Record<string, unknown>>): ImportFormat | null {
-  return IMPORT_FORMATS.find((format) => FORMATS[format].isOf((key) => Object.hasOwn(line, key))) ?? null;
+function formatOf(line: Json): ImportFormat | null {
+  return IMPORT_FORMATS.find((format) => FORMATS[format].isOf(keysOf(line))) ?? null;
+}
+
+function keysOf(line: Json): Has {
+  return (key) => Object.hasOwn(line, key);
 }
 
 function formatOfFirst(text: string, name: string): ImportFormat {
   const line = parseJsonLine(text);
-  const tool = toolOf(line);
+  const [tool] = OTHER_TOOLS.find(([, matches]) => matches(keysOf(line))) ?? [];
   if (tool !== undefined) {
     throw new OperationError(`${name} has lines of ${tool}, and nothing of it is imported: ${FORMATS_READ}.`);
   }
   const format = formatOf(line);
   if (format !== null) return format;
-  const keys = IMPORT_FORMATS.map((name) => `${name}: ${FORMATS[name].keys}`).join('; ');
+  const keys = IMPORT_FORMATS.map((each) => `${each}: ${FORMATS[each].keys}`).join('; ');
   throw new InvalidObservationError(
     `its keys are of no known format (${keys}). Name the format, such as --format dms, to see what is wrong.`,
   );

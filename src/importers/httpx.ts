@@ -10,10 +10,8 @@ import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireInvalid, requireWhole } from './dns-answers.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
-import { type FormatParser, parseJsonLine, parseObservedAt } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
 import type { Remark } from './lines.js';
-
-type HttpxLine = Readonly<Record<string, unknown>>;
 
 /**
  * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
@@ -55,7 +53,7 @@ export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
   };
 }
 
-function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: HttpxLine): void {
+function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: Json): void {
   if (failed === true) {
     throw new InvalidObservationError('failed: httpx got no response; nothing was observed.');
   }
@@ -72,7 +70,7 @@ function requireFrontPage({ failed, method, final_url, chain_status_codes, chain
 }
 
 /** By `url`, which was requested; `host` is an IP address in versions up to 1.7.2. */
-function domainOf({ url, input }: HttpxLine): string {
+function domainOf({ url, input }: Json): string {
   if (url === undefined && input === undefined) {
     throw new InvalidObservationError('url: it is missing, and so is input.');
   }
@@ -96,7 +94,7 @@ function requireSameHost(domain: string, target: string): void {
 }
 
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
-function responseOf({ url, status_code: status, host_ip, host }: HttpxLine): Pick<Observation, 'response'> {
+function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Observation, 'response'> {
   const scheme = typeof url === 'string' ? schemeOf(url) : undefined;
   const address = [host_ip, host].find(isIpAddress);
   const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
@@ -121,7 +119,7 @@ const UNDERSCORES = {
 };
 
 /** From `raw_header`, which is exact, or else from `header`. */
-function headersOf({ raw_header: raw, header }: HttpxLine, ignored: ReadonlySet<string>): Headers {
+function headersOf({ raw_header: raw, header }: Json, ignored: ReadonlySet<string>): Headers {
   if (raw !== undefined) return readAt('raw_header', () => joined(rawFields(requireText(raw)), ignored));
   if (header === undefined) {
     throw new InvalidObservationError(

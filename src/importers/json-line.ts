@@ -4,6 +4,9 @@ import { endOfString, isEscaped, isJsonObject, readAt, requireText } from '../mo
 import { quoted } from '../model/text.js';
 import type { ParsedLine, Remark } from './lines.js';
 
+/** An object of parsed JSON. */
+export type Json = Readonly<Record<string, unknown>>;
+
 /** Parses the lines of one input in one format. */
 export interface FormatParser {
   /** @param now The present. @throws InvalidObservationError for an invalid line. */
@@ -18,7 +21,7 @@ export interface FormatParser {
 const ONE_OBJECT = 'each line must be one whole JSON object.';
 
 /** The JSON object that a line holds, in which no object has a key twice. */
-export function parseJsonLine(line: string): Readonly<Record<string, unknown>> {
+export function parseJsonLine(line: string): Json {
   const object = parseJson(line);
   if (!isJsonObject(object)) {
     throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);

@@ -11,13 +11,12 @@ import {
   type AnswerRecord,
   fieldText,
   isOf,
-  type Json,
   joinedText,
   lineOfAnswers,
   PROOFS,
   recordsOfResponse,
 } from './dns-answers.js';
-import { type FormatParser, parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;

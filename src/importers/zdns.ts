@@ -9,7 +9,6 @@ import {
   type AnswerRecord,
   type DnsAnswers,
   fieldText,
-  type Json,
   lineOfAnswers,
   objectsIn,
   recordsOfResponse,
@@ -17,7 +16,7 @@ import {
   requireObject,
   textOf,
 } from './dns-answers.js';
-import { type FormatParser, parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /**
  * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS records of a
