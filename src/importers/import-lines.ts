@@ -71,6 +71,8 @@ async function takeLines(
 ): Promise<boolean> {
   for (const line of lines) {
     const said = parse(line);
+    const observations = typeof said === 'string' ? [] : said.observations;
+    if (batches.mayEndBefore(observations)) await batches.submitInTurn();
     summary.linesRead += 1;
     if (typeof said === 'string') {
       summary.linesRejected += 1;
@@ -78,10 +80,8 @@ async function takeLines(
       if (strict) return false;
       continue;
     }
-    if (batches.mayEndBefore(said.observations)) await batches.submitInTurn();
-    batches.add(said.observations, line.bytes.length);
-    summary.addRemarks(said.remarks ?? [], said.observations[0]?.domain);
-    if (batches.mayEndBefore([])) await batches.submitInTurn();
+    batches.add(observations, line.bytes.length);
+    summary.addRemarks(said.remarks ?? [], observations[0]?.domain);
   }
   return true;
 }
