@@ -1,9 +1,8 @@
 import { type HeaderPeriod, headerPeriods } from '../history/header-periods.js';
 import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import type { DnsRecord } from '../model/dns-record.js';
-import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
+import { readOr } from '../model/json-values.js';
 import { presentRdata } from '../model/rdata-presentation.js';
 
 /** What of a history is written. */
@@ -54,18 +53,12 @@ export function* presentStays(
 ): Generator<PresentedStay> {
   for (const stay of staysAsOf(history, selection.at)) {
     if (!isSelected(selection, { type: stay.record.type, removed: stay.removed })) continue;
-    const rdata = rdataOf(stay.record);
+    const rdata = readOr(
+      () => presentRdata(stay.record),
+      () => null,
+    );
     if (rdata === null) omit('unpresentable');
     else yield { ...stay, rdata };
-  }
-}
-
-function rdataOf(record: DnsRecord): string | null {
-  try {
-    return presentRdata(record);
-  } catch (error) {
-    if (error instanceof InvalidObservationError) return null;
-    throw error;
   }
 }
 

@@ -5,10 +5,10 @@ import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { joinedText, rdataText, requireInvalid, requireWhole, shownValue } from './dns-answers.js';
+import { joinedText, rdataText, requireWhole, shownValue } from './dns-answers.js';
 import {
   EARLIEST_OF_TOOLS,
   type FormatParser,
@@ -89,20 +89,15 @@ function recordsOf(line: Json, shown: Shown) {
   const items: readonly unknown[] = Array.isArray(rdata) ? rdata : [rdata];
   const byDomain = new Map<string, DnsRecord[]>();
   const remarks = new Map<string, Remark>();
-  for (const item of items) {
-    try {
-      const text = readAt('rdata', () => requireWhole(requireText(item)));
-      const { record, remark } = recordOf(type, name, text, shown);
-      addTo(byDomain, domainOf(record.host, line['dms_domain']), record);
-      if (remark !== undefined) remarks.set(remark, { text: remark });
-    } catch (error) {
-      const { message } = requireInvalid(error);
-      remarks.set('', {
-        text: `A record of type ${type} was left out that cannot be read.`,
-        example: message,
-      });
-    }
-  }
+  const add = (item: unknown) => {
+    const text = readAt('rdata', () => requireWhole(requireText(item)));
+    const { record, remark } = recordOf(type, name, text, shown);
+    addTo(byDomain, domainOf(record.host, line['dms_domain']), record);
+    if (remark !== undefined) remarks.set(remark, { text: remark });
+  };
+  const leaveOut = (example: string) =>
+    remarks.set('', { text: `A record of type ${type} was left out that cannot be read.`, example });
+  for (const item of items) readOr(() => add(item), leaveOut);
   if (byDomain.size > 0) return { byDomain, remarks: [...remarks.values()] };
   throw new InvalidObservationError(remarks.get('')?.example ?? 'rdata: it is empty.');
 }

@@ -1,11 +1,11 @@
 import { characterStringText } from '../model/character-string.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
-import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
+import { InvalidObservationError } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
 import type { Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
 import { quoted } from '../model/text.js';
 import type { Json } from './json-line.js';
@@ -97,13 +97,12 @@ function observationOfAnswers(
   const { domain, observedAt, source, types: asked } = answers;
   const all = answers.records.flatMap((record, at) => {
     if (!isWanted(record, asked) || !isOf(domain, record)) return [];
-    try {
-      return readAt(`answers[${at}]`, () => parseRecord(record));
-    } catch (error) {
+    const unread = (reason: string) => {
       const type = canonicalType(record.type) ?? '';
-      unobserved.set(type, unobserved.get(type) ?? requireInvalid(error).message);
+      unobserved.set(type, unobserved.get(type) ?? reason);
       return [];
-    }
+    };
+    return readOr(() => readAt(`answers[${at}]`, () => parseRecord(record)), unread);
   });
   const found = recordsByType(all);
   for (const [type, { length }] of found) {
@@ -154,20 +153,10 @@ export function rdataText(type: string, text: string): string {
   return type === 'AAAA' && isIpv4(text) ? `::ffff:${text}` : text;
 }
 
-/** An error that costs only a part of a line. @throws any other error */
-export function requireInvalid(error: unknown): InvalidObservationError | InvalidDomainError {
-  if (error instanceof InvalidObservationError || error instanceof InvalidDomainError) return error;
-  throw error;
-}
-
 /** Whether a record is of the name itself, or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
-  try {
-    return canonicalHostName(textOf('name', host)) === domain;
-  } catch (error) {
-    requireInvalid(error);
-    return true;
-  }
+  const isEqual = () => canonicalHostName(textOf('name', host)) === domain;
+  return readOr(isEqual, () => true);
 }
 
 /** @param value Absent: it is IN. @throws InvalidObservationError for another class. */

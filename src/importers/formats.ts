@@ -1,6 +1,7 @@
 import { attempt } from '../model/attempt.js';
 import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
+import { readOr } from '../model/json-values.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
 import { createCofParser } from './cof.js';
 import { parseDmsLine } from './dms.js';
@@ -60,15 +61,19 @@ export class InputParser {
    * @throws OperationError as parse() does.
    */
   foresee(line: Line): void {
-    reasonOf(() => {
-      const text = textOf(line);
-      this.#parserOf(this.#formatOf(text)).foresee?.(text);
-    });
+    const take = (text: string) => this.#parserOf(this.#formatOf(text)).foresee?.(text);
+    readOr(
+      () => take(textOf(line)),
+      () => {},
+    );
   }
 
   /** @returns why the line is rejected, or what it says. @throws OperationError if the first line is of a tool that is not read. */
   parse(line: Line): ParsedLine | string {
-    return reasonOf(() => this.#parse(textOf(line)));
+    return readOr(
+      () => this.#parse(textOf(line)),
+      (reason) => reason,
+    );
   }
 
   /** What the input as a whole could not tell, after its last line. */
@@ -109,16 +114,6 @@ export class InputParser {
     const parser = FORMATS[format].createParser(this.#options);
     this.#parsers.set(format, parser);
     return parser;
-  }
-}
-
-/** The result, or why a line is invalid. */
-function reasonOf<Result>(read: () => Result): Result | string {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof InvalidObservationError) return error.message;
-    throw error;
   }
 }
 

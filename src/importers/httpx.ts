@@ -3,12 +3,12 @@ import { InvalidObservationError } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields, textOfOctets } from '../model/header-fields.js';
 import { alwaysIgnoring } from '../model/ignored-headers.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { memoized } from '../model/memoized.js';
 import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
-import { requireInvalid, requireWhole } from './dns-answers.js';
+import { requireWhole } from './dns-answers.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
 import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
 import type { Remark } from './lines.js';
@@ -146,11 +146,11 @@ function joined(given: readonly (readonly [string, unknown])[], ignored: Readonl
   const unread = new Map<string, string>();
   for (const [name, value] of given) {
     if (ignored.has(name.toLowerCase())) continue;
-    try {
-      readAt(quoted(name), () => addHeaderField(values, name, requireWhole(requireText(value))));
-    } catch (error) {
-      unread.set(name.toLowerCase(), requireInvalid(error).message);
-    }
+    const add = () => addHeaderField(values, name, requireWhole(requireText(value)));
+    readOr(
+      () => readAt(quoted(name), add),
+      (reason) => unread.set(name.toLowerCase(), reason),
+    );
   }
   for (const name of unread.keys()) values.delete(name);
   const remarks = Array.from(unread.values(), (example) => ({ text: LEFT_OUT, example }));

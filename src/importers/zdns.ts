@@ -2,7 +2,7 @@ import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { octetEscape, quoted } from '../model/text.js';
 import {
   type AnswerOptions,
@@ -12,11 +12,11 @@ import {
   lineOfAnswers,
   objectsIn,
   recordsOfResponse,
-  requireInvalid,
   requireObject,
   textOf,
 } from './dns-answers.js';
 import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
+import type { Remark } from './lines.js';
 
 /**
  * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS records of a
@@ -30,45 +30,35 @@ export function createZdnsParser({ observedAt, limits }: AnswerOptions): FormatP
     const line = parseJsonLine(text);
     const { results, name, altered_name: altered } = line;
     const domain = readAt('name', () => parseDomainName(requireText(altered ?? name)));
-    const modules = isJsonObject(results)
-      ? Object.entries(results).map(moduleOf)
-      : [{ ...VERSION_1, value: line }];
-    const [read, others] = [modules.filter(isRead), modules.filter((module) => !isRead(module))];
+    const answersOf = (type: string | null, place: string, response: Json): DnsAnswers => {
+      const records = recordsIn(domain, type, response, place);
+      const time = parseTimeOfLine(`${place}timestamp`, response['timestamp'], now, observedAt);
+      const types = type === null ? null : new Set([type]);
+      return { domain, observedAt: time, source: 'zdns', types, records };
+    };
+    if (!isJsonObject(results))
+      return lineOfAnswers([readAt('nothing was observed', () => answersOf(null, '', line))], limits);
     const answers: DnsAnswers[] = [];
     const unobserved = new Map<string, string>();
-    for (const { type, place, value } of read) {
-      try {
-        const response = readAt(place.slice(0, -1), () => requireObject(value));
-        const records = recordsIn(domain, type, response, place);
-        const time = parseTimeOfLine(`${place}timestamp`, response['timestamp'], now, observedAt);
-        const types = type === null ? null : new Set([type]);
-        answers.push({ domain, observedAt: time, source: 'zdns', types, records });
-      } catch (error) {
-        unobserved.set(type ?? '', requireInvalid(error).message);
-      }
+    const remarks: Remark[] = [];
+    for (const [module, value] of Object.entries(results)) {
+      const type = canonicalType(module) ?? '';
+      const place = `results.${module}`;
+      const read = () =>
+        answersOf(
+          type,
+          `${place}.`,
+          readAt(place, () => requireObject(value)),
+        );
+      if (!READERS.has(type)) remarks.push({ text: MODULES, example: `${quoted(module)} is not read.` });
+      else
+        readOr(
+          () => answers.push(read()),
+          (reason) => unobserved.set(type, reason),
+        );
     }
-    const remarks = others.map(({ name }) => ({ text: MODULES, example: `${quoted(name)} is not read.` }));
     return lineOfAnswers(atOneTime(answers), limits, { unobserved, remarks });
   };
-}
-
-/** What a module of zdns found out, and where it is in the line. */
-interface Module {
-  readonly name: string;
-  /** What was queried, in canonical form; empty: no type; null: that is not told. */
-  readonly type: string | null;
-  readonly place: string;
-  readonly value: unknown;
-}
-
-const VERSION_1 = { name: '', type: null, place: '' };
-
-function moduleOf([name, value]: [string, unknown]): Module {
-  return { name, type: canonicalType(name) ?? '', place: `results.${name}.`, value };
-}
-
-function isRead({ type }: Module): boolean {
-  return type === null || READERS.has(type);
 }
 
 const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';

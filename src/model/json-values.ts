@@ -73,6 +73,20 @@ export function readAt<Result>(place: string, read: () => Result): Result {
   }
 }
 
+/** The result of `read`; of an invalid value, what `otherwise` makes of the reason. @throws any other error of `read`. */
+export function readOr<Result, Other>(
+  read: () => Result,
+  otherwise: (reason: string) => Other,
+): Result | Other {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidObservationError || error instanceof InvalidDomainError)
+      return otherwise(error.message);
+    throw error;
+  }
+}
+
 /** A name that an object may not have is told with the whole object, and with names that are like it. */
 const SIZE_OF_NAME = 50;
 
