@@ -32,7 +32,6 @@ export type Omission =
 /** Called for what is left out, once or with the number. */
 export type Omit = (reason: Omission, count?: number) => void;
 
-/** How histories are written. */
 export interface ExportFormat {
   /** What the output begins with. */
   readonly head: string;

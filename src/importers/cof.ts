@@ -1,6 +1,6 @@
 import { attempt } from '../model/attempt.js';
-import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
-import { canonicalType } from '../model/dns-types.js';
+import { type DnsRecord, recordsByType } from '../model/dns-record.js';
+import { requireType } from '../model/dns-types.js';
 import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
@@ -8,7 +8,7 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { joinedText, rdataText, requireWhole, shownValue } from './dns-answers.js';
+import { joinedText, parseRecord, requireWhole, shownValue, typeText } from './dns-answers.js';
 import {
   EARLIEST_OF_TOOLS,
   type FormatParser,
@@ -84,7 +84,7 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
 /** The records of a line by domain. @throws InvalidObservationError where none can be read. */
 function recordsOf(line: Json, shown: Shown) {
   const name = readAt('rrname', () => requireText(line['rrname']));
-  const type = readAt('rrtype', () => typeOf(line['rrtype']));
+  const type = readAt('rrtype', () => requireType(typeText(line['rrtype'])));
   const { rdata } = line;
   const items: readonly unknown[] = Array.isArray(rdata) ? rdata : [rdata];
   const byDomain = new Map<string, DnsRecord[]>();
@@ -114,10 +114,10 @@ function recordOf(
 ): { readonly record: DnsRecord; readonly remark?: string } {
   const isTorn = type === 'TXT' && isTornText(text);
   const asWritten = () => ({
-    record: readAt('rdata', () => parseRecord(type, name, isTorn ? `"${text}` : text)),
+    record: readAt('rdata', () => read(type, name, isTorn ? `"${text}` : text)),
     ...(isTorn && { remark: TORN }),
   });
-  const exchanged = () => readAt('rrname', () => parseRecord(type, text, name));
+  const exchanged = () => readAt('rrname', () => read(type, text, name));
   if (AMBIGUOUS.has(type)) {
     if (!shown.exchanged) return asWritten();
     return shown.written ? { ...asWritten(), remark: UNDECIDED } : { record: exchanged(), remark: EXCHANGED };
@@ -134,24 +134,20 @@ function recordOf(
   }
 }
 
-function parseRecord(type: string, host: string, text: string): DnsRecord {
+function read(type: string, host: string, text: string): DnsRecord {
   // The text of a TXT record may be as it is, without the quotes of a master file.
   const isPlain = type === 'TXT' && !/^(?:"|\\#)/.test(text);
-  const fields = isPlain ? joinedText(fieldOctets(text)) : { data: rdataText(type, text) };
-  return parseDnsRecord({ host, class: 'IN', type, ...fields });
+  return parseRecord({
+    host,
+    type,
+    fields: () => (isPlain ? joinedText(fieldOctets(text)) : { data: text }),
+  });
 }
 
 /** Whether the last of an odd number of quotes ends a text that begins with none. */
 function isTornText(text: string): boolean {
   const quotes = text.replace(/\\./gs, '').match(/"/g)?.length ?? 0;
   return quotes % 2 === 1 && !/^(?:"|\\#)/.test(text) && /(?:^|[^\\])(?:\\\\)*"$/.test(text);
-}
-
-function typeOf(value: unknown): string {
-  const text = typeof value === 'number' ? `TYPE${value}` : requireText(value);
-  const type = canonicalType(/^\d+$/.test(text) ? `TYPE${text}` : text);
-  if (type !== undefined) return type;
-  throw new InvalidObservationError(`${shownValue(value)} is not a type of DNS records.`);
 }
 
 /** @param stated Of a name without one: its domain, as `dms export` writes it. */

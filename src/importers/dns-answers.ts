@@ -128,12 +128,14 @@ function isWanted({ type }: AnswerRecord, asked: DnsAnswers['types']): boolean {
   return asked === null ? !PROOFS.has(known) : known === 'CNAME' || asked.has(known);
 }
 
-/** @throws InvalidObservationError */
-function parseRecord(record: AnswerRecord): DnsRecord {
+/** @throws InvalidObservationError for a record that cannot be read. */
+export function parseRecord(record: AnswerRecord): DnsRecord {
   const { data, ...fields } = record.fields();
   requireClassIn(record.class);
   const type = requireType(record.type);
-  const text = typeof data === 'string' ? { data: rdataText(type, data) } : {};
+  // Go writes an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) as the IPv4 address in it.
+  const isMapped = type === 'AAAA' && typeof data === 'string' && isIpv4(data);
+  const text = data === undefined ? {} : { data: isMapped ? `::ffff:${data}` : data };
   return parseDnsRecord({ host: textOf('name', record.host), class: 'IN', type, ...fields, ...text });
 }
 
@@ -147,11 +149,6 @@ function addressBehindAlias({ domain, records }: DnsAnswers): readonly Remark[] 
 
 const BEHIND_ALIAS =
   'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
-
-/** Go writes an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) as the IPv4 address in it. */
-export function rdataText(type: string, text: string): string {
-  return type === 'AAAA' && isIpv4(text) ? `::ffff:${text}` : text;
-}
 
 /** Whether a record is of the name itself, or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
@@ -236,6 +233,12 @@ export function fieldText(record: Json, name: string): string {
 /** A text, or a number, at a place that messages name. @throws InvalidObservationError for anything else. */
 export function textOf(place: string, value: unknown): string {
   return readAt(place, () => requireWhole(typeof value === 'number' ? String(value) : requireText(value)));
+}
+
+/** A type as tools write it, as a name or a number. @throws InvalidObservationError for what is no text. */
+export function typeText(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : requireText(value);
+  return /^\d+$/.test(text) ? `TYPE${text}` : text;
 }
 
 /** Tools that write JSON have U+FFFD in place of octets that are not UTF-8. @throws InvalidObservationError for such a text. */

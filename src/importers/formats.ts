@@ -2,9 +2,10 @@ import { attempt } from '../model/attempt.js';
 import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { readOr } from '../model/json-values.js';
-import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
+import { requireWithinLimits } from '../model/observation.js';
 import { createCofParser } from './cof.js';
 import { parseDmsLine } from './dms.js';
+import type { AnswerOptions } from './dns-answers.js';
 import { createDnsxParser } from './dnsx.js';
 import { FORMATS_READ } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
@@ -15,13 +16,9 @@ import { createZdnsParser } from './zdns.js';
 
 export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns' | 'cof';
 
-interface FormatOptions {
+interface FormatOptions extends AnswerOptions {
   /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
   readonly ignoredHeaders: ReadonlySet<string>;
-  /** The time of lines without one, in the formats that may have such. */
-  readonly observedAt?: Instant | undefined;
-  /** What a line may hold. */
-  readonly limits: ObservationLimits;
 }
 
 interface InputOptions extends FormatOptions {
@@ -122,7 +119,6 @@ function detectedFormat(text: string): ImportFormat | null {
   return attempt(() => formatOf(parseJsonLine(text))) ?? null;
 }
 
-/** Whether a line has a key. */
 type Has = (key: string) => boolean;
 
 interface Format {
@@ -182,7 +178,6 @@ const OTHER_TOOLS: readonly (readonly [tool: string, matches: (has: Has) => bool
 
 const IMPORT_FORMATS = Object.keys(FORMATS) as readonly ImportFormat[];
 
-/** Null for a line whose keys tell none. */
 function formatOf(line: Json): ImportFormat | null {
   return IMPORT_FORMATS.find((format) => FORMATS[format].isOf(keysOf(line))) ?? null;
 }

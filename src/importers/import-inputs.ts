@@ -1,22 +1,15 @@
-import type { Recorder } from '../recorder/recorder.js';
 import { peek } from './beginning.js';
 import { requireLines } from './foreign-input.js';
 import type { InputParser } from './formats.js';
-import { importLines } from './import-lines.js';
-import type { ImportSummary } from './import-summary.js';
+import { type ImportOptions, importLines } from './import-lines.js';
 import { readJsonTexts } from './json-texts.js';
 import type { Line, ParsedLine } from './lines.js';
 import type { Input } from './open-input.js';
 import { type SortKey, sortLines } from './sort-lines.js';
 
-export interface InputOptions {
-  /** Makes what parses the lines of one input. */
+export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary' | 'strict'> {
   readonly createParser: (input: Input) => InputParser;
-  readonly recorder: Recorder;
-  readonly summary: ImportSummary;
-  /** Called for each rejected line, with the reason. */
   readonly onRejected: (input: Input, line: Line, reason: string) => Promise<void> | void;
-  readonly strict: boolean;
   /** In bytes: a longer line is rejected. */
   readonly longestLine: number;
   /** Sort each input by time before it is recorded. */

@@ -4,12 +4,12 @@ import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary } from './import-summary.js';
 import type { Line, ParsedLine } from './lines.js';
 
-interface ImportOptions {
+export interface ImportOptions {
   /** What the line says, or why it is rejected. */
   readonly parse: (line: Line) => ParsedLine | string;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Called for each rejected line, with the reason; awaited. */
+  /** Awaited. */
   readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
   /** Stop at the first line that is rejected. */
   readonly strict: boolean;

@@ -4,7 +4,6 @@ import { endOfString, isEscaped, isJsonObject, readAt, requireText } from '../mo
 import { quoted } from '../model/text.js';
 import type { ParsedLine, Remark } from './lines.js';
 
-/** An object of parsed JSON. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Parses the lines of one input in one format. */

@@ -14,7 +14,6 @@ export interface Line {
   readonly exceeded: number | null;
 }
 
-/** What a line says. */
 export interface ParsedLine {
   /** The oldest first; none in a line that tells only of others. */
   readonly observations: readonly Observation[];

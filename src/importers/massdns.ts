@@ -15,6 +15,7 @@ import {
   lineOfAnswers,
   PROOFS,
   recordsOfResponse,
+  typeText,
 } from './dns-answers.js';
 import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
@@ -35,7 +36,7 @@ export function createMassdnsParser({ observedAt, limits }: AnswerOptions): Form
     const line = parseJsonLine(text);
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
     const records = readAt('nothing was observed', () => recordsOfResponse(domain, line, '', recordOf));
-    const type = readAt('type', () => requireType(typeText(line['type'])));
+    const type = readAt('type', () => requireType(typeText(requireText(line['type']))));
     if (PROOFS.has(type))
       throw new InvalidObservationError(`type: answers for ${type} need not be complete.`);
     const time = parseTimeOfLine('rx_ts', receivedAt(line['rx_ts'], text), now, observedAt);
@@ -58,12 +59,7 @@ function receivedAt(value: unknown, text: string): string | undefined {
   return readAt('rx_ts', () => formatInstant(BigInt(digits) / 1000n));
 }
 
-function typeText(type: unknown): string {
-  const text = requireText(type);
-  return /^\d+$/.test(text) ? `TYPE${text}` : text;
-}
-
-/** Where the names are in the rdata that are written as text; of other types, their octets are. */
+/** Where names are in the rdata that massdns writes as text. Of all other types it writes the octets. */
 const NAMES: ReadonlyMap<string, RegExp | null> = new Map<string, RegExp | null>([
   ...['A', 'AAAA', 'TLSA', 'SMIMEA'].map((type) => [type, null] as const),
   ...['NS', 'CNAME', 'DNAME', 'PTR'].map((type) => [type, /^.+$/s] as const),
