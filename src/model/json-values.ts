@@ -17,7 +17,7 @@ export function endOfString(json: string, start: number): number {
 const BACKSLASH = 0x5c;
 
 /** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
-export function isEscaped(json: string, quote: number): boolean {
+function isEscaped(json: string, quote: number): boolean {
   let backslashes = 0;
   while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
   return backslashes % 2 === 1;
