@@ -176,9 +176,9 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
   if (value !== undefined && isUnset(value)) return null;
   const coarse = readAt(key, () => instantOf(value));
   const milliseconds = line[`time_${end}_ms`];
-  const isPrecise =
-    typeof milliseconds === 'number' && BigInt(Math.floor(milliseconds / 1000)) === coarse / SECOND;
-  const microseconds = isPrecise ? BigInt(milliseconds) * 1000n : coarse;
+  const isWhole = typeof milliseconds === 'number' && Number.isInteger(milliseconds);
+  const fine = isWhole ? BigInt(milliseconds) * 1000n : coarse;
+  const microseconds = fine / SECOND === coarse / SECOND ? fine : coarse;
   const time = parseObservedAt(key, formatInstant(microseconds), now);
   if (time >= EARLIEST_OF_TOOLS) return time;
   throw new InvalidObservationError(`${key}: ${formatInstant(time)} is before 1990.`);
