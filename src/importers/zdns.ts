@@ -30,9 +30,11 @@ export function createZdnsParser({ observedAt, limits }: AnswerOptions): FormatP
     const line = parseJsonLine(text);
     const { results, name, altered_name: altered } = line;
     const domain = readAt('name', () => parseDomainName(requireText(altered ?? name)));
-    const answersOf = (type: string | null, place: string, response: Json): DnsAnswers => {
-      const records = recordsIn(domain, type, response, place);
-      const time = parseTimeOfLine(`${place}timestamp`, response['timestamp'], now, observedAt);
+    const answersOf = (type: string | null, place: string, value: unknown): DnsAnswers => {
+      const response = readAt(place, () => requireObject(value));
+      const within = place === '' ? '' : `${place}.`;
+      const records = recordsIn(domain, type, response, within);
+      const time = parseTimeOfLine(`${within}timestamp`, response['timestamp'], now, observedAt);
       const types = type === null ? null : new Set([type]);
       return { domain, observedAt: time, source: 'zdns', types, records };
     };
@@ -43,19 +45,9 @@ export function createZdnsParser({ observedAt, limits }: AnswerOptions): FormatP
     const remarks: Remark[] = [];
     for (const [module, value] of Object.entries(results)) {
       const type = canonicalType(module) ?? '';
-      const place = `results.${module}`;
-      const read = () =>
-        answersOf(
-          type,
-          `${place}.`,
-          readAt(place, () => requireObject(value)),
-        );
-      if (!READERS.has(type)) remarks.push({ text: MODULES, example: `${quoted(module)} is not read.` });
-      else
-        readOr(
-          () => answers.push(read()),
-          (reason) => unobserved.set(type, reason),
-        );
+      const read = () => answers.push(answersOf(type, `results.${module}`, value));
+      if (READERS.has(type)) readOr(read, (reason) => unobserved.set(type, reason));
+      else remarks.push({ text: MODULES, example: `${quoted(module)} is not read.` });
     }
     return lineOfAnswers(atOneTime(answers), limits, { unobserved, remarks });
   };
