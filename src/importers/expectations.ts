@@ -6,14 +6,7 @@ import { InvalidObservationError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import { ancestorsOf } from '../model/host-name.js';
-import {
-  errorAt,
-  isJsonObject,
-  readAt,
-  requireText,
-  requireTexts,
-  unknownKey,
-} from '../model/json-values.js';
+import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { previewFirst } from '../recorder/recorder.js';
@@ -75,16 +68,8 @@ export function expectationsOfYaml(text: string): Expectation[] {
     if (contents === null) return [];
     const items = isSeq(contents) ? contents.items : [contents];
     return items.filter(isNode).map((item) => {
-      const at = <Result>(path: readonly (string | number)[], read: () => Result) => {
-        try {
-          return read();
-        } catch (failure) {
-          throw errorAt(
-            `${lineOf(startOf(item, path))}${path.length === 0 ? '' : `: ${path.join('.')}`}`,
-            failure,
-          );
-        }
-      };
+      const at: At = (path, read) =>
+        readAt([lineOf(startOf(item, path)), path.join('.')].filter(Boolean).join(': '), read);
       return expectationOf(item.toJS(document), at);
     });
   });
