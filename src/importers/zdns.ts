@@ -105,29 +105,41 @@ function presented(pattern: string): Reader {
   });
 }
 
-const NAMED: Reader = (answer) => ({ target: fieldText(answer, 'answer') });
+/** The fields of the type, by the keys that they have here. Numbers stay numbers. */
+function fields(keys: Readonly<Record<string, string>>): Reader {
+  const pairs = Object.entries(keys);
+  return (answer) =>
+    Object.fromEntries(
+      pairs.map(([field, key]) => [
+        field,
+        typeof answer[key] === 'number' ? answer[key] : fieldText(answer, key),
+      ]),
+    );
+}
+
+const NAMED = fields({ target: 'answer' });
+const MAIL = fields({ pri: 'preference', target: 'answer' });
 const DELEGATION = presented('key_tag algorithm digest_type digest');
 const PUBLIC_KEY = presented('flags protocol algorithm public_key');
 const SERVICE: Reader = (answer) => ({ data: service(answer) });
 
 /** The types that are read. Names may lack the final dot. */
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['A', (answer) => ({ ip: fieldText(answer, 'answer') })],
+  ['A', fields({ ip: 'answer' })],
   ['NS', NAMED],
   ['CNAME', NAMED],
   ['PTR', NAMED],
   // Version 1 leaves the root out (RFC 7505, section 3: no mail is accepted).
-  ['MX', (answer) => presented('preference answer')({ answer: '', ...answer })],
-  ['SRV', presented('priority weight port target')],
+  ['MX', (answer) => MAIL({ answer: '.', ...answer })],
+  ['SRV', fields({ pri: 'priority', weight: 'weight', port: 'port', target: 'target' })],
+  ['CAA', fields({ flags: 'flag', tag: 'tag', value: 'value' })],
   [
-    'CAA',
-    (answer) => ({
-      flags: fieldText(answer, 'flag'),
-      tag: fieldText(answer, 'tag'),
-      value: fieldText(answer, 'value'),
+    'SOA',
+    fields({
+      ...{ mname: 'ns', rname: 'mbox', serial: 'serial', refresh: 'refresh', retry: 'retry' },
+      ...{ expire: 'expire', 'minimum-ttl': 'min_ttl' },
     }),
   ],
-  ['SOA', presented('ns mbox serial refresh retry expire min_ttl')],
   // An empty text is left out.
   ['TXT', ({ answer = '' }) => ({ data: textOf('answer', answer).split('\n').map(inQuotes).join(' ') })],
   ['HINFO', presented('"cpu" "os"')],
