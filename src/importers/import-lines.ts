@@ -126,19 +126,16 @@ class BatchQueue {
     }
   }
 
-  /** Hands over a full batch when its turn has come. It may have become overdue while it waited. */
+  /** Hands over the batch when its turn has come. It may have become overdue while it waited. */
   async submitInTurn(): Promise<void> {
-    while (this.#batch.isFull && this.#mustWait()) await Promise.race(this.#recording.values());
-    this.#throwFailure();
-    if (this.#batch.isFull) this.#submit();
+    while (!this.#batch.isEmpty && this.#mustWait()) await Promise.race(this.#recording.values());
+    if (!this.#batch.isEmpty) this.#submit();
   }
 
   /** Records what is left. @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
-    while (this.#recording.size > 0 || (this.#failure === undefined && !this.#batch.isEmpty)) {
-      if (this.#recording.size === 0) this.#submit();
-      await Promise.all(this.#recording.values());
-    }
+    await this.submitInTurn();
+    await Promise.all(this.#recording.values());
     clearTimeout(this.#timer);
     this.#throwFailure();
   }
