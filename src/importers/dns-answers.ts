@@ -200,8 +200,9 @@ function flagReader(flags: unknown): (short: string, long: string) => unknown {
 }
 
 /**
- * Of a response without answers: whether it says that there are none. @param aa, ra Undefined: that is not told.
+ * Whether a response without answers says that there are none.
  *
+ * @param aa, ra Undefined: that is not told.
  * @throws InvalidObservationError for a referral, or where the server does not know.
  */
 function requireNegative(authorities: readonly Json[], aa: unknown, ra: unknown): void {

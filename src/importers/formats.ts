@@ -38,8 +38,8 @@ export class InputParser {
   readonly #parsers = new Map<ImportFormat, FormatParser>();
 
   /**
-   * @param format `auto`: decided by the first line with the keys of a format; lines before that are rejected, and lines with the
-   *   keys of another format are read as that.
+   * @param format `auto`: decided by the first line with the keys of a format; lines before that are rejected,
+   *   and lines with the keys of another format are read as that.
    */
   constructor(format: 'auto' | ImportFormat, options: InputOptions) {
     this.#options = options;
@@ -65,7 +65,7 @@ export class InputParser {
     );
   }
 
-  /** @returns why the line is rejected, or what it says. @throws OperationError if the first line is of a tool that is not read. */
+  /** @returns why a line is rejected, or what it says. @throws OperationError if the first is of a tool not read. */
   parse(line: Line): ParsedLine | string {
     return readOr(
       () => this.#parse(textOf(line)),

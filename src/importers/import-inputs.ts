@@ -61,7 +61,7 @@ interface Opened {
   readonly parser: InputParser;
 }
 
-/** The lines of inputs. What the beginning of one shows decides about its first lines, too. @param opened Gets each input. */
+/** What the beginning of an input shows decides about its first lines, too. @param opened Gets each input. */
 async function* readLines(
   inputs: AsyncIterable<Input> | Iterable<Input>,
   { createParser, longestLine }: ReadOptions,
@@ -110,7 +110,7 @@ async function importGroup(
 /**
  * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each batch with lines of
  * a domain is put into the domain's whole history, which takes the longer the more batches there are. Not where lines may
- * come from a running tool, which are to be recorded at once (nor where the first that is rejected ends the import).
+ * come from a running tool, which are to be recorded at once, nor with `strict`.
  */
 function isToBeGathered({ input, parser }: Opened): boolean {
   return input.size !== null && parser.isUnordered;
@@ -129,7 +129,7 @@ async function* watched(
   }
 }
 
-/** By the first observation of a line; null: it has none, or is rejected, and the import that follows says why. */
+/** By the first observation of a line; null: it has none, or is rejected, which the import says later. */
 function keyOfLine(said: ParsedLine | string, byDomain: boolean): SortKey | null {
   const [first] = typeof said === 'string' ? [] : said.observations;
   return first === undefined ? null : { domain: byDomain ? first.domain : '', time: first.observedAt };

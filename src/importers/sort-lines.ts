@@ -180,7 +180,7 @@ async function* merged(runs: readonly Run[]): AsyncGenerator<readonly Line[]> {
   for (;;) {
     for (const reading of open) await refill(reading);
     open = open.filter(({ lines }) => lines.length > 0);
-    // What is still to be read of a run comes after what was read: up to the least of the ends, nothing is missing.
+    // The rest of a run comes after what was read of it: up to the least of the ends, nothing is missing.
     const ends = open.flatMap(({ lines }) => lines.at(-1) ?? []);
     const [end] = ends.toSorted(compareKeys);
     if (end === undefined) return;

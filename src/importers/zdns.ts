@@ -66,7 +66,7 @@ function atOneTime(answers: readonly DnsAnswers[]): DnsAnswers[] {
   return [...byTime.values()].sort((one, other) => compareInstants(one.observedAt, other.observedAt));
 }
 
-/** @param type What was queried; null: that is not told. @throws InvalidObservationError where there is no answer. */
+/** @param type What was queried; null: that is not told. @throws InvalidObservationError without an answer. */
 function recordsIn(
   domain: string,
   type: string | null,
@@ -96,7 +96,7 @@ function recordOf(answer: Json, module: string | null): AnswerRecord {
 
 type Reader = (answer: Json) => Json;
 
-/** The rdata as a master file has them: a pattern of it, with keys in place of their values. The root may be empty. */
+/** Rdata as in a master file, by a pattern with keys in place of their values. The root may be empty. */
 function presented(pattern: string): Reader {
   return (answer) => ({
     data: pattern.replace(/"(\w+)"|\w+/g, (key, text?: string) =>

@@ -73,7 +73,7 @@ export function readAt<Result>(place: string, read: () => Result): Result {
   }
 }
 
-/** The result of `read`; of an invalid value, what `otherwise` makes of the reason. @throws any other error of `read`. */
+/** The result of `read`; of an invalid value, what `otherwise` makes of the reason. Other errors are thrown. */
 export function readOr<Result, Other>(
   read: () => Result,
   otherwise: (reason: string) => Other,
