@@ -8,13 +8,12 @@ import {
   type Omit,
   type PresentedStay,
   presentStays,
+  type Selection,
 } from './export-format.js';
-import type { Selection } from './selection.js';
 
 /** Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): DNS records of class IN. */
 export const COF: ExportFormat = { head: '', linesOf: exportCof };
 
-/** A domain's records in COF, an object for each stay. */
 function* exportCof(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
   for (const stay of presentStays(history, selection, omit)) {
     if (stay.record.class === 'IN') yield `${JSON.stringify(objectOf(stay, history.name))}\n`;

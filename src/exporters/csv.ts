@@ -2,8 +2,13 @@ import type { KnownStay } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type CsvRow, csvHead, csvLine, STAY_COLUMNS } from '../model/csv.js';
 import { formatInstant } from '../model/instant.js';
-import { type ExportFormat, type Omit, presentStays, selectedPeriods } from './export-format.js';
-import type { Selection } from './selection.js';
+import {
+  type ExportFormat,
+  type Omit,
+  presentStays,
+  type Selection,
+  selectedPeriods,
+} from './export-format.js';
 
 /** CSV as RFC 4180 has it, in UTF-8: a row for each stay of a record, and for each time in which a header had a value. */
 export const CSV: ExportFormat = { head: csvHead(STAY_COLUMNS), linesOf: exportCsv };

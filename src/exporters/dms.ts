@@ -6,8 +6,7 @@ import type { StoredHistory } from '../history/stored-history.js';
 import { dnsRecordData, recordsByType } from '../model/dns-record.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
-import type { ExportFormat } from './export-format.js';
-import { isSelected, type Selection } from './selection.js';
+import { type ExportFormat, isSelected, type Selection } from './export-format.js';
 
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
 

@@ -1,10 +1,27 @@
 import { type HeaderPeriod, headerPeriods } from '../history/header-periods.js';
 import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import type { DnsRecord } from '../model/dns-record.js';
-import { InvalidObservationError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
+import { readOr } from '../model/json-values.js';
 import { presentRdata } from '../model/rdata-presentation.js';
-import { isSelected, type Selection } from './selection.js';
+
+/** What of a history is written. */
+export interface Selection {
+  /** What was known at that instant; absent: everything. */
+  readonly at?: Instant | undefined;
+  /** Only records of these types, and no headers; absent: all. */
+  readonly types?: ReadonlySet<string> | undefined;
+  /** Only what was present at the instant, or is present. */
+  readonly present?: boolean;
+}
+
+/** Whether a stay, or the time in which a header had a value, is selected. */
+export function isSelected(
+  { types, present = false }: Selection,
+  { type, removed }: { readonly type: string | null; readonly removed: Instant | null },
+): boolean {
+  return (types === undefined || (type !== null && types.has(type))) && (!present || removed === null);
+}
 
 /** Why something that is recorded is not in the output. */
 export type Omission =
@@ -15,7 +32,6 @@ export type Omission =
 /** Called for what is left out, once or with the number. */
 export type Omit = (reason: Omission, count?: number) => void;
 
-/** How histories are written. */
 export interface ExportFormat {
   /** What the output begins with. */
   readonly head: string;
@@ -36,18 +52,12 @@ export function* presentStays(
 ): Generator<PresentedStay> {
   for (const stay of staysAsOf(history, selection.at)) {
     if (!isSelected(selection, { type: stay.record.type, removed: stay.removed })) continue;
-    const rdata = rdataOf(stay.record);
+    const rdata = readOr(
+      () => presentRdata(stay.record),
+      () => null,
+    );
     if (rdata === null) omit('unpresentable');
     else yield { ...stay, rdata };
-  }
-}
-
-function rdataOf(record: DnsRecord): string | null {
-  try {
-    return presentRdata(record);
-  } catch (error) {
-    if (error instanceof InvalidObservationError) return null;
-    throw error;
   }
 }
 

@@ -13,8 +13,8 @@ import {
   type Omit,
   type PresentedStay,
   presentStays,
+  type Selection,
 } from './export-format.js';
-import type { Selection } from './selection.js';
 
 const HEAD = `; Records as they were observed. TTLs are not recorded: all have the same.
 $TTL 3600

@@ -1,17 +1,22 @@
 import { attempt } from '../model/attempt.js';
-import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
-import { canonicalType } from '../model/dns-types.js';
+import { type DnsRecord, recordsByType } from '../model/dns-record.js';
+import { requireType } from '../model/dns-types.js';
 import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { type Json, joinedText, rdataText, requireInvalid, requireWhole, shownValue } from './dns-answers.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-import { EARLIEST_OF_TOOLS, parseJsonLine, parseObservedAt } from './json-line.js';
+import { joinedText, parseRecord, requireWhole, shownValue, typeText } from './dns-answers.js';
+import {
+  EARLIEST_OF_TOOLS,
+  type FormatParser,
+  type Json,
+  parseJsonLine,
+  parseObservedAt,
+} from './json-line.js';
+import type { ParsedLine, Remark } from './lines.js';
 
 const LIMITED =
   'DNSDB did not give all that it has: the answer was cut at the limit that was requested. Query it for the rest.';
@@ -23,15 +28,6 @@ const UNDECIDED =
   'Whether rrname and rdata are exchanged does not show in the line, and some lines of the input have them exchanged, others ' +
   'have not: they were taken as they are written.';
 const TORN = 'A TXT record ends with a quote that nothing opens: the quote before it was taken as cut off.';
-
-/** Parses the lines of one input. */
-export interface CofParser {
-  (line: string, now: Instant): ParsedLine;
-  /** Takes a line that will be parsed later for what it shows of others. */
-  foresee(line: string): void;
-  /** What the input as a whole could not tell. */
-  atEnd(): readonly Remark[];
-}
 
 /** What the lines of an input have shown so far: whether names and data are exchanged in them, or are not. */
 interface Shown {
@@ -46,7 +42,7 @@ interface Shown {
  * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of CIRCL exchanges
  * names and data in version 2, names and addresses before.
  */
-export function createCofParser(): CofParser {
+export function createCofParser() {
   const answers = { begun: 0, ended: 0 };
   const shown: Shown = { exchanged: false, written: false };
   const parse = (text: string, now: Instant): ParsedLine => {
@@ -60,7 +56,7 @@ export function createCofParser(): CofParser {
     const line = parseJsonLine(text);
     recordsOf(isJsonObject(line['obj']) ? line['obj'] : line, shown);
   };
-  return Object.assign(parse, {
+  return Object.assign(parse satisfies FormatParser, {
     foresee,
     atEnd: () => (answers.begun > answers.ended ? [{ text: CUT }] : []),
   });
@@ -74,12 +70,9 @@ function remarksOf(cond: unknown, answers: { begun: number; ended: number }): Re
 
 /** The same records at both times, for each of the domains that the line is of. */
 function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
-  const [first, last] = timesOf(line, now);
+  const times = timesOf(line, now);
   const source = sourceOf(line['sensor_id']);
-  const { records, remarks } = recordsOf(line, shown);
-  const byDomain = new Map<string, DnsRecord[]>();
-  for (const { domain, record } of records) addTo(byDomain, domain, record);
-  const times = first === last ? [first] : [first, last];
+  const { byDomain, remarks } = recordsOf(line, shown);
   const observations = [...byDomain].flatMap(([domain, list]) => {
     const records = recordsByType(list);
     const dns = { types: new Set(records.keys()), sighted: true, records };
@@ -88,35 +81,24 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
   return { observations, remarks };
 }
 
-interface CofRecords {
-  readonly records: readonly { readonly domain: string; readonly record: DnsRecord }[];
-  readonly remarks: readonly Remark[];
-}
-
-/** @throws InvalidObservationError where no record of the line can be read. */
-function recordsOf(line: Json, shown: Shown): CofRecords {
+/** The records of a line by domain. @throws InvalidObservationError where none can be read. */
+function recordsOf(line: Json, shown: Shown) {
   const name = readAt('rrname', () => requireText(line['rrname']));
-  const type = readAt('rrtype', () => typeOf(line['rrtype']));
+  const type = readAt('rrtype', () => requireType(typeText(line['rrtype'])));
   const { rdata } = line;
   const items: readonly unknown[] = Array.isArray(rdata) ? rdata : [rdata];
-  if (items.length === 0) throw new InvalidObservationError('rdata: it is empty.');
-  const records: { domain: string; record: DnsRecord }[] = [];
+  const byDomain = new Map<string, DnsRecord[]>();
   const remarks = new Map<string, Remark>();
-  for (const item of items) {
-    try {
-      const text = readAt('rdata', () => requireWhole(requireText(item)));
-      const { record, remark } = recordOf(type, name, text, shown);
-      records.push({ domain: domainOf(record.host, line['dms_domain']), record });
-      if (remark !== undefined) remarks.set(remark, { text: remark });
-    } catch (error) {
-      const { message } = requireInvalid(error);
-      remarks.set('', {
-        text: `A record of type ${type} was left out that cannot be read.`,
-        example: message,
-      });
-    }
-  }
-  if (records.length > 0) return { records, remarks: [...remarks.values()] };
+  const add = (item: unknown) => {
+    const text = readAt('rdata', () => requireWhole(requireText(item)));
+    const { record, remark } = recordOf(type, name, text, shown);
+    addTo(byDomain, domainOf(record.host, line['dms_domain']), record);
+    if (remark !== undefined) remarks.set(remark, { text: remark });
+  };
+  const leaveOut = (example: string) =>
+    remarks.set('', { text: `A record of type ${type} was left out that cannot be read.`, example });
+  for (const item of items) readOr(() => add(item), leaveOut);
+  if (byDomain.size > 0) return { byDomain, remarks: [...remarks.values()] };
   throw new InvalidObservationError(remarks.get('')?.example ?? 'rdata: it is empty.');
 }
 
@@ -132,10 +114,10 @@ function recordOf(
 ): { readonly record: DnsRecord; readonly remark?: string } {
   const isTorn = type === 'TXT' && isTornText(text);
   const asWritten = () => ({
-    record: readAt('rdata', () => parseRecord(type, name, isTorn ? `"${text}` : text)),
+    record: readAt('rdata', () => read(type, name, isTorn ? `"${text}` : text)),
     ...(isTorn && { remark: TORN }),
   });
-  const exchanged = () => readAt('rrname', () => parseRecord(type, text, name));
+  const exchanged = () => readAt('rrname', () => read(type, text, name));
   if (AMBIGUOUS.has(type)) {
     if (!shown.exchanged) return asWritten();
     return shown.written ? { ...asWritten(), remark: UNDECIDED } : { record: exchanged(), remark: EXCHANGED };
@@ -152,24 +134,20 @@ function recordOf(
   }
 }
 
-function parseRecord(type: string, host: string, text: string): DnsRecord {
+function read(type: string, host: string, text: string): DnsRecord {
   // The text of a TXT record may be as it is, without the quotes of a master file.
   const isPlain = type === 'TXT' && !/^(?:"|\\#)/.test(text);
-  const fields = isPlain ? joinedText(fieldOctets(text)) : { data: rdataText(type, text) };
-  return parseDnsRecord({ host, class: 'IN', type, ...fields });
+  return parseRecord({
+    host,
+    type,
+    fields: () => (isPlain ? joinedText(fieldOctets(text)) : { data: text }),
+  });
 }
 
 /** Whether the last of an odd number of quotes ends a text that begins with none. */
 function isTornText(text: string): boolean {
   const quotes = text.replace(/\\./gs, '').match(/"/g)?.length ?? 0;
   return quotes % 2 === 1 && !/^(?:"|\\#)/.test(text) && /(?:^|[^\\])(?:\\\\)*"$/.test(text);
-}
-
-function typeOf(value: unknown): string {
-  const text = typeof value === 'number' ? `TYPE${value}` : requireText(value);
-  const type = canonicalType(/^\d+$/.test(text) ? `TYPE${text}` : text);
-  if (type !== undefined) return type;
-  throw new InvalidObservationError(`${shownValue(value)} is not a type of DNS records.`);
 }
 
 /** @param stated Of a name without one: its domain, as `dms export` writes it. */
@@ -180,13 +158,13 @@ function domainOf(host: string, stated: unknown): string {
   throw new InvalidObservationError(`rrname: ${quoted(host)} belongs to no domain.`);
 }
 
-/** When the record was seen first and last; one of the two where the other is 0. */
-function timesOf(line: Json, now: Instant): [first: Instant, last: Instant] {
+/** When the record was seen first and last; one time where the other is 0, or the same. */
+function timesOf(line: Json, now: Instant): readonly Instant[] {
   const [start, end] = [timeOf('first', line, now), timeOf('last', line, now)];
   const [first, last] = [start ?? end, end ?? start];
   if (first === null || last === null)
     throw new InvalidObservationError('time_first: it is 0, and so is time_last.');
-  if (first <= last) return [first, last];
+  if (first <= last) return first === last ? [first] : [first, last];
   throw new InvalidObservationError('time_first: it is later than time_last.');
 }
 
@@ -198,9 +176,9 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
   if (value !== undefined && isUnset(value)) return null;
   const coarse = readAt(key, () => instantOf(value));
   const milliseconds = line[`time_${end}_ms`];
-  const isPrecise =
-    typeof milliseconds === 'number' && BigInt(Math.floor(milliseconds / 1000)) === coarse / SECOND;
-  const microseconds = isPrecise ? BigInt(milliseconds) * 1000n : coarse;
+  const isWhole = typeof milliseconds === 'number' && Number.isInteger(milliseconds);
+  const fine = isWhole ? BigInt(milliseconds) * 1000n : coarse;
+  const microseconds = fine / SECOND === coarse / SECOND ? fine : coarse;
   const time = parseObservedAt(key, formatInstant(microseconds), now);
   if (time >= EARLIEST_OF_TOOLS) return time;
   throw new InvalidObservationError(`${key}: ${formatInstant(time)} is before 1990.`);

@@ -15,7 +15,7 @@ import {
 } from '../model/json-values.js';
 import { type DnsObservation, isStatus, type Observation, type SiteResponse } from '../model/observation.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { parseJsonLine, parseObservedAt } from './json-line.js';
+import { type Json, parseJsonLine, parseObservedAt } from './json-line.js';
 import { LatestLines } from './latest-lines.js';
 
 const KEYS = new Set([
@@ -58,7 +58,7 @@ export function parseDmsLine(line: string, now: Instant): Observation {
   return { domain, observedAt, ...body };
 }
 
-function parseBody(object: Readonly<Record<string, unknown>>): Body {
+function parseBody(object: Json): Body {
   const { dnsRecords, httpHeaders, source } = object;
   const body: { -readonly [Key in keyof Body]: Body[Key] } = {};
   const dns = parseDns(dnsRecords, object['dnsTypes']);
@@ -89,7 +89,7 @@ function parseSite(site: unknown, headers: unknown): SiteResponse {
 }
 
 /** @throws InvalidObservationError for what cannot be sightings. */
-function requireSightings({ sighted, dnsRecords, ...others }: Readonly<Record<string, unknown>>): void {
+function requireSightings({ sighted, dnsRecords, ...others }: Json): void {
   if (sighted !== true) throw new InvalidObservationError('sighted: it is not true; leave it out otherwise.');
   for (const key of ['dnsTypes', 'httpHeaders']) {
     if (others[key] !== undefined)

@@ -1,17 +1,15 @@
 import { characterStringText } from '../model/character-string.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
-import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
+import { InvalidObservationError } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
 import type { Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
 import { quoted } from '../model/text.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-
-export type Json = Readonly<Record<string, unknown>>;
+import type { Json } from './json-line.js';
+import type { ParsedLine, Remark } from './lines.js';
 
 export interface AnswerOptions {
   /** The time of lines without one. */
@@ -39,59 +37,48 @@ export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 
   readonly records: readonly AnswerRecord[];
 }
 
-/** Why types count as not observed; of a record without a type that can be told, by an empty text. */
-export type Unobserved = ReadonlyMap<string, string>;
+interface Untold {
+  /** Types without an answer, and why; of one that is not told, by an empty text. */
+  readonly unobserved?: ReadonlyMap<string, string>;
+  readonly remarks?: readonly Remark[];
+  /** Why nothing was observed, if nothing else tells it. */
+  readonly otherwise?: string;
+}
 
 /**
  * What a line says: what was observed of its types, and which types were not, for its remarks.
  *
  * @param limits A type with more records than they allow was not observed.
- * @param unobserved Of the types without an answer.
  * @throws InvalidObservationError where nothing was observed.
  */
 export function lineOfAnswers(
   answers: readonly DnsAnswers[],
   limits: ObservationLimits,
-  unobserved: Unobserved = new Map(),
-  remarks: readonly Remark[] = [],
+  { unobserved = new Map(), remarks = [], otherwise = 'the line has no answers' }: Untold = {},
 ): ParsedLine {
-  const found = answers.map((each) => observationOfAnswers(each, limits));
-  const observations = found.flatMap(({ observation }) => observation ?? []);
-  const all = new Map([...unobserved, ...found.flatMap((one) => [...one.unobserved])]);
+  const reasons = new Map(unobserved);
+  const observations = answers.flatMap((each) => {
+    const unread = new Map<string, string>();
+    const observation = observationOfAnswers(each, limits, unread);
+    for (const [type, reason] of unread) reasons.set(type, reason);
+    return observation ?? [];
+  });
   if (observations.length > 0) {
-    return {
-      observations,
-      remarks: [...remarks, ...remarksOf(all), ...answers.flatMap(behindAlias).slice(0, 1)],
-    };
+    const behindAlias = answers.flatMap(addressBehindAlias).slice(0, 1);
+    return { observations, remarks: [...remarks, ...Array.from(reasons, remarkOf), ...behindAlias] };
   }
-  const reasons = [
-    ...Array.from(all, ([type, reason]) => (type === '' ? reason : `${type}: ${reason}`)),
+  const told = [
+    ...Array.from(reasons, ([type, reason]) => (type === '' ? reason : `${type}: ${reason}`)),
     ...remarks.flatMap(({ example }) => example ?? []),
   ];
-  const told = reasons.map((reason) => reason.replace(/\.$/, '')).join('; ');
-  throw new InvalidObservationError(`nothing was observed: ${told || 'the line has no answers'}.`);
+  const why = told.map((reason) => reason.replace(/\.$/, '')).join('; ');
+  throw new InvalidObservationError(`nothing was observed: ${why || otherwise}.`);
 }
 
-function remarksOf(unobserved: Unobserved): Remark[] {
-  return Array.from(unobserved, ([type, reason]) => ({
-    text: type === '' ? 'A record was left out that cannot be read.' : `${type} counts as not observed.`,
-    example: reason,
-  }));
+function remarkOf([type, example]: readonly [string, string]): Remark {
+  if (type === '') return { text: 'A record was left out that cannot be read.', example };
+  return { text: `${type} counts as not observed.`, example };
 }
-
-/** The first address that an alias leads to: it is of another name. */
-function behindAlias({ domain, records }: DnsAnswers): Remark[] {
-  if (!records.some((record) => record.type === 'CNAME' && isOf(domain, record))) return [];
-  const address = records.find((record) => ADDRESSES.has(record.type) && !isOf(domain, record));
-  if (address === undefined) return [];
-  const example = `${address.type} records of ${shownValue(address.host)}.`;
-  return [{ text: BEHIND_ALIAS, example }];
-}
-
-const ADDRESSES: ReadonlySet<string> = new Set(['A', 'AAAA']);
-
-const BEHIND_ALIAS =
-  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
 
 /**
  * The observation of a name's answers. It is complete for the owner name that was queried, and for no other.
@@ -99,119 +86,133 @@ const BEHIND_ALIAS =
  * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME known before is gone.
  * An answer without any shows nothing of that: some tools leave the alias out where its target has no such records.
  *
- * @returns null where no type was observed. A type with a record that is not valid, or not of class IN, was not.
+ * @param unobserved Gets the types with a record that is not valid, or not of class IN: they were not observed.
+ * @returns null where no type was observed.
  */
 function observationOfAnswers(
   answers: DnsAnswers,
   limits: ObservationLimits,
-): {
-  readonly observation: Observation | null;
-  readonly unobserved: Unobserved;
-} {
+  unobserved: Map<string, string>,
+): Observation | null {
   const { domain, observedAt, source, types: asked } = answers;
-  const unobserved = new Map<string, string>();
   const all = answers.records.flatMap((record, at) => {
-    try {
-      return readAt(`answers[${at}]`, () => ownRecord(domain, asked, record)) ?? [];
-    } catch (error) {
-      const { message } = requireInvalid(error);
+    if (!isWanted(record, asked) || !isOf(domain, record)) return [];
+    const unread = (reason: string) => {
       const type = canonicalType(record.type) ?? '';
-      unobserved.set(type, unobserved.get(type) ?? message);
+      unobserved.set(type, unobserved.get(type) ?? reason);
       return [];
-    }
+    };
+    return readOr(() => readAt(`answers[${at}]`, () => parseRecord(record)), unread);
   });
-  for (const [type, { length }] of recordsByType(all)) {
+  const found = recordsByType(all);
+  for (const [type, { length }] of found) {
     const excess = excessOfRecords(type, length, limits);
     if (excess !== null) unobserved.set(type, `${excess}.`);
   }
-  const records = all.filter(({ type }) => !unobserved.has(type));
-  const byType = recordsByType(records);
-  const types = [...(asked ?? []), ...byType.keys()].filter((type) => !unobserved.has(type));
-  if (types.length === 0) return { observation: null, unobserved };
+  const records = new Map([...found].filter(([type]) => !unobserved.has(type)));
+  const types = [...(asked ?? []), ...records.keys()].filter((type) => !unobserved.has(type));
+  if (types.length === 0) return null;
   const owners = new Set([domain]);
-  const excludesAlias = !unobserved.has('CNAME') && records.some(({ type }) => !BESIDE_ALIAS.has(type));
+  const excludesAlias =
+    !unobserved.has('CNAME') && [...records.keys()].some((type) => !BESIDE_ALIAS.has(type));
   const covered = excludesAlias ? [...types, 'CNAME'] : types;
   const observedOwners = new Map(covered.map((type) => [type, owners]));
-  const dns = { types: new Set(types), observedOwners, records: byType };
-  return { observation: { domain, observedAt, ...(source && { source }), dns }, unobserved };
+  const dns = { types: new Set(types), observedOwners, records };
+  return { domain, observedAt, ...(source && { source }), dns };
 }
 
-/** Null for a record of another name, or of a type that is not to be read. @throws InvalidObservationError */
-function ownRecord(domain: string, asked: DnsAnswers['types'], record: AnswerRecord): DnsRecord | null {
-  const known = canonicalType(record.type);
-  if (known !== undefined && !(asked === null ? !PROOFS.has(known) : known === 'CNAME' || asked.has(known)))
-    return null;
-  if (!isOf(domain, record)) return null;
+/** Whether a record is of a type that is to be read, or may be, since its type cannot be told. */
+function isWanted({ type }: AnswerRecord, asked: DnsAnswers['types']): boolean {
+  const known = canonicalType(type);
+  if (known === undefined) return true;
+  return asked === null ? !PROOFS.has(known) : known === 'CNAME' || asked.has(known);
+}
+
+/** @throws InvalidObservationError for a record that cannot be read. */
+export function parseRecord(record: AnswerRecord): DnsRecord {
   const { data, ...fields } = record.fields();
   requireClassIn(record.class);
   const type = requireType(record.type);
-  const text = typeof data === 'string' ? { data: rdataText(type, data) } : {};
+  // Go writes an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) as the IPv4 address in it.
+  const isMapped = type === 'AAAA' && typeof data === 'string' && isIpv4(data);
+  const text = data === undefined ? {} : { data: isMapped ? `::ffff:${data}` : data };
   return parseDnsRecord({ host: textOf('name', record.host), class: 'IN', type, ...fields, ...text });
 }
 
-/** Go writes an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) as the IPv4 address in it. */
-export function rdataText(type: string, text: string): string {
-  return type === 'AAAA' && isIpv4(text) ? `::ffff:${text}` : text;
+/** The first address that an alias leads to: it is of another name. */
+function addressBehindAlias({ domain, records }: DnsAnswers): readonly Remark[] {
+  if (!records.some((record) => record.type === 'CNAME' && isOf(domain, record))) return [];
+  const address = records.find((record) => /^A(?:AAA)?$/.test(record.type) && !isOf(domain, record));
+  if (address === undefined) return [];
+  return [{ text: BEHIND_ALIAS, example: `${address.type} records of ${shownValue(address.host)}.` }];
 }
 
-/** An error that costs only a part of a line. @throws any other error */
-export function requireInvalid(error: unknown): InvalidObservationError | InvalidDomainError {
-  if (error instanceof InvalidObservationError || error instanceof InvalidDomainError) return error;
-  throw error;
-}
+const BEHIND_ALIAS =
+  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
 
 /** Whether a record is of the name itself, or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
-  try {
-    return canonicalHostName(textOf('name', host)) === domain;
-  } catch (error) {
-    requireInvalid(error);
-    return true;
-  }
+  const isEqual = () => canonicalHostName(textOf('name', host)) === domain;
+  return readOr(isEqual, () => true);
 }
 
 /** @param value Absent: it is IN. @throws InvalidObservationError for another class. */
-export function requireClassIn(value: unknown): void {
+function requireClassIn(value: unknown): void {
   if (value === undefined || (typeof value === 'string' && canonicalClass(value) === 'IN')) return;
   throw new InvalidObservationError(`class: ${shownValue(value)} is not IN, and no other is read.`);
 }
 
 /**
- * Why a response with these records does not answer the question; null: it does.
+ * The records of a response in JSON, if it answers the question: by its status, its flags and its sections.
  *
- * @param authorities Those of its authority section.
- * @param flags The bits AA and RA, as far as they are told.
+ * @param place Of the response in its line, for messages.
+ * @throws InvalidObservationError that says why it does not.
  */
-export function failureOfAnswers(
+export function recordsOfResponse(
   domain: string,
-  records: readonly AnswerRecord[],
-  authorities: readonly Json[],
-  flags: { readonly aa: unknown; readonly ra: unknown } | undefined,
-): string | null {
-  if (records.length > 0) {
-    return records.some((record) => isOf(domain, record)) ? null : 'the answers are of other names';
+  response: Json,
+  place: string,
+  recordOf: (record: Json) => AnswerRecord,
+): readonly AnswerRecord[] {
+  const { status, data, error } = response;
+  requireClassIn(response['class']);
+  if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
+    if (status !== undefined) throw new InvalidObservationError(`status ${shownValue(status)}.`);
+    throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
   }
-  if (flags?.aa === false && flags.ra === false)
-    return 'the server is neither responsible for the name nor a resolver';
-  const servers = authorities.filter(({ type }) => type === 'NS');
-  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
-  const isReferral =
-    servers.length > 0 && flags?.aa !== true && !authorities.some(({ type }) => type === 'SOA');
-  return isReferral || servers.some(({ name }) => isRoot(name)) ? 'the response is a referral' : null;
+  const isEmpty = status === 'NXDOMAIN' && data === undefined;
+  const { answers, authorities, flags } = isEmpty ? {} : readAt(`${place}data`, () => requireObject(data));
+  const isSet = flagReader(flags ?? response['flags']);
+  if (isSet('tc', 'truncated') === true) throw new InvalidObservationError('the response was truncated.');
+  const records = readAt(`${place}data.answers`, () => objectsIn(answers).map(recordOf));
+  const others = readAt(`${place}data.authorities`, () => objectsIn(authorities));
+  if (records.length === 0)
+    requireNegative(others, isSet('aa', 'authoritative'), isSet('ra', 'recursion_available'));
+  else if (!records.some((record) => isOf(domain, record)))
+    throw new InvalidObservationError('the answers are of other names.');
+  return records;
 }
 
-function isRoot(name: unknown): boolean {
-  return name === '.' || name === '';
+/** How a bit of a message's header is told: by its name in an object, or in a list of those that are set. */
+function flagReader(flags: unknown): (short: string, long: string) => unknown {
+  if (Array.isArray(flags)) return (short) => flags.includes(short);
+  return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
 }
-
-const ROOT_SERVER = /^[a-m]\.root-servers\.net\.?$/i;
 
 /**
- * Whether these name servers, of which the owner is not known, are those of the root: for another name they are those to be
- * queried instead.
+ * Whether a response without answers says that there are none.
+ *
+ * @param aa, ra Undefined: that is not told.
+ * @throws InvalidObservationError for a referral, or where the server does not know.
  */
-export function isReferralToRoot(domain: string, servers: readonly string[]): boolean {
-  return domain !== 'root-servers.net' && servers.some((server) => ROOT_SERVER.test(server));
+function requireNegative(authorities: readonly Json[], aa: unknown, ra: unknown): void {
+  if (aa === false && ra === false)
+    throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
+  const servers = authorities.filter(({ type }) => type === 'NS');
+  const isOfRoot = servers.some(({ name }) => name === '.' || name === '');
+  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
+  const isReferral = servers.length > 0 && aa !== true && !authorities.some(({ type }) => type === 'SOA');
+  if (isReferral || isOfRoot) throw new InvalidObservationError('the response is a referral.');
 }
 
 /**
@@ -233,6 +234,12 @@ export function fieldText(record: Json, name: string): string {
 /** A text, or a number, at a place that messages name. @throws InvalidObservationError for anything else. */
 export function textOf(place: string, value: unknown): string {
   return readAt(place, () => requireWhole(typeof value === 'number' ? String(value) : requireText(value)));
+}
+
+/** A type as tools write it, as a name or a number. @throws InvalidObservationError for what is no text. */
+export function typeText(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : requireText(value);
+  return /^\d+$/.test(text) ? `TYPE${text}` : text;
 }
 
 /** Tools that write JSON have U+FFFD in place of octets that are not UTF-8. @throws InvalidObservationError for such a text. */

@@ -1,6 +1,5 @@
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
-import type { Instant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { quoted } from '../model/text.js';
@@ -8,19 +7,15 @@ import {
   type AnswerOptions,
   type AnswerRecord,
   isOf,
-  isReferralToRoot,
-  type Json,
   joinedText,
   lineOfAnswers,
-  PROOFS,
   shownValue,
   textOf,
 } from './dns-answers.js';
-import type { ParsedLine } from './import-lines.js';
-import { parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Owner name, TTL, class, type, and rdata. */
-const RECORD = /^(\S+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(.*)$/s;
+const RECORD = /^(\S+)\s+\d+\s+(\S+)\s+(\S+)\s+(.*)$/s;
 
 const OMITTED = {
   text:
@@ -33,31 +28,25 @@ const OMITTED = {
  *
  * The types that were queried are not in a line: those of which it has records were observed, others were not.
  */
-export function createDnsxParser({
-  observedAt,
-  limits,
-}: AnswerOptions): (line: string, now: Instant) => ParsedLine {
+export function createDnsxParser({ observedAt, limits }: AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
-    if (line['hosts_file'] === true) {
+    const { hosts_file, host, timestamp, all, status_code: status } = line;
+    if (hosts_file === true) {
       throw new InvalidObservationError(
         'hosts_file: the addresses are from a file of the machine, not from DNS.',
       );
     }
-    const domain = readAt('host', () => parseDomainName(requireText(line['host'])));
-    const time = parseTimeOfLine('timestamp', line['timestamp'], now, observedAt);
-    const isWhole = line['all'] !== undefined;
-    const records = isWhole
-      ? readAt('all', () => listIn(line['all'])).flatMap(recordOf)
-      : unambiguous(line, domain);
-    if (!records.some((record) => !PROOFS.has(record.type) && isOf(domain, record))) {
-      const status = line['status_code'] === undefined ? '' : ` (status ${shownValue(line['status_code'])})`;
-      throw new InvalidObservationError(
-        `nothing was observed: the line has no records of ${quoted(domain)}${status}, and does not tell which types were queried.`,
-      );
-    }
+    const domain = readAt('host', () => parseDomainName(requireText(host)));
+    const time = parseTimeOfLine('timestamp', timestamp, now, observedAt);
+    const records =
+      all === undefined ? unambiguous(line, domain) : readAt('all', () => listIn(all)).flatMap(recordOf);
     const answers = { domain, observedAt: time, source: 'dnsx', types: null, records };
-    return lineOfAnswers([answers], limits, undefined, isWhole || !isOmitting(line) ? [] : [OMITTED]);
+    const shown = status === undefined ? '' : ` (status ${shownValue(status)})`;
+    return lineOfAnswers([answers], limits, {
+      remarks: all === undefined && isOmitting(line) ? [OMITTED] : [],
+      otherwise: `the line has no records of ${quoted(domain)}${shown}, and does not tell which types were queried`,
+    });
   };
 }
 
@@ -68,13 +57,12 @@ function listIn(value: unknown): readonly unknown[] {
 
 /** From a line of a master file; what begins with `;` tells of the message. */
 function recordOf(line: unknown): AnswerRecord[] {
-  if (typeof line === 'string' && /^\s*;/.test(line)) return [];
-  const [, host, , dnsClass, type = '', data] = RECORD.exec(typeof line === 'string' ? line : '') ?? [];
-  return [
-    host === undefined
-      ? unread('', `${shownValue(line)} is not a record in the form of a master file.`)
-      : { host, class: dnsClass, type, fields: () => ({ data }) },
-  ];
+  const text = typeof line === 'string' ? line : '';
+  if (/^\s*;/.test(text)) return [];
+  const [, host, dnsClass, type = '', data] = RECORD.exec(text) ?? [];
+  if (host === undefined)
+    return [unread('', `${shownValue(line)} is not a record in the form of a master file.`)];
+  return [{ host, class: dnsClass, type, fields: () => ({ data }) }];
 }
 
 /** A record that cannot be read. */
@@ -85,13 +73,16 @@ function unread(type: string, reason: string): AnswerRecord {
   return { host: undefined, type, fields };
 }
 
+/** Of another name, such are the servers to be queried instead: who has these NS records is not told. */
+const ROOT_SERVER = /^[a-m]\.root-servers\.net\.?$/i;
+
 /** What dnsx does not write in whole. */
 const PARTIAL = ['mx', 'srv', 'caa'];
 
 /** The arrays by their types. Behind an alias the addresses are of its target. */
 function unambiguous(line: Json, domain: string): AnswerRecord[] {
   const servers = textsOf(line['ns']);
-  if (isReferralToRoot(domain, servers)) {
+  if (domain !== 'root-servers.net' && servers.some((server) => ROOT_SERVER.test(server))) {
     throw new InvalidObservationError(
       'nothing was observed: the response is a referral to the name servers of the root.',
     );

@@ -6,14 +6,7 @@ import { InvalidObservationError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import { ancestorsOf } from '../model/host-name.js';
-import {
-  errorAt,
-  isJsonObject,
-  readAt,
-  requireText,
-  requireTexts,
-  unknownKey,
-} from '../model/json-values.js';
+import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { previewFirst } from '../recorder/recorder.js';
@@ -75,16 +68,8 @@ export function expectationsOfYaml(text: string): Expectation[] {
     if (contents === null) return [];
     const items = isSeq(contents) ? contents.items : [contents];
     return items.filter(isNode).map((item) => {
-      const at = <Result>(path: readonly (string | number)[], read: () => Result) => {
-        try {
-          return read();
-        } catch (failure) {
-          throw errorAt(
-            `${lineOf(startOf(item, path))}${path.length === 0 ? '' : `: ${path.join('.')}`}`,
-            failure,
-          );
-        }
-      };
+      const at: At = (path, read) =>
+        readAt([lineOf(startOf(item, path)), path.join('.')].filter(Boolean).join(': '), read);
       return expectationOf(item.toJS(document), at);
     });
   });
@@ -126,7 +111,8 @@ function expectationOf(value: unknown, at: At): Expectation {
     // Names below the domain may be recorded as domains of their own.
     domainsOf: (owner) => {
       const nearest = domainOfOwner(owner) ?? owner;
-      return nearest === domain ? [domain] : [...aboveAnd(nearest, domain), domain];
+      const above = between(nearest, domain);
+      return above.length === 0 ? [domain] : [nearest, ...above];
     },
     records: listed.flatMap((each, place) => at(['records', place], () => recordsOf(each, domain))),
     types: new Set(),
@@ -138,12 +124,6 @@ function expectationOf(value: unknown, at: At): Expectation {
     ),
     allHeaders: false,
   };
-}
-
-/** A name and those above it, below another. Empty where it is not below that. */
-function aboveAnd(name: string, domain: string): readonly string[] {
-  const above = between(name, domain);
-  return above.length === 0 ? [] : [name, ...above.slice(0, -1)];
 }
 
 /** A data object, or a line of a zone file. */

@@ -1,4 +1,5 @@
 import { OperationError } from '../model/errors.js';
+import { withHead } from './beginning.js';
 import type { Input } from './open-input.js';
 
 /** Far more than any recognized beginning; of a longer first line only this is examined. */
@@ -11,24 +12,13 @@ const LINE_FEED = 0x0a;
  *
  * @throws OperationError, before it gives any, that says what the input is and what to do.
  */
-export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
-  let head: Buffer | undefined = Buffer.alloc(0);
-  for await (const chunk of bytes) {
-    if (head === undefined) {
-      yield chunk;
-      continue;
-    }
-    head = Buffer.concat([head, chunk]);
+export function requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
+  return withHead(bytes, (head, isAll) => {
     // Nothing can be imported before the first line is complete, so buffering it delays nothing.
-    if (head.length < HEAD_BYTES && !head.includes(LINE_FEED)) continue;
+    if (!isAll && head.length < HEAD_BYTES && !head.includes(LINE_FEED)) return false;
     rejectForeign(name, head);
-    yield head;
-    head = undefined;
-  }
-  if (head !== undefined) {
-    rejectForeign(name, head);
-    yield head;
-  }
+    return true;
+  });
 }
 
 function rejectForeign(name: string, beginning: Buffer): void {
@@ -100,17 +90,4 @@ function isTable(text: string): boolean {
     const columns = names.split(separator).length;
     return columns > 1 && columns === values.split(separator).length;
   });
-}
-
-type Has = (key: string) => boolean;
-
-/** Tools whose lines are known by their keys. */
-const TOOLS: readonly (readonly [tool: string, matches: (has: Has) => boolean])[] = [
-  ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
-  ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],
-];
-
-/** The tool that writes lines with such keys, where it is known and its lines are not read. */
-export function toolOf(line: Readonly<Record<string, unknown>>): string | undefined {
-  return TOOLS.find(([, matches]) => matches((key) => Object.hasOwn(line, key)))?.[0];
 }

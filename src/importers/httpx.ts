@@ -2,20 +2,16 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields, textOfOctets } from '../model/header-fields.js';
 import { alwaysIgnoring } from '../model/ignored-headers.js';
-import type { Instant } from '../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { memoized } from '../model/memoized.js';
 import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
-import { requireInvalid, requireWhole } from './dns-answers.js';
+import { requireWhole } from './dns-answers.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-import { parseJsonLine, parseObservedAt } from './json-line.js';
-
-type HttpxLine = Readonly<Record<string, unknown>>;
+import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
+import type { Remark } from './lines.js';
 
 /**
  * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
@@ -34,7 +30,7 @@ const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-en
  *
  * @param ignored Field names in lower case that are left out, and never count as absent.
  */
-export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, now: Instant) => ParsedLine {
+export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
   const always = alwaysIgnoring(ignored);
   // Observations share the few sets that there are.
   const ignoring = memoized(
@@ -57,7 +53,7 @@ export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, 
   };
 }
 
-function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: HttpxLine): void {
+function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: Json): void {
   if (failed === true) {
     throw new InvalidObservationError('failed: httpx got no response; nothing was observed.');
   }
@@ -74,7 +70,7 @@ function requireFrontPage({ failed, method, final_url, chain_status_codes, chain
 }
 
 /** By `url`, which was requested; `host` is an IP address in versions up to 1.7.2. */
-function domainOf({ url, input }: HttpxLine): string {
+function domainOf({ url, input }: Json): string {
   if (url === undefined && input === undefined) {
     throw new InvalidObservationError('url: it is missing, and so is input.');
   }
@@ -98,7 +94,7 @@ function requireSameHost(domain: string, target: string): void {
 }
 
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
-function responseOf({ url, status_code: status, host_ip, host }: HttpxLine): Pick<Observation, 'response'> {
+function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Observation, 'response'> {
   const scheme = typeof url === 'string' ? schemeOf(url) : undefined;
   const address = [host_ip, host].find(isIpAddress);
   const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
@@ -123,7 +119,7 @@ const UNDERSCORES = {
 };
 
 /** From `raw_header`, which is exact, or else from `header`. */
-function headersOf({ raw_header: raw, header }: HttpxLine, ignored: ReadonlySet<string>): Headers {
+function headersOf({ raw_header: raw, header }: Json, ignored: ReadonlySet<string>): Headers {
   if (raw !== undefined) return readAt('raw_header', () => joined(rawFields(requireText(raw)), ignored));
   if (header === undefined) {
     throw new InvalidObservationError(
@@ -150,11 +146,11 @@ function joined(given: readonly (readonly [string, unknown])[], ignored: Readonl
   const unread = new Map<string, string>();
   for (const [name, value] of given) {
     if (ignored.has(name.toLowerCase())) continue;
-    try {
-      readAt(quoted(name), () => addHeaderField(values, name, requireWhole(requireText(value))));
-    } catch (error) {
-      unread.set(name.toLowerCase(), requireInvalid(error).message);
-    }
+    const add = () => addHeaderField(values, name, requireWhole(requireText(value)));
+    readOr(
+      () => readAt(quoted(name), add),
+      (reason) => unread.set(name.toLowerCase(), reason),
+    );
   }
   for (const name of unread.keys()) values.delete(name);
   const remarks = Array.from(unread.values(), (example) => ({ text: LEFT_OUT, example }));

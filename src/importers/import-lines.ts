@@ -1,33 +1,15 @@
 import { isLost } from '../database/database-failure.js';
-import { InvalidObservationError } from '../model/errors.js';
 import type { Observation } from '../model/observation.js';
 import type { Recorder } from '../recorder/recorder.js';
-import type { ImportSummary, Remark } from './import-summary.js';
-import type { Line } from './lines.js';
+import type { ImportSummary } from './import-summary.js';
+import type { Line, ParsedLine } from './lines.js';
 
-export interface ParsedLine {
-  /** The oldest first; none in a line that tells only of others. */
-  readonly observations: readonly Observation[];
-  readonly remarks?: readonly Remark[];
-}
-
-/** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
-export interface ParseLine {
-  (text: string): ParsedLine;
-  /** Takes a line that will be parsed later for what it shows of others. @throws InvalidObservationError, which says nothing. */
-  readonly foresee?: (text: string) => void;
-  /** What the input as a whole could not tell, after its last line. */
-  readonly atEnd?: () => readonly Remark[];
-  /** Whether the order of the lines has no meaning, as far as they were parsed. */
-  readonly isUnordered?: () => boolean;
-}
-
-interface ImportOptions {
-  /** What the line says. @throws InvalidObservationError for an invalid one. */
-  readonly parse: (line: Line) => ParsedLine;
+export interface ImportOptions {
+  /** What the line says, or why it is rejected. */
+  readonly parse: (line: Line) => ParsedLine | string;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Called for each rejected line, with the reason; awaited. */
+  /** Awaited. */
   readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
   /** Stop at the first line that is rejected. */
   readonly strict: boolean;
@@ -88,7 +70,9 @@ async function takeLines(
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
-    const said = parsed(line, parse);
+    const said = parse(line);
+    const observations = typeof said === 'string' ? [] : said.observations;
+    if (batches.mayEndBefore(observations)) await batches.submitInTurn();
     summary.linesRead += 1;
     if (typeof said === 'string') {
       summary.linesRejected += 1;
@@ -96,22 +80,10 @@ async function takeLines(
       if (strict) return false;
       continue;
     }
-    if (batches.mayEndBefore(said.observations)) await batches.submitInTurn();
-    batches.add(said.observations, line.bytes.length);
-    summary.addRemarks(said.remarks ?? [], said.observations[0]?.domain);
-    if (batches.mayEndBefore([])) await batches.submitInTurn();
+    batches.add(observations, line.bytes.length);
+    summary.addRemarks(said.remarks ?? [], observations[0]?.domain);
   }
   return true;
-}
-
-/** What a line says, or why it is rejected. */
-function parsed(line: Line, parse: ImportOptions['parse']): ParsedLine | string {
-  try {
-    return parse(line);
-  } catch (error) {
-    if (error instanceof InvalidObservationError) return error.message;
-    throw error;
-  }
 }
 
 /** The batch that is being filled, and those that are being recorded. */
@@ -154,19 +126,16 @@ class BatchQueue {
     }
   }
 
-  /** Hands over a full batch when its turn has come. It may have become overdue while it waited. */
+  /** Hands over the batch when its turn has come. It may have become overdue while it waited. */
   async submitInTurn(): Promise<void> {
-    while (this.#batch.isFull && this.#mustWait()) await Promise.race(this.#recording.values());
-    this.#throwFailure();
-    if (this.#batch.isFull) this.#submit();
+    while (!this.#batch.isEmpty && this.#mustWait()) await Promise.race(this.#recording.values());
+    if (!this.#batch.isEmpty) this.#submit();
   }
 
   /** Records what is left. @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
-    while (this.#recording.size > 0 || (this.#failure === undefined && !this.#batch.isEmpty)) {
-      if (this.#recording.size === 0) this.#submit();
-      await Promise.all(this.#recording.values());
-    }
+    await this.submitInTurn();
+    await Promise.all(this.#recording.values());
     clearTimeout(this.#timer);
     this.#throwFailure();
   }

@@ -1,5 +1,6 @@
 import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
+import type { Remark } from './lines.js';
 
 type Outcomes = Recording['outcomes'];
 type Kind = Outcomes[number]['kind'];
@@ -9,14 +10,6 @@ const KINDS: readonly Kind[] = ['changed', 'unchanged', 'stale', 'repeated'];
 
 /** More domains than these are not told apart, so that the count does not fill the memory. */
 const MOST_DOMAINS_COUNTED = 1_000_000;
-
-/** What a line cannot tell, or what of it is left out. */
-export interface Remark {
-  /** One of few sentences: the summary says how many lines each is about. */
-  readonly text: string;
-  /** Of this line: the summary shows the first one. */
-  readonly example?: string;
-}
 
 /** The counts of an import, of lines but for what is said otherwise, from its first line to its last. */
 export class ImportSummary {

@@ -1,13 +1,26 @@
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { endOfString, isEscaped, isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { endOfString, isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
+import type { ParsedLine, Remark } from './lines.js';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Parses the lines of one input in one format. */
+export interface FormatParser {
+  /** @param now The present. @throws InvalidObservationError for an invalid line. */
+  (text: string, now: Instant): ParsedLine;
+  /** Takes a line that will be parsed later for what it shows of others. @throws InvalidObservationError */
+  readonly foresee?: (text: string) => void;
+  /** What the input as a whole could not tell, after its last line. */
+  readonly atEnd?: () => readonly Remark[];
+}
 
 /** For pretty-printed, binary or truncated files. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';
 
 /** The JSON object that a line holds, in which no object has a key twice. */
-export function parseJsonLine(line: string): Readonly<Record<string, unknown>> {
+export function parseJsonLine(line: string): Json {
   const object = parseJson(line);
   if (!isJsonObject(object)) {
     throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
@@ -77,25 +90,14 @@ export function parseTimeOfLine(
  */
 export function requireUniqueKeys(text: string, value: object): void {
   // Nearly always the two are equal. Counting takes a small part of the time that parsing takes.
-  if (mostKeysIn(text) === keysOf(value)) return;
+  if (text.match(KEY_END)?.length === keysOf(value)) return;
   const key = repeatedKey(text);
   if (key === undefined) return;
   throw new InvalidObservationError(`the key ${quoted(key)} occurs twice in one object: write it once.`);
 }
 
-const QUOTE = 0x22;
-const SPACE = 0x20;
-
-/** How many quotes that may close a string are before a colon: one for each key, and more where texts have such. */
-function mostKeysIn(text: string): number {
-  let keys = 0;
-  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
-    let before = colon - 1;
-    while (text.charCodeAt(before) <= SPACE) before -= 1;
-    if (text.charCodeAt(before) === QUOTE && !isEscaped(text, before)) keys += 1;
-  }
-  return keys;
-}
+/** A quote that no backslash escapes before a colon: one for each key, and more where texts have such. */
+const KEY_END = /(?<!\\)(?:\\\\)*"\s*:/g;
 
 /** Without recursion, since JSON may be nested as deep as it is long. */
 function keysOf(value: object): number {
@@ -132,7 +134,8 @@ function repeatedKey(text: string): string | undefined {
 
 /** The string between two places; undefined where no colon follows it, and it is no key. */
 function keyAt(text: string, start: number, end: number): string | undefined {
-  let next = end;
-  while (text.charCodeAt(next) <= SPACE) next += 1;
-  return text[next] === ':' ? JSON.parse(text.slice(start, end)) : undefined;
+  COLON.lastIndex = end;
+  return COLON.test(text) ? JSON.parse(text.slice(start, end)) : undefined;
 }
+
+const COLON = /\s*:/y;

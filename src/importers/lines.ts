@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from '../model/errors.js';
+import type { Observation } from '../model/observation.js';
 
 /** A line of a file, as bytes, so that a rejected one can be written unchanged. */
 export interface Line {
@@ -11,6 +12,20 @@ export interface Line {
   readonly bytes: Buffer;
   /** The limit, in bytes, that the line exceeds; null: it is whole. */
   readonly exceeded: number | null;
+}
+
+export interface ParsedLine {
+  /** The oldest first; none in a line that tells only of others. */
+  readonly observations: readonly Observation[];
+  readonly remarks?: readonly Remark[];
+}
+
+/** What a line cannot tell, or what of it is left out. */
+export interface Remark {
+  /** One of few sentences: the summary says how many lines each is about. */
+  readonly text: string;
+  /** Of this line: the summary shows the first one. */
+  readonly example?: string;
 }
 
 const LINE_FEED = 0x0a;

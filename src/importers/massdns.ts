@@ -1,7 +1,7 @@
 import { canonicalType, requireType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import { formatInstant } from '../model/instant.js';
 import { readAt, requireText } from '../model/json-values.js';
 import { LAYOUTS } from '../model/rdata-layouts.js';
 import { genericText, parseRdataText } from '../model/rdata-text.js';
@@ -9,20 +9,15 @@ import { octetEscape, quoted } from '../model/text.js';
 import {
   type AnswerOptions,
   type AnswerRecord,
-  failureOfAnswers,
   fieldText,
   isOf,
-  type Json,
   joinedText,
   lineOfAnswers,
-  objectsIn,
   PROOFS,
-  requireClassIn,
-  requireObject,
-  shownValue,
+  recordsOfResponse,
+  typeText,
 } from './dns-answers.js';
-import type { ParsedLine } from './import-lines.js';
-import { parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;
@@ -36,46 +31,19 @@ const TXT_STRINGS = {
 /**
  * Makes what parses the lines that massdns writes with `-o J`, version 1.1: the answer to a question for one type.
  */
-export function createMassdnsParser({
-  observedAt,
-  limits,
-}: AnswerOptions): (line: string, now: Instant) => ParsedLine {
+export function createMassdnsParser({ observedAt, limits }: AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
-    requireAnswer(line);
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
-    const type = readAt('type', () => requireType(typeText(line['type'])));
+    const records = readAt('nothing was observed', () => recordsOfResponse(domain, line, '', recordOf));
+    const type = readAt('type', () => requireType(typeText(requireText(line['type']))));
     if (PROOFS.has(type))
       throw new InvalidObservationError(`type: answers for ${type} need not be complete.`);
-    const time = receivedAt(line['rx_ts'], text);
-    const { answers, authorities } = readAt('data', () => requireObject(line['data']));
-    const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
-    const { flags } = line;
-    const bits = Array.isArray(flags) ? { aa: flags.includes('aa'), ra: flags.includes('ra') } : undefined;
-    const failure = failureOfAnswers(
-      domain,
-      records,
-      readAt('data.authorities', () => objectsIn(authorities)),
-      bits,
-    );
-    if (failure !== null) throw new InvalidObservationError(`nothing was observed: ${failure}.`);
-    const observed = parseTimeOfLine('rx_ts', time, now, observedAt);
-    const answer = { domain, observedAt: observed, source: 'massdns', types: new Set([type]), records };
+    const time = parseTimeOfLine('rx_ts', receivedAt(line['rx_ts'], text), now, observedAt);
+    const answers = { domain, observedAt: time, source: 'massdns', types: new Set([type]), records };
     const hasText = type === 'TXT' && records.some((record) => record.type === type && isOf(domain, record));
-    return lineOfAnswers([answer], limits, undefined, hasText ? [TXT_STRINGS] : []);
+    return lineOfAnswers([answers], limits, { remarks: hasText ? [TXT_STRINGS] : [] });
   };
-}
-
-function requireAnswer({ error, status, flags, class: dnsClass }: Json): void {
-  requireClassIn(dnsClass);
-  if (error !== undefined) throw new InvalidObservationError(`nothing was observed: ${shownValue(error)}.`);
-  if (status === undefined) throw new InvalidObservationError('status: it is missing.');
-  if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    throw new InvalidObservationError(`nothing was observed: status ${shownValue(status)}.`);
-  }
-  if (Array.isArray(flags) && flags.includes('tc')) {
-    throw new InvalidObservationError('nothing was observed: the response was truncated.');
-  }
 }
 
 /** Up to the year 2286. */
@@ -91,18 +59,13 @@ function receivedAt(value: unknown, text: string): string | undefined {
   return readAt('rx_ts', () => formatInstant(BigInt(digits) / 1000n));
 }
 
-function typeText(type: unknown): string {
-  const text = requireText(type);
-  return /^\d+$/.test(text) ? `TYPE${text}` : text;
-}
-
-/** How the rdata of these types are written; of the others, their octets. */
-const PRESENTED: ReadonlyMap<string, (text: string) => string> = new Map([
-  ...['A', 'AAAA', 'TLSA', 'SMIMEA'].map((type) => [type, (text: string) => text] as const),
-  ...['NS', 'CNAME', 'DNAME', 'PTR'].map((type) => [type, nameText] as const),
-  ['MX', (text) => withNames(text, /^(\d+) ()(.+)$/s)],
-  ['SRV', (text) => withNames(text, /^(\d+ \d+ \d+) ()(.+)$/s)],
-  ['SOA', (text) => withNames(text, /^()([^ ]+) ([^ ]+)(?= \d+ \d+ \d+ \d+ \d+$)/s)],
+/** Where names are in the rdata that massdns writes as text. Of all other types it writes the octets. */
+const NAMES: ReadonlyMap<string, RegExp | null> = new Map<string, RegExp | null>([
+  ...['A', 'AAAA', 'TLSA', 'SMIMEA'].map((type) => [type, null] as const),
+  ...['NS', 'CNAME', 'DNAME', 'PTR'].map((type) => [type, /^.+$/s] as const),
+  ['MX', /(?<=^\d+ ).+$/s],
+  ['SRV', /(?<=^\d+ \d+ \d+ ).+$/s],
+  ['SOA', /(?<=^|^[^ ]+ )[^ ]+(?=.* \d+ \d+ \d+ \d+ \d+$)/gs],
 ]);
 
 function recordOf(record: Json): AnswerRecord {
@@ -120,8 +83,8 @@ function fieldsOf(type: string, text: string): Json {
 
 /** @param known The type in canonical form. */
 function rdataOf(type: string, known: string, text: string): string {
-  const presented = PRESENTED.get(type);
-  if (presented !== undefined) return presented(text);
+  const names = NAMES.get(type);
+  if (names !== undefined) return names === null ? text : text.replace(names, nameText);
   if (type === 'CAA') return authorization(text);
   const data = genericText(octetsOf(text));
   return LAYOUTS.has(known) ? requireValid(known, data) : data;
@@ -151,17 +114,6 @@ function octetsOf(text: string): Buffer {
 function nameText(text: string): string {
   return text.replace(/\\x([\da-f]{2})|[^\w.*-]/gi, (character, digits: string | undefined) =>
     octetEscape(digits === undefined ? character.charCodeAt(0) : Number.parseInt(digits, 16)),
-  );
-}
-
-/** @param pattern What comes before the names, and up to two names. */
-function withNames(text: string, pattern: RegExp): string {
-  if (!pattern.test(text)) throw new InvalidObservationError(`data: ${quoted(text)} is not complete.`);
-  return text.replace(pattern, (_all, before: string, first: string, last: string) =>
-    [before, first, last]
-      .filter((part) => part !== '')
-      .map((part) => (part === before ? part : nameText(part)))
-      .join(' '),
   );
 }
 

@@ -5,6 +5,7 @@ import { ReadableStream } from 'node:stream/web';
 import { createGunzip } from 'node:zlib';
 import { OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
+import { peek, withHead } from './beginning.js';
 
 /** A file, or standard input, to be read once. */
 export interface Input {
@@ -107,41 +108,33 @@ async function* counted(
   }
 }
 
-async function* unpacked(
-  source: AsyncGenerator<Buffer>,
-  onBytes: (count: number) => void,
-): AsyncGenerator<Buffer> {
+async function* unpacked(source: Bytes, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
   const [unpack, all] = await recodingOf(source, PACKED);
-  const octets =
-    unpack === undefined ? counted(all, onBytes, CHUNK_BYTES) : unpack(counted(all, onBytes, PACKED_BYTES));
-  const [decode, text] = await recodingOf(octets[Symbol.asyncIterator](), ENCODED);
-  yield* decode === undefined ? text : decode(text);
+  const octets = counted(all, onBytes, unpack === asTheyAre ? CHUNK_BYTES : PACKED_BYTES);
+  const [decode, text] = await recodingOf(unpack(octets), ENCODED);
+  yield* decode(text);
 }
 
-/** How data are recoded, if they are, and all of them. */
+function asTheyAre(source: Bytes): Bytes {
+  return source;
+}
+
+/** How data are recoded, and all of them. A line that is complete is not held back. */
 async function recodingOf(
-  source: AsyncIterator<Buffer>,
+  source: Bytes,
   recodings: Recodings,
-): Promise<readonly [recode: ((source: Bytes) => Bytes) | undefined, all: Bytes]> {
-  let first: Buffer = Buffer.alloc(0);
-  while (recodings.some(([magic]) => isBeginning(first, magic))) {
-    const next = await source.next();
-    if (next.done === true) break;
-    first = Buffer.concat([first, next.value]);
-  }
-  const recode = recodings.find(([magic]) => first.subarray(0, magic.length).equals(magic))?.[1];
-  return [recode, prepended(first, source)];
+): Promise<readonly [recode: (source: Bytes) => Bytes, all: Bytes]> {
+  const isEnough = (head: Buffer) =>
+    !recodings.some(([magic]) => head.length < magic.length && magic.subarray(0, head.length).equals(head));
+  const [head, all] = await peek(withHead(source, isEnough));
+  const recoding = recodings.find(([magic]) => head?.subarray(0, magic.length).equals(magic));
+  return [recoding?.[1] ?? asTheyAre, all];
 }
 
 async function* decoded(source: Bytes, encoding: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding);
   for await (const octets of source) yield Buffer.from(decoder.decode(octets, { stream: true }));
   yield Buffer.from(decoder.decode());
-}
-
-/** Whether data that begin so may go on as the magic does: a line that is complete is not held back. */
-function isBeginning(first: Buffer, magic: Buffer): boolean {
-  return first.length < magic.length && magic.subarray(0, first.length).equals(first);
 }
 
 function piped(source: Bytes, transform: Duplex): Bytes {
@@ -165,14 +158,5 @@ async function* unpackedXz(source: Bytes): AsyncGenerator<Buffer> {
     for await (const { buffer, byteOffset, length } of octets) yield Buffer.from(buffer, byteOffset, length);
   } catch (error) {
     throw failure ?? Object.assign(new Error('damaged', { cause: error }), { code: 'XZ_DATA_ERROR' });
-  }
-}
-
-async function* prepended(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    yield first;
-    yield* { [Symbol.asyncIterator]: () => rest };
-  } finally {
-    await rest.return?.();
   }
 }

@@ -27,7 +27,7 @@ export class RejectsFile {
   /** Waits only when the disk is behind. @throws OperationError when the file cannot be written. */
   async write({ bytes }: Line): Promise<void> {
     try {
-      this.#file ??= await this.#open();
+      this.#file ??= this.#open();
       // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
       const isBehind = !this.#file.write(Buffer.concat([bytes, LINE_FEED]));
       if (this.#file.errored !== null) throw this.#file.errored;
@@ -46,12 +46,10 @@ export class RejectsFile {
     }
   }
 
-  async #open(): Promise<WriteStream> {
+  #open(): WriteStream {
     const file = createWriteStream(this.#path, { flags: 'a', highWaterMark: MOST_PENDING_BYTES });
     // It is thrown by the write that comes next, or by close().
-    file.on('error', () => {});
-    await once(file, 'open');
-    return file;
+    return file.on('error', () => {});
   }
 }
 
@@ -65,18 +63,18 @@ function unwritableRejects(path: string, error: unknown): OperationError {
  * @throws UsageError where the file holds something already; OperationError where it cannot be written.
  */
 export async function checkRejects(path: string): Promise<void> {
-  const file = await stat(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw unwritableRejects(path, error);
-  });
-  if (file?.isDirectory() === true) throw new UsageError(`--rejects ${path} is a folder: name a file.`);
-  // A pipe or a terminal holds nothing that could be lost.
-  if (file?.isFile() === true && file.size > 0) {
-    throw new UsageError(`--rejects ${path} exists and is not empty: choose another name, or remove it.`);
-  }
   try {
+    const file = await stat(path).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    });
+    if (file?.isDirectory() === true) throw new UsageError(`--rejects ${path} is a folder: name a file.`);
+    // A pipe or a terminal holds nothing that could be lost.
+    if (file?.isFile() === true && file.size > 0) {
+      throw new UsageError(`--rejects ${path} exists and is not empty: choose another name, or remove it.`);
+    }
     await access(file === null ? dirname(path) : path, constants.W_OK);
   } catch (error) {
-    throw unwritableRejects(path, error);
+    throw error instanceof UsageError ? error : unwritableRejects(path, error);
   }
 }

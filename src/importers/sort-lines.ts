@@ -59,21 +59,17 @@ export async function* sortLines(
         bytes += line.bytes.length + LINE_OVERHEAD;
       }
       if (bytes < runBytes) continue;
-      await runs.append(sorted(run));
+      await runs.append(run.sort(compareKeys));
       run = [];
       bytes = 0;
     }
-    for await (const lines of merged([...runs.readAll(), inMemory(sorted(run))])) {
+    for await (const lines of merged([...runs.readAll(), inMemory(run.sort(compareKeys))])) {
       signal?.throwIfAborted();
       yield lines;
     }
   } finally {
     await runs.close();
   }
-}
-
-function sorted(run: TimedLine[]): TimedLine[] {
-  return run.sort(compareKeys);
 }
 
 function compareKeys(left: SortKey, right: SortKey): number {
@@ -84,8 +80,12 @@ function compareKeys(left: SortKey, right: SortKey): number {
 /** A sorted run, in chunks. */
 type Run = AsyncIterator<readonly TimedLine[]>;
 
+function* chunksOf(run: readonly TimedLine[]): Generator<readonly TimedLine[]> {
+  for (let first = 0; first < run.length; first += CHUNK_LINES) yield run.slice(first, first + CHUNK_LINES);
+}
+
 async function* inMemory(run: readonly TimedLine[]): AsyncGenerator<readonly TimedLine[]> {
-  yield run;
+  yield* chunksOf(run);
 }
 
 /** Sorted runs, one after the other in a temporary file. */
@@ -148,14 +148,12 @@ async function openUnnamed(): Promise<FileHandle> {
 
 /** A line of the file: its key, its input and number there, the limit that it exceeds, and the line itself. */
 function* encoded(run: readonly TimedLine[]): Generator<Buffer> {
-  for (let first = 0; first < run.length; first += CHUNK_LINES) {
-    const pieces = run
-      .slice(first, first + CHUNK_LINES)
-      .flatMap(({ domain, time, line: { input = 0, number, exceeded, bytes } }) => [
-        Buffer.from(`${domain} ${time} ${input} ${number} ${exceeded ?? 0} `),
-        bytes,
-        LINE_FEED,
-      ]);
+  for (const lines of chunksOf(run)) {
+    const pieces = lines.flatMap(({ domain, time, line: { input = 0, number, exceeded, bytes } }) => [
+      Buffer.from(`${domain} ${time} ${input} ${number} ${exceeded ?? 0} `),
+      bytes,
+      LINE_FEED,
+    ]);
     yield Buffer.concat(pieces);
   }
 }
@@ -176,48 +174,41 @@ function decoded({ bytes }: Line): TimedLine {
   return { domain, time: BigInt(time), line };
 }
 
-interface Cursor {
-  readonly run: Run;
-  lines: readonly TimedLine[];
-  next: number;
-  /** The next line; undefined at the end of the run. */
-  head: TimedLine | undefined;
-}
-
 /** Merges sorted runs; of equal keys the earlier run's come first. */
 async function* merged(runs: readonly Run[]): AsyncGenerator<readonly Line[]> {
-  const cursors: Cursor[] = runs.map((run) => ({ run, lines: [], next: 0, head: undefined }));
-  for (const cursor of cursors) await refill(cursor);
-  let out: Line[] = [];
-  for (let from = earliest(cursors); from?.head !== undefined; from = earliest(cursors)) {
-    out.push(from.head.line);
-    from.next += 1;
-    from.head = from.lines[from.next];
-    if (from.head === undefined) await refill(from);
-    if (out.length < CHUNK_LINES) continue;
-    yield out;
-    out = [];
+  let open: Reading[] = runs.map((run) => ({ run, lines: [] }));
+  for (;;) {
+    for (const reading of open) await refill(reading);
+    open = open.filter(({ lines }) => lines.length > 0);
+    // The rest of a run comes after what was read of it: up to the least of the ends, nothing is missing.
+    const ends = open.flatMap(({ lines }) => lines.at(-1) ?? []);
+    const [end] = ends.toSorted(compareKeys);
+    if (end === undefined) return;
+    const ready = open.flatMap((reading, index) => takeUpTo(end, reading, index <= ends.indexOf(end)));
+    yield ready.sort(compareKeys).map(({ line }) => line);
   }
-  yield out;
 }
 
-/** Continues with the next chunk that has lines, if there is one. */
-async function refill(cursor: Cursor): Promise<void> {
-  while (cursor.head === undefined) {
-    const chunk = await cursor.run.next();
+/** A run, and what was read of it and has not been given yet. */
+interface Reading {
+  readonly run: Run;
+  lines: readonly TimedLine[];
+}
+
+/** Reads on to the next chunk that has lines, if there is one. */
+async function refill(reading: Reading): Promise<void> {
+  while (reading.lines.length === 0) {
+    const chunk = await reading.run.next();
     if (chunk.done === true) return;
-    cursor.lines = chunk.value;
-    cursor.next = 0;
-    cursor.head = cursor.lines[0];
+    reading.lines = chunk.value;
   }
 }
 
-/** The cursor whose next line has the least key, the first of several; undefined when all are at their end. */
-function earliest(cursors: readonly Cursor[]): Cursor | undefined {
-  let least: Cursor | undefined;
-  for (const cursor of cursors) {
-    if (cursor.head === undefined) continue;
-    if (least?.head === undefined || compareKeys(cursor.head, least.head) < 0) least = cursor;
-  }
-  return least;
+function takeUpTo(end: SortKey, reading: Reading, withEqual: boolean): readonly TimedLine[] {
+  const { lines } = reading;
+  const most = withEqual ? 0 : -1;
+  const after = lines.findIndex((line) => compareKeys(line, end) > most);
+  const count = after === -1 ? lines.length : after;
+  reading.lines = lines.slice(count);
+  return lines.slice(0, count);
 }

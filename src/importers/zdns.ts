@@ -2,26 +2,21 @@ import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { octetEscape, quoted } from '../model/text.js';
 import {
   type AnswerOptions,
   type AnswerRecord,
   type DnsAnswers,
-  failureOfAnswers,
   fieldText,
-  type Json,
   lineOfAnswers,
   objectsIn,
-  requireClassIn,
-  requireInvalid,
+  recordsOfResponse,
   requireObject,
-  shownValue,
   textOf,
 } from './dns-answers.js';
-import type { ParsedLine } from './import-lines.js';
-import type { Remark } from './import-summary.js';
-import { parseJsonLine, parseTimeOfLine } from './json-line.js';
+import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
+import type { Remark } from './lines.js';
 
 /**
  * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS records of a
@@ -30,25 +25,35 @@ import { parseJsonLine, parseTimeOfLine } from './json-line.js';
  * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version 1 does not write
  * the type that was queried: there, the types of the name's own records were observed.
  */
-export function createZdnsParser({
-  observedAt,
-  limits,
-}: AnswerOptions): (line: string, now: Instant) => ParsedLine {
+export function createZdnsParser({ observedAt, limits }: AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
-    const name = line['altered_name'] ?? line['name'];
-    const domain = readAt('name', () => parseDomainName(requireText(name)));
-    const { results: modules } = line;
-    const timeOf = (place: string, value: unknown) => parseTimeOfLine(place, value, now, observedAt);
-    const outcomes = isJsonObject(modules)
-      ? Object.entries(modules).map(([module, result]) => outcomeOf(domain, module, result, timeOf))
-      : [outcomeOf(domain, null, line, timeOf)];
-    const answers = outcomes.flatMap(({ answer }) => answer ?? []);
-    const unobserved = new Map(outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [failure])));
-    const remarks = outcomes.flatMap(({ remark }) => remark ?? []);
-    return lineOfAnswers(atOneTime(answers), limits, unobserved, remarks);
+    const { results, name, altered_name: altered } = line;
+    const domain = readAt('name', () => parseDomainName(requireText(altered ?? name)));
+    const answersOf = (type: string | null, place: string, value: unknown): DnsAnswers => {
+      const response = readAt(place, () => requireObject(value));
+      const within = place === '' ? '' : `${place}.`;
+      const records = recordsIn(domain, type, response, within);
+      const time = parseTimeOfLine(`${within}timestamp`, response['timestamp'], now, observedAt);
+      const types = type === null ? null : new Set([type]);
+      return { domain, observedAt: time, source: 'zdns', types, records };
+    };
+    if (!isJsonObject(results))
+      return lineOfAnswers([readAt('nothing was observed', () => answersOf(null, '', line))], limits);
+    const answers: DnsAnswers[] = [];
+    const unobserved = new Map<string, string>();
+    const remarks: Remark[] = [];
+    for (const [module, value] of Object.entries(results)) {
+      const type = canonicalType(module) ?? '';
+      const read = () => answers.push(answersOf(type, `results.${module}`, value));
+      if (READERS.has(type)) readOr(read, (reason) => unobserved.set(type, reason));
+      else remarks.push({ text: MODULES, example: `${quoted(module)} is not read.` });
+    }
+    return lineOfAnswers(atOneTime(answers), limits, { unobserved, remarks });
   };
 }
+
+const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
 
 /** Joins answers of the same time, the oldest first. */
 function atOneTime(answers: readonly DnsAnswers[]): DnsAnswers[] {
@@ -61,65 +66,18 @@ function atOneTime(answers: readonly DnsAnswers[]): DnsAnswers[] {
   return [...byTime.values()].sort((one, other) => compareInstants(one.observedAt, other.observedAt));
 }
 
-/** What one module of zdns found out. */
-interface Outcome {
-  readonly answer?: DnsAnswers;
-  /** Its type, and why nothing was observed. */
-  readonly failure?: readonly [type: string, reason: string];
-  readonly remark?: Remark;
-}
-
-const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
-
-/** @param name null in version 1. @param timeOf Of a time at a place of the line. */
-function outcomeOf(
+/** @param type What was queried; null: that is not told. @throws InvalidObservationError without an answer. */
+function recordsIn(
   domain: string,
-  name: string | null,
-  value: unknown,
-  timeOf: (place: string, value: unknown) => Instant,
-): Outcome {
-  const module = name === null ? null : (canonicalType(name) ?? '');
-  if (module !== null && !READERS.has(module)) {
-    return { remark: { text: MODULES, example: `${quoted(name ?? '')} is not read.` } };
-  }
-  const place = name === null ? '' : `results.${name}.`;
-  try {
-    const result = readAt(name === null ? 'the line' : `results.${name}`, () => requireObject(value));
-    const records = recordsIn(domain, module, result, place);
-    const observedAt = timeOf(`${place}timestamp`, result['timestamp']);
-    const types = module === null ? null : new Set([module]);
-    return { answer: { domain, observedAt, source: 'zdns', types, records } };
-  } catch (error) {
-    return { failure: [module ?? '', requireInvalid(error).message] };
-  }
-}
-
-/** The records of an answer. @throws InvalidObservationError where there was none. */
-function recordsIn(domain: string, module: string | null, result: Json, place: string): AnswerRecord[] {
-  const { status, data, class: dnsClass } = result;
-  requireClassIn(dnsClass);
-  if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    throw new InvalidObservationError(
-      status === undefined ? 'it has no status.' : `status ${shownValue(status)}.`,
-    );
-  }
-  const isEmpty = status === 'NXDOMAIN' && data === undefined;
-  const { answers, authorities, flags } = isEmpty ? {} : readAt(`${place}data`, () => requireObject(data));
-  const bits = isJsonObject(flags) ? flags : undefined;
-  if (bits?.['truncated'] === true) throw new InvalidObservationError('the response was truncated.');
-  const records = readAt(`${place}data.answers`, () =>
-    objectsIn(answers).map((each) => recordOf(each, module)),
-  );
-  const others = readAt(`${place}data.authorities`, () => objectsIn(authorities));
-  const unanswered = failureOfAnswers(
-    domain,
-    records,
-    others,
-    bits && { aa: bits['authoritative'], ra: bits['recursion_available'] },
-  );
-  if (unanswered !== null) throw new InvalidObservationError(`${unanswered}.`);
+  type: string | null,
+  response: Json,
+  place: string,
+): readonly AnswerRecord[] {
+  const records = recordsOfResponse(domain, response, place, (record) => recordOf(record, type));
+  const { data } = response;
+  const answers = type === null && isJsonObject(data) ? objectsIn(data['answers']) : [];
   // RFC 8482, section 4.2.
-  if (module === null && objectsIn(answers).some(({ type, cpu }) => type === 'HINFO' && cpu === 'RFC8482'))
+  if (answers.some((answer) => answer['type'] === 'HINFO' && answer['cpu'] === 'RFC8482'))
     throw new InvalidObservationError('an answer to ANY need not have all types and records.');
   return records;
 }
@@ -138,89 +96,73 @@ function recordOf(answer: Json, module: string | null): AnswerRecord {
 
 type Reader = (answer: Json) => Json;
 
-function fields(...names: readonly (readonly [to: string, from: string])[]): Reader {
-  return (answer) => Object.fromEntries(names.map(([to, from]) => [to, numberOrText(answer, from)]));
+/** Rdata as in a master file, by a pattern with keys in place of their values. The root may be empty. */
+function presented(pattern: string): Reader {
+  return (answer) => ({
+    data: pattern.replace(/"(\w+)"|\w+/g, (key, text?: string) =>
+      text === undefined ? fieldText(answer, key) || '.' : inQuotes(fieldText(answer, text)),
+    ),
+  });
 }
 
-/** Numbers stay numbers. */
-function numberOrText(answer: Json, name: string): unknown {
-  const value = answer[name];
-  return typeof value === 'number' ? value : fieldText(answer, name);
+/** The fields of the type, by the keys that they have here. Numbers stay numbers. */
+function fields(keys: Readonly<Record<string, string>>): Reader {
+  const pairs = Object.entries(keys);
+  return (answer) =>
+    Object.fromEntries(
+      pairs.map(([field, key]) => [
+        field,
+        typeof answer[key] === 'number' ? answer[key] : fieldText(answer, key),
+      ]),
+    );
 }
 
-/** The fields that rdata have in a master file, one after the other. */
-function presented(...names: readonly string[]): Reader {
-  return (answer) => ({ data: names.map((name) => presentedField(fieldText(answer, name))).join(' ') });
-}
-
-const NAMED = fields(['target', 'answer']);
-const DELEGATION = presented('key_tag', 'algorithm', 'digest_type', 'digest');
-const PUBLIC_KEY = presented('flags', 'protocol', 'algorithm', 'public_key');
+const NAMED = fields({ target: 'answer' });
+const MAIL = fields({ pri: 'preference', target: 'answer' });
+const DELEGATION = presented('key_tag algorithm digest_type digest');
+const PUBLIC_KEY = presented('flags protocol algorithm public_key');
 const SERVICE: Reader = (answer) => ({ data: service(answer) });
 
-/** The types that are read. Names may lack the final dot, and the root may be empty. */
+/** The types that are read. Names may lack the final dot. */
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['A', fields(['ip', 'answer'])],
-  ['AAAA', presented('answer')],
+  ['A', fields({ ip: 'answer' })],
   ['NS', NAMED],
   ['CNAME', NAMED],
   ['PTR', NAMED],
   // Version 1 leaves the root out (RFC 7505, section 3: no mail is accepted).
-  ['MX', (answer) => fields(['pri', 'preference'], ['target', 'answer'])({ answer: '.', ...answer })],
-  ['SRV', fields(['pri', 'priority'], ['weight', 'weight'], ['port', 'port'], ['target', 'target'])],
-  ['CAA', fields(['flags', 'flag'], ['tag', 'tag'], ['value', 'value'])],
+  ['MX', (answer) => MAIL({ answer: '.', ...answer })],
+  ['SRV', fields({ pri: 'priority', weight: 'weight', port: 'port', target: 'target' })],
+  ['CAA', fields({ flags: 'flag', tag: 'tag', value: 'value' })],
   [
     'SOA',
-    fields(
-      ...([
-        ['mname', 'ns'],
-        ['rname', 'mbox'],
-        ['minimum-ttl', 'min_ttl'],
-      ] as const),
-      ...['serial', 'refresh', 'retry', 'expire'].map((name) => [name, name] as const),
-    ),
-  ],
-  // An empty text is left out.
-  [
-    'TXT',
-    (answer) => ({
-      data: fieldText({ answer: '', ...answer }, 'answer')
-        .split('\n')
-        .map(inQuotes)
-        .join(' '),
+    fields({
+      ...{ mname: 'ns', rname: 'mbox', serial: 'serial', refresh: 'refresh', retry: 'retry' },
+      ...{ expire: 'expire', 'minimum-ttl': 'min_ttl' },
     }),
   ],
-  ['HINFO', (answer) => ({ data: ['cpu', 'os'].map((name) => inQuotes(fieldText(answer, name))).join(' ') })],
-  ['NAPTR', (answer) => ({ data: naptr(answer) })],
+  // An empty text is left out.
+  ['TXT', ({ answer = '' }) => ({ data: textOf('answer', answer).split('\n').map(inQuotes).join(' ') })],
+  ['HINFO', presented('"cpu" "os"')],
+  ['NAPTR', presented('order preference "flags" "service" "regexp" replacement')],
   ['SVCB', SERVICE],
   ['HTTPS', SERVICE],
   ['DS', DELEGATION],
   ['CDS', DELEGATION],
   ['DNSKEY', PUBLIC_KEY],
   ['CDNSKEY', PUBLIC_KEY],
-  ['TLSA', presented('cert_usage', 'selector', 'matching_type', 'certificate')],
-  ['SMIMEA', presented('usage', 'selector', 'matching_type', 'certificate')],
-  ['SSHFP', presented('algorithm', 'type', 'fingerprint')],
-  ['AFSDB', presented('subtype', 'hostname')],
-  ...['DNAME', 'MB', 'MD', 'MF', 'MG', 'NSAP-PTR', 'OPENPGPKEY', 'DHCID'].map(
+  ['TLSA', presented('cert_usage selector matching_type certificate')],
+  ['SMIMEA', presented('usage selector matching_type certificate')],
+  ['SSHFP', presented('algorithm type fingerprint')],
+  ['AFSDB', presented('subtype hostname')],
+  ...['AAAA', 'DNAME', 'MB', 'MD', 'MF', 'MG', 'NSAP-PTR', 'OPENPGPKEY', 'DHCID'].map(
     (type) => [type, presented('answer')] as const,
   ),
 ]);
-
-function presentedField(text: string): string {
-  return text === '' ? '.' : text;
-}
 
 /** Its strings are written with the escapes of master files. */
 function inQuotes(text: string): string {
   if (/^(?:[^"\\]|\\.)*$/s.test(text)) return `"${text}"`;
   throw new InvalidObservationError(`${quoted(text)} has a quote or a backslash that is not escaped.`);
-}
-
-function naptr(answer: Json): string {
-  const numbers = ['order', 'preference'].map((name) => fieldText(answer, name));
-  const strings = ['flags', 'service', 'regexp'].map((name) => inQuotes(fieldText(answer, name)));
-  return [...numbers, ...strings, presentedField(fieldText(answer, 'replacement'))].join(' ');
 }
 
 /** RFC 9460, section 2.1. */
@@ -234,9 +176,8 @@ function service(answer: Json): string {
     // The octets of keys that zdns does not know are in Base64, as Go writes them; those of `ech`, too.
     return /^key\d/.test(key) ? `${key}="${escapedOctets(Buffer.from(text, 'base64'))}"` : `${key}=${text}`;
   });
-  return [fieldText(answer, 'priority'), presentedField(fieldText(answer, 'target')), ...parameters].join(
-    ' ',
-  );
+  const { data } = presented('priority target')(answer);
+  return [data, ...parameters].join(' ');
 }
 
 /** RFC 9460, appendix A.1: in a list, commas and backslashes are escaped, and then the whole once more. */

@@ -23,40 +23,30 @@ const ENTRY = new RegExp(
  * @throws InvalidObservationError that begins with the line of what cannot be read.
  */
 export function parseZone(text: string, origin?: string): DnsRecord[] {
-  const reader = new ZoneReader(origin);
-  return [...entriesOf(text)].flatMap(({ line, entry }) => readAt(`line ${line}`, () => reader.read(entry)));
+  // What entries leave to those that follow.
+  const known: { origin: string | undefined; owner?: string } = { origin };
+  const absolute = (name: string) => absoluteTo(known.origin, name);
+  const read = (entry: string): readonly DnsRecord[] => {
+    const [directive = '', argument = ''] = entry.split(/\s+/);
+    if (!directive.startsWith('$')) return [recordOf(entry, known, absolute)];
+    if (directive.toUpperCase() === '$ORIGIN') known.origin = absolute(argument);
+    else requireIgnored(directive);
+    return [];
+  };
+  return [...entriesOf(text)].flatMap(({ line, entry }) => readAt(`line ${line}`, () => read(entry)));
 }
 
-/** What entries leave to those that follow: the origin, and the owner name. */
-class ZoneReader {
-  #origin: string | undefined;
-  #owner: string | undefined;
-
-  constructor(origin: string | undefined) {
-    this.#origin = origin;
-  }
-
-  read(entry: string): readonly DnsRecord[] {
-    const absolute = (name: string) => absoluteTo(this.#origin, name);
-    const [directive = '', argument = ''] = entry.split(/\s+/);
-    if (directive.toUpperCase() === '$ORIGIN') this.#origin = absolute(argument);
-    else if (directive.startsWith('$')) requireIgnored(directive);
-    else return [this.#record(entry, absolute)];
-    return [];
-  }
-
-  #record(entry: string, absolute: (name: string) => string): DnsRecord {
-    const [, owner = '', recordClass = 'IN', typeText, data = ''] = ENTRY.exec(entry) ?? [];
-    if (typeText === undefined)
-      throw new InvalidObservationError(
-        `${quoted(entry)} is no record: write owner, TTL, class, type and data.`,
-      );
-    const host = owner === '' ? this.#owner : absolute(owner);
-    if (host === undefined) throw new InvalidObservationError('the first record has no owner name.');
-    this.#owner = host;
-    const type = requireType(typeText);
-    return parseDnsRecord({ host, class: recordClass, type, ...parseRdataText(type, data, absolute) });
-  }
+function recordOf(entry: string, known: { owner?: string }, absolute: (name: string) => string): DnsRecord {
+  const [, owner = '', recordClass = 'IN', typeText, data = ''] = ENTRY.exec(entry) ?? [];
+  if (typeText === undefined)
+    throw new InvalidObservationError(
+      `${quoted(entry)} is no record: write owner, TTL, class, type and data.`,
+    );
+  const host = owner === '' ? known.owner : absolute(owner);
+  if (host === undefined) throw new InvalidObservationError('the first record has no owner name.');
+  known.owner = host;
+  const type = requireType(typeText);
+  return parseDnsRecord({ host, class: recordClass, type, ...parseRdataText(type, data, absolute) });
 }
 
 /** @param origin Absolute. @throws InvalidObservationError for a relative name without an origin. */

@@ -17,7 +17,7 @@ export function endOfString(json: string, start: number): number {
 const BACKSLASH = 0x5c;
 
 /** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
-export function isEscaped(json: string, quote: number): boolean {
+function isEscaped(json: string, quote: number): boolean {
   let backslashes = 0;
   while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
   return backslashes % 2 === 1;
@@ -70,6 +70,20 @@ export function readAt<Result>(place: string, read: () => Result): Result {
     return read();
   } catch (error) {
     throw errorAt(place, error);
+  }
+}
+
+/** The result of `read`; of an invalid value, what `otherwise` makes of the reason. Other errors are thrown. */
+export function readOr<Result, Other>(
+  read: () => Result,
+  otherwise: (reason: string) => Other,
+): Result | Other {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidObservationError || error instanceof InvalidDomainError)
+      return otherwise(error.message);
+    throw error;
   }
 }
 

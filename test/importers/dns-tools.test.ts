@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { createDnsxParser } from '../../src/importers/dnsx.js';
-import type { ParsedLine } from '../../src/importers/import-lines.js';
+import type { ParsedLine } from '../../src/importers/lines.js';
 import { createMassdnsParser } from '../../src/importers/massdns.js';
 import { createZdnsParser } from '../../src/importers/zdns.js';
 import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';

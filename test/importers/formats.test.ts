@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import { createParser, type ImportFormat } from '../../src/importers/formats.js';
+import { type ImportFormat, InputParser } from '../../src/importers/formats.js';
 import { InvalidObservationError, OperationError } from '../../src/model/errors.js';
 import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
 import { NOW, observationLine } from '../support/observations.js';
@@ -18,7 +18,13 @@ function detecting() {
     limits: readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' }).limits,
     onDetected: (format: ImportFormat) => formats.push(format),
   };
-  return { parse: createParser('auto', options), formats };
+  const parser = new InputParser('auto', options);
+  const parse = (text: string) => {
+    const said = parser.parse({ number: 1, bytes: Buffer.from(text), exceeded: null });
+    if (typeof said === 'string') throw new InvalidObservationError(said);
+    return said;
+  };
+  return { parse, formats };
 }
 
 describe('the format of an input', () => {

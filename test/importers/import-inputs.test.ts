@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseDmsLine } from '../../src/importers/dms.js';
+import { readSettings } from '../../src/config/env.js';
+import { InputParser } from '../../src/importers/formats.js';
 import { importInputs } from '../../src/importers/import-inputs.js';
 import { ImportSummary } from '../../src/importers/import-summary.js';
 import { openInput } from '../../src/importers/open-input.js';
@@ -23,6 +24,15 @@ interface Given {
   /** How many lines were read by then. */
   readonly linesRead: number;
 }
+
+const parsing = {
+  ...{
+    name: 'standard input',
+    now: () => NOW,
+    limits: readSettings({ LIMIT_HEADER_VALUE: '100000' }).limits,
+  },
+  ...{ ignoredHeaders: new Set<string>(), onDetected: () => {} },
+};
 
 /** Imports standard input, as long as it is open. */
 function importStandardInput() {
@@ -46,11 +56,7 @@ function importStandardInput() {
     yield await openInput('-', stdin, () => {});
   }
   const end = importInputs(inputs(), {
-    ...{
-      recorder,
-      summary,
-      createParser: () => (text: string) => ({ observations: [parseDmsLine(text, NOW)] }),
-    },
+    ...{ recorder, summary, createParser: () => new InputParser('dms', parsing) },
     ...{ strict: false, longestLine: 4_000_000, onRejected: () => {} },
     ...{ sort: false, backfill: false, sorting: { onRead: () => {}, onSorted: () => {} } },
     signal: new AbortController().signal,

@@ -16,9 +16,8 @@ import {
   expectationsOfObservations,
   expectationsOfYaml,
 } from '../../importers/expectations.js';
-import { createParser, type ImportFormat } from '../../importers/formats.js';
+import { type ImportFormat, InputParser } from '../../importers/formats.js';
 import { readJsonTexts } from '../../importers/json-texts.js';
-import { textOf } from '../../importers/lines.js';
 import { openInput } from '../../importers/open-input.js';
 import { attempt } from '../../model/attempt.js';
 import type { DnsRecord } from '../../model/dns-record.js';
@@ -223,18 +222,14 @@ async function observationsIn(
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();
   const { now } = context;
-  const { ignoredHeaders } = observe;
-  const options = { name, now, limits, ignoredHeaders, observedAt: now(), onDetected: () => {} };
-  const parse = createParser(format, options);
+  const options = { name, now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
+  const parser = new InputParser(format, { ...options, onDetected: () => {} });
   const observations: Observation[] = [];
   for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {
     for (const line of lines) {
-      try {
-        for (const observation of parse(textOf(line)).observations) observations.push(observation);
-      } catch (error) {
-        if (!(error instanceof InvalidObservationError)) throw error;
-        throw new InvalidObservationError(`line ${line.number}: ${error.message}`);
-      }
+      const said = parser.parse(line);
+      if (typeof said === 'string') throw new InvalidObservationError(`line ${line.number}: ${said}`);
+      for (const observation of said.observations) observations.push(observation);
     }
   }
   return observations;

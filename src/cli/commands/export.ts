@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
-import type { Omission } from '../../exporters/export-format.js';
+import type { Omission, Selection } from '../../exporters/export-format.js';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.js';
-import type { Selection } from '../../exporters/selection.js';
 import { isKnown } from '../../history/stays-as-of.js';
 import { requireType } from '../../model/dns-types.js';
 import { OperationError } from '../../model/errors.js';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
-import { createParser, type ImportFormat } from '../../importers/formats.js';
+import { type ImportFormat, InputParser } from '../../importers/formats.js';
 import {
   type ImportEnd,
   type InputOptions,
@@ -52,7 +52,7 @@ export async function runImport(context: CommandContext, files: readonly string[
   const parsing = {
     longestLine: limits.line,
     createParser: ({ name }: Input) =>
-      createParser(options.format, {
+      new InputParser(options.format, {
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
