@@ -4,6 +4,7 @@ import { list } from './config/parse.js';
 import { dnsServer } from './config/parse-addresses.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
+import { readClockLead } from './database/diagnosis.js';
 import { OperationError } from './model/errors.js';
 import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
@@ -125,6 +126,7 @@ export function startObserving(
   let questions: Promise<Questions> | undefined;
   const sender = new Sender({
     ...{ prisma: database.writingPrisma, log, now, registry },
+    readClockLead: () => readClockLead(database.pool, now),
     ...{ basePath: settings.basePath, ...settings.notify },
     // A worker without notifications loads none of it.
     openQuestions: () =>

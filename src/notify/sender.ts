@@ -24,6 +24,8 @@ interface SenderOptions extends Sending {
   readonly registry: Registry;
   /** The wall clock. */
   readonly now: () => Instant;
+  /** How far the clock of the database is ahead of it, in microseconds: leases of several workers go by that one. */
+  readonly readClockLead: () => Promise<bigint>;
 }
 
 /** In milliseconds: how often it is looked for what is to be sent. */
@@ -61,7 +63,6 @@ export class Sender {
   /** When it looks at the watched domains next. */
   #nextWatched = 0n;
   readonly #failing = new Set<string>();
-  /** In microseconds: how far the clock of the database is ahead of this machine's. Leases of several workers go by that one. */
   #ahead = 0n;
 
   constructor(options: SenderOptions) {
@@ -96,15 +97,9 @@ export class Sender {
     return this.#options.now() + this.#ahead;
   }
 
-  async #setClock(): Promise<void> {
-    const [row] = await this.#options.prisma.$queryRaw<{ readonly time: Instant }[]>`
-      SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS time`;
-    if (row !== undefined) this.#ahead = row.time - BigInt(Date.now()) * 1000n;
-  }
-
   async #startDue(): Promise<void> {
     const { prisma } = this.#options;
-    await this.#setClock();
+    this.#ahead = await this.#options.readClockLead();
     const rows = await listNotifications(prisma);
     const time = this.#now();
     this.#metrics.looked(rows, time);

@@ -9,6 +9,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAsking } from '../../src/asking.js';
 import { readSettings } from '../../src/config/env.js';
+import { readClockLead } from '../../src/database/diagnosis.js';
 import type { Sending } from '../../src/notify/messages.js';
 import { Sender } from '../../src/notify/sender.js';
 import { pruneFeed } from '../../src/recorder/prune-feed.js';
@@ -70,6 +71,7 @@ function startSender(metrics = registry, allowPrivate = true, smtp?: Sending['sm
     },
     log: createLogger({ level: 'debug', stream }),
     now: () => BigInt(Date.now()) * 1000n + ahead,
+    readClockLead: () => readClockLead(database.pool, () => BigInt(Date.now()) * 1000n),
   });
   senders.push(sender);
   return sender;
