@@ -267,6 +267,44 @@ _sip._tcp SRV 1 2 5060 sip
     expect(await observed(SEEN.replace('@ MX 10 mail\n', ''))).toMatchObject({ code: 0, stdout: '' });
   });
 
+  test('a header that observers leave out is not compared, whether it should be there or not: 2', async () => {
+    for (const value of [null, 'a=1']) {
+      const expected = JSON.stringify({
+        domain: 'zone.example',
+        headers: { 'set-cookie': value, server: 'one' },
+      });
+      expect(await observed(expected)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr:
+          'dms: Not compared, since it was not observed: the header set-cookie of zone.example (observers leave it out).\n',
+      });
+    }
+  });
+
+  test('a record of another owner name is asked for by that name: 2 where it is not answered', async () => {
+    const expectedAt = (owner: string) =>
+      JSON.stringify({
+        domain: 'zone.example',
+        records: ['zone.example. A 127.0.0.1', `${owner} A 127.0.0.1`],
+      });
+    expect(await observed(expectedAt('zone.example.'))).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await observed(expectedAt('elsewhere.test.'));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('A of elsewhere.test (');
+  });
+
+  test('a file that names a domain and says nothing of it is not what should be: 2', async () => {
+    for (const nothing of [{}, { records: [] }, { headers: {} }]) {
+      const { code, stderr } = await observed(
+        JSON.stringify({ domain: 'zone.example', ...nothing }),
+        '--format',
+        'json',
+      );
+      expect([code, stderr]).toEqual([2, expect.stringContaining('it says nothing of what should be')]);
+    }
+  });
+
   test('tells of records that cannot be observed, and leaves them out', async () => {
     expect(await observed(`${SEEN}* A 127.0.0.1\n`)).toMatchObject({
       ...{ code: 0, stdout: '' },

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
+import { unseenOf } from '../../history/digest.js';
 import {
   comparedParts,
   type Difference,
@@ -24,6 +25,7 @@ import type { DnsRecord } from '../../model/dns-record.js';
 import { typeNumber } from '../../model/dns-types.js';
 import { domainOfOwner } from '../../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError, OperationError } from '../../model/errors.js';
+import { alwaysIgnoring } from '../../model/ignored-headers.js';
 import type { Instant } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
 import { presentRdata } from '../../model/rdata-presentation.js';
@@ -53,7 +55,7 @@ interface Comparison {
   /** What the file says of names that can be seen. */
   readonly expectations: readonly Expectation[];
   readonly found: ReadonlyMap<string, Found>;
-  /** By domain: what the file says something of and could not be observed, a DNS type or HEADERS, with the reason. */
+  /** By domain: what the file says something of and was not observed, a DNS type, HEADERS, or a field, with the reason. */
   readonly unseen: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
@@ -63,10 +65,12 @@ export async function runCheck(context: CommandContext, file: string, options: C
   const all = await readExpectations(context, file, options);
   const { expectations, found, unseen }: Comparison = observe
     ? await observeExpected(context, all)
-    : { expectations: all, found: await findRecorded(context, all, at), unseen: new Map() };
-  const differences = differencesOf(expectations, found).filter(
-    (difference) => unseen.get(difference.domain)?.has(partOf(difference)) !== true,
-  );
+    : { expectations: all, ...(await findRecorded(context, all, at)) };
+  const differences = differencesOf(expectations, found).filter((difference) => {
+    const parts = unseen.get(difference.domain);
+    const part = partOf(difference);
+    return !(parts?.has(part) || (part === HEADERS && parts?.has(partOfField(difference.name))));
+  });
   const text = differences.map(json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
   const domains = new Set(differences.map(({ domain }) => domain));
@@ -83,14 +87,34 @@ export async function runCheck(context: CommandContext, file: string, options: C
     Array.from(reasons, ([part, reason]) => `${part} of ${domain} (${reason})`),
   );
   if (parts.length > 0)
-    throw new OperationError(`Not compared, since it could not be observed: ${parts.join(', ')}.`);
+    throw new OperationError(`Not compared, since it was not observed: ${parts.join(', ')}.`);
 }
 
-/** @param most So many that an owner name may be recorded of. */
-function domainsIn(expectations: readonly Expectation[], most?: number): readonly string[] {
-  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
-    ...(domain === null ? [] : [domain]),
-    ...records.flatMap(({ host }) => domainsOf(host).slice(0, most)),
+function partOfField(name: string): string {
+  return `the header ${name}`;
+}
+
+/** The headers that a file says something of and an observer leaves out: whether the site sends them is unknown. */
+function leftOut(
+  expectations: readonly Expectation[],
+  domain: string,
+  isIgnored: (name: string) => boolean,
+): [part: string, reason: string][] {
+  return expectations
+    .filter((each) => each.domain === domain)
+    .flatMap(({ headers }) => [...headers.keys()])
+    .filter(isIgnored)
+    .map((name) => [partOfField(name), 'observers leave it out']);
+}
+
+/** @param domainsOf Where an owner name may be found. */
+function domainsIn(
+  expectations: readonly Expectation[],
+  domainsOf = (owner: string, each: Expectation) => each.domainsOf(owner),
+): readonly string[] {
+  const named = expectations.flatMap((each) => [
+    ...(each.domain === null ? [] : [each.domain]),
+    ...each.records.flatMap(({ host }) => domainsOf(host, each)),
   ]);
   return [...new Set(named)];
 }
@@ -99,8 +123,10 @@ async function findRecorded(
   context: CommandContext,
   expectations: readonly Expectation[],
   at: Instant | undefined,
-): Promise<ReadonlyMap<string, Found>> {
+): Promise<Pick<Comparison, 'found' | 'unseen'>> {
   const found = new Map<string, Found>();
+  const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
+  const unseen = new Map<string, ReadonlyMap<string, string>>();
   await context.withConnections('fail', async ({ pool }) => {
     for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
@@ -110,9 +136,17 @@ async function findRecorded(
         records: records.map(({ record }) => record),
         headers: new Map(headers.map(({ name, value }) => [name, value])),
       });
+      const recorded = new Set(history.headers.map(({ name }) => name));
+      const unseenNow = new Set(unseenOf(history.state.http?.digest ?? ''));
+      const parts = leftOut(
+        expectations,
+        history.name,
+        (name) => unseenNow.has(name) || (!recorded.has(name) && ignored.has(name)),
+      );
+      if (parts.length > 0) unseen.set(history.name, new Map(parts));
     }
   });
-  return found;
+  return { found, unseen };
 }
 
 /**
@@ -124,21 +158,31 @@ async function findRecorded(
 async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
   // A wildcard's records, for one, are seen at other names.
   const canBeSeen = ({ host }: DnsRecord) => domainOfOwner(host) === host;
-  const expectations = all.map((each) => ({ ...each, records: each.records.filter(canBeSeen) }));
+  const visible = all.map((each) => ({ ...each, records: each.records.filter(canBeSeen) }));
   const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
   if (left > 0) {
     const records = counted(left, 'record', 'records');
     context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
   }
-  const names = domainsIn(expectations, 1);
+  const names = domainsIn(visible, (owner) => [owner]);
   if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
-  const types = expectations.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
+  const types = visible.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
   const checks = await checkAll(context, names, types);
   const found = new Map(checks.map((check) => [check.domain, foundBy(check)]));
+  // An answer for a domain has other owner names only where its aliases lead there: the others were asked for by themselves.
+  const expectations = visible.map((each) => ({
+    ...each,
+    domainsOf: (owner: string) => {
+      const isThere = found.get(each.domain ?? '')?.records.some(({ host }) => host === owner);
+      return [isThere === true ? (each.domain ?? owner) : owner];
+    },
+  }));
   const compared = comparedParts(expectations, found);
+  const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
   const unseen = checks.map((check): [string, Map<string, string>] => {
     const failures = failuresOf(check).filter(([part]) => compared.get(check.domain)?.has(part));
-    return [check.domain, new Map(failures)];
+    const isIgnored = (name: string) => ignored.has(name);
+    return [check.domain, new Map([...failures, ...leftOut(expectations, check.domain, isIgnored)])];
   });
   return { expectations, found, unseen: new Map(unseen.filter(([, failures]) => failures.size > 0)) };
 }
@@ -184,8 +228,9 @@ async function readExpectations(context: CommandContext, file: string, { format,
   const form = format === 'auto' ? formOf(octets.toString()) : format;
   try {
     const expectations = await expectationsIn(context, input.name, octets, { form, origin });
-    if (expectations.some(({ domain, records }) => domain !== null || records.length > 0))
-      return expectations;
+    const says = ({ records, types, headers, allHeaders }: Expectation) =>
+      records.length + types.size + headers.size > 0 || allHeaders;
+    if (expectations.some(says)) return expectations;
     throw new InvalidObservationError('it says nothing of what should be.');
   } catch (error) {
     if (!(error instanceof InvalidObservationError || error instanceof InvalidDomainError)) throw error;
