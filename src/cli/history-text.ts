@@ -1,3 +1,4 @@
+import { printable } from '../model/text.js';
 import type { RestChange } from '../notify/changes.js';
 
 /** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
@@ -5,11 +6,6 @@ export type RecordData = NonNullable<RestChange['data']>;
 
 /** What is shown of a change as REST has it. */
 export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
-
-/** What a server sends must not move the cursor, or look like lines of this program. */
-export function printable(line: string): string {
-  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
-}
 
 /** A time of REST in UTC, to the second. */
 export function shortTime(timestamp: string): string {

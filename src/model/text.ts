@@ -38,3 +38,8 @@ export function parseSourceName(text: string): string {
   if (/^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(text)) return text;
   throw new InvalidObservationError(`${quoted(text)} is not 1 to 64 printable characters.`);
 }
+
+/** A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or look like further lines. */
+export function printable(line: string): string {
+  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}

@@ -4,10 +4,10 @@ import { type Notification, UNTRIED } from './notifications.js';
 
 /**
  * What a receiver has said to a message: a status of HTTP (RFC 9110, section 15), and the value of Retry-After,
- * if there is one (section 10.2.3); or why it has said nothing.
+ * if there is one (section 10.2.3), or what it has said in other words; or why it has said nothing.
  */
 export type Answer =
-  | { readonly status: number; readonly retryAfter?: string | undefined }
+  | { readonly status: number; readonly retryAfter?: string | undefined; readonly said?: string }
   | { readonly error: string };
 
 /** What becomes of a message, why it was not received, and what becomes of its notification. */
@@ -35,7 +35,7 @@ export function isReceived(answer: Answer): boolean {
 }
 
 export function answerText(answer: Answer): string {
-  return 'status' in answer ? `HTTP ${answer.status}` : answer.error;
+  return 'status' in answer ? (answer.said ?? `HTTP ${answer.status}`) : answer.error;
 }
 
 /** Decides what becomes of a message by the answer to it. @param now Wall-clock time. */

@@ -26,7 +26,7 @@ export const MAIL: Receiver = {
         headers: { 'Auto-Submitted': 'auto-generated' },
       });
       // What a server accepts is its own to deliver (RFC 5321, section 4.2.5).
-      return { status: 250 };
+      return { status: 250, said: 'accepted by the mail server' };
     } catch (error) {
       return { error: messageOf(error) };
     }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SMTPTransportOptions } from 'nodemailer';
 import { formatInstant, type Instant } from '../model/instant.js';
+import { printable } from '../model/text.js';
 import type { RestChange } from './changes.js';
 import type { Answer } from './delivery.js';
 import { titleOf } from './feeds.js';
@@ -69,7 +70,7 @@ export function textOf({ notification, told }: Message): readonly [title: string
     case 'changes': {
       const { length } = told.changes;
       const title = `${notification}: ${length} ${length === 1 ? 'change' : 'changes'}`;
-      return [title, ...told.changes.map(titleOf)];
+      return [title, ...told.changes.map((change) => printable(titleOf(change)))];
     }
     case 'gap':
       return [`${notification}: changes between ${told.after} and ${told.until} are lost to it`];

@@ -68,7 +68,7 @@ test('exit code 2 for a setting that is not valid', async () => {
 
 describe('resolvers', () => {
   const WARNING = `for names that do not exist. Such answers are not recorded: name another resolver in DNS_SERVERS.`;
-  const SILENT = `The resolver ${NOTHING_LISTENS} does not answer: name one in DNS_SERVERS that does, for this machine.`;
+  const SILENT = `The resolver ${NOTHING_LISTENS} is silent, or refuses: name one in DNS_SERVERS that answers this machine.`;
 
   test('one that invents addresses, or is silent beside another, is a warning', async () => {
     const servers = [addressOf(inventing), NOTHING_LISTENS, addressOf(honest)];

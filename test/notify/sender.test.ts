@@ -638,10 +638,10 @@ describe('with --watch-failures', () => {
 });
 
 describe('a chat', () => {
-  test('gets a text with a line for each change, as many as fit, which calls nobody', async () => {
+  test('gets a text with a line for each change, as many as fit, which calls nobody, and turns no text around', async () => {
     const added = await dms('notify', 'add', 'ops', '--url', receiver.url, '--as', 'slack', ...FROM, '--all');
     expect([added.code, added.stdout]).toEqual([0, 'added ops\n']);
-    const call = '<!channel> & @here';
+    const call = '<!channel> & @here \u{202e}\u{1b}';
     await createRecorder(database.pool).record([observation({ at: 1, headers: { server: call } })]);
     startSender();
     await received(1);
@@ -651,7 +651,7 @@ describe('a chat', () => {
     expect(JSON.parse(message?.body ?? '')).toEqual({
       text:
         'ops: 1 change\n' +
-        '• example.com: header server there when first observed: &lt;!channel&gt; &amp; @\u{200b}here',
+        '• example.com: header server there when first observed: &lt;!channel&gt; &amp; @\u{200b}here \\u{202e}\\u{1b}',
     });
     const names = Array.from({ length: 100 }, (_, number) => `d${number}.example`);
     const recorder = createRecorder(database.pool);

@@ -29,11 +29,11 @@ import { alwaysIgnoring } from '../../model/ignored-headers.js';
 import type { Instant } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
 import { presentRdata } from '../../model/rdata-presentation.js';
+import { printable } from '../../model/text.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { readHistories } from '../../recorder/read-histories.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
-import { printable } from '../history-text.js';
 import { counted, jsonLine, writeText } from '../output.js';
 
 /** A list of sightings, such as passive DNS, is complete for nothing. */

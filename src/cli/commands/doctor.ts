@@ -97,7 +97,7 @@ async function examineResolvers({ observe, ...settings }: Settings, { now }: Com
     const { server, checkedAt, invented } = state;
     if (checkedAt !== null && invented.length > 0) return warning(explainInvention(state));
     if (checkedAt !== null) return ok(`The resolver ${server} answers, and invents no addresses.`);
-    const silent = `The resolver ${server} does not answer: name one in DNS_SERVERS that does, for this machine.`;
+    const silent = `The resolver ${server} is silent, or refuses: name one in DNS_SERVERS that answers this machine.`;
     return isAnswered ? warning(silent) : failed(silent);
   });
 }

@@ -3,11 +3,12 @@ import { identityOf } from '../../history/diff.js';
 import type { HeaderChange } from '../../history/state.js';
 import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
+import { printable } from '../../model/text.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
-import { printable, recordText } from '../history-text.js';
+import { recordText } from '../history-text.js';
 import { counted, jsonLine } from '../output.js';
 
 const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };

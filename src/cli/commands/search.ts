@@ -1,8 +1,9 @@
 import type { Ask, Question } from '../../asking.js';
 import { PublicError, UsageError } from '../../model/errors.js';
+import { printable } from '../../model/text.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
-import { printable, type RecordData, rdataText, shortTime } from '../history-text.js';
+import { type RecordData, rdataText, shortTime } from '../history-text.js';
 import { type Listing, writeList, writeText } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
 

@@ -1,6 +1,7 @@
 import type { Asking } from '../../asking.js';
 import { UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
+import { printable } from '../../model/text.js';
 import type { CommandContext } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import {
@@ -9,7 +10,6 @@ import {
   changeText,
   type Paint,
   painter,
-  printable,
   type RecordData,
   rdataText,
   shortTime,
