@@ -82,7 +82,6 @@ function logRejection(
   return requestId;
 }
 
-/** By Node.js' code. */
 const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
   HPE_HEADER_OVERFLOW: [
     'HEADERS_TOO_LARGE',

@@ -27,7 +27,6 @@ const LIBRARY_POLICY =
   `${PAGE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; ` +
   "worker-src 'self'; font-src data:; img-src 'self' data:";
 
-/** The text of a page that the build has written. */
 export function readPage(name: string, basePath: string): string {
   return readFileSync(new URL(name, PAGES), 'utf8').replaceAll('{{base}}', basePath);
 }

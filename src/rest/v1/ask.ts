@@ -12,7 +12,6 @@ import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
 export interface Question {
-  /** Its `operationId`. */
   readonly operation: string;
   readonly parameters: QueryParameters;
   /** Whether what is found has all that a table of it has, such as `lastSeen`. */

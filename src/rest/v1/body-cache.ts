@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Validators } from './validators.js';
 
-/** A body that was sent before. */
 export interface KeptBody {
   readonly validators: Validators;
   readonly octets: Buffer;

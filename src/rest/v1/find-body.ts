@@ -65,10 +65,10 @@ export function bodyFinder(executor: GraphqlExecutor) {
   };
 }
 
-/** So many pages are read for a feed: a page ends where it has examined 10,000 recordings, also without an entry. */
+/** Of pages for a feed. A page ends where it has examined 10,000 recordings, also without an entry. */
 const MAX_PAGES = 10;
 
-/** Adds to a feed what further pages have, up to as many entries as one may have: its readers know no cursor. */
+/** Adds to a feed what further pages have, up to as many entries as one may have: readers know no cursor. */
 async function fillFeed(executor: GraphqlExecutor, asked: Asked, found: object): Promise<void> {
   const { route, variables, caller, loaders } = asked;
   const { feed } = route.body;

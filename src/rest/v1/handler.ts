@@ -151,7 +151,6 @@ function validationOf(route: PreparedRoute, mediaType: MediaType, { countedFrom 
   return { stored, tag: `${tag}-${mediaType.replace(/.*\W/, '')}` };
 }
 
-/** Answers requests, each in its place. */
 class Answers {
   readonly #executor: GraphqlExecutor;
   readonly #bodies: BodyCache;

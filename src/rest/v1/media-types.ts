@@ -3,7 +3,6 @@ import { csvHead, csvLine } from '../../model/csv.js';
 import type { Instant } from '../../model/instant.js';
 import type { Body, Place } from './presenters/body.js';
 
-/** What an operation may answer with. */
 export type MediaType =
   | 'application/json'
   | 'text/csv'
@@ -48,7 +47,6 @@ export function writeBody(
   return csvHead(page.columns) + lines.join('');
 }
 
-/** Each value as a line of JSON. */
 export function linesOf(items: readonly object[]): string {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }

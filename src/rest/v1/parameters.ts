@@ -33,7 +33,6 @@ interface ValueSchema {
   readonly anyOf?: readonly object[];
 }
 
-/** The variables of a stored operation. */
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** What a request asks for. */

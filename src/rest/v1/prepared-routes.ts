@@ -8,12 +8,10 @@ import { dnsRecordFragment } from './presenters/dns-records.js';
 import type { Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
-/** What a request is answered with, ready to run. */
 export interface Operation extends Route {
   readonly stored: StoredOperation;
 }
 
-/** A route, ready to run. */
 export interface PreparedRoute extends Operation {
   /** The same with what a table has. */
   readonly table: StoredOperation;

@@ -40,7 +40,6 @@ interface Row {
  */
 export type Route = Row & DescribedOperation;
 
-/** What the operations on one domain have in common. */
 const OF_DOMAIN = {
   scope: null,
   missing: ({ domain, at }: Variables) => {
@@ -54,7 +53,6 @@ const OF_DOMAIN = {
 /** What the operations on all domains have in common. */
 const ACROSS_DOMAINS = { missing: null, state: null, scope: 'search:read' } as const;
 
-/** What feeds have in common with each other: readers take the latest. */
 const LATEST = { order: 'NEWEST_FIRST', first: 100 };
 const FEED_OF_DOMAIN = { ...OF_DOMAIN, runs: { operationId: 'getDomainChanges', variables: LATEST } };
 const FEED = { ...ACROSS_DOMAINS, runs: { operationId: 'getChanges', variables: LATEST } };
@@ -76,7 +74,6 @@ const ROWS: readonly Row[] = [
   { path: '/changes.json', ...FEED, body: CHANGES_FEED },
 ];
 
-/** All that REST v1 answers. */
 export const ROUTES: readonly Route[] = ROWS.map((row) => {
   const described = DESCRIBED.paths[row.path]?.get;
   if (described === undefined) throw new Error(`openapi.yaml does not describe ${row.path}.`);

@@ -29,7 +29,6 @@ export function responsesOf(
   );
 }
 
-/** The forms of a body. */
 function contentOf(route: Route, example: unknown): object {
   const { body, 'x-csv-row': row, 'x-stream': stream } = route;
   if (body.feed)

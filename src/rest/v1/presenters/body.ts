@@ -35,7 +35,6 @@ export interface Body {
   readonly lists?: readonly ('dnsRecords' | 'httpHeaders')[];
 }
 
-/** A page of a list as a stored operation selects it. */
 export interface PageResult<Node> {
   readonly nodes: readonly Node[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };

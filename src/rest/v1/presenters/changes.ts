@@ -9,13 +9,11 @@ export interface ChangeResult extends Omit<DomainChange, 'data' | 'rdata'> {
   readonly record?: RecordWithText;
 }
 
-/** What the stored operation of Domain changes finds. */
 export interface DomainChangesResult {
   readonly domain: string;
   readonly changes: PageResult<ChangeResult>;
 }
 
-/** Domain changes. */
 export const DOMAIN_CHANGES: Body = {
   name: 'DomainChanges',
   present: ({ domain, changes }: DomainChangesResult, countedFrom) => ({
@@ -31,10 +29,8 @@ export const DOMAIN_CHANGES: Body = {
   },
 };
 
-/** What the stored operation of Changes finds. */
 export type ChangesResult = PageResult<ChangeResult>;
 
-/** Changes of all domains. */
 export const CHANGES: Body = {
   name: 'Changes',
   present: ({ nodes, pageInfo }: ChangesResult) => ({
@@ -61,7 +57,6 @@ export interface EventPage {
   readonly end: string;
 }
 
-/** What the stored subscription to changes finds. */
 export interface LiveResult {
   readonly edges: readonly { readonly cursor: string; readonly node: ChangeResult }[];
   readonly pageInfo: { readonly endCursor: string };

@@ -14,13 +14,10 @@ function domainBody(name: string, ...lists: NonNullable<Body['lists']>): Body {
 /** Get domain (specification, 2.1). */
 export const DOMAIN_HISTORY = domainBody('DomainHistory', 'dnsRecords', 'httpHeaders');
 
-/** Domain DNS info. */
 export const DOMAIN_DNS_INFO = domainBody('DomainDnsInfo', 'dnsRecords');
 
-/** Domain HTTP headers. */
 export const DOMAIN_HTTP_HEADERS = domainBody('DomainHttpHeaders', 'httpHeaders');
 
-/** Domain details. */
 export const DOMAIN_DETAILS: Body = { name: 'DomainDetails', present: presentDomain };
 
 function presentDomain({ version, ...selected }: DomainResult): object {
@@ -28,7 +25,6 @@ function presentDomain({ version, ...selected }: DomainResult): object {
   return dnsRecords === undefined ? selected : { ...selected, dnsRecords: dnsRecords.map(presentDnsRecord) };
 }
 
-/** What the stored operation of Domain diff finds, in the order of the body. */
 interface DiffResult {
   readonly domain: string;
   readonly diff: {
@@ -37,7 +33,6 @@ interface DiffResult {
   };
 }
 
-/** Domain diff. */
 export const DOMAIN_DIFF: Body = {
   name: 'DomainDiff',
   present: ({ domain, diff }: DiffResult) => ({

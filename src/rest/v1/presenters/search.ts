@@ -26,7 +26,6 @@ interface RecordMatchResult {
   readonly source?: string | null;
 }
 
-/** Search DNS records. */
 export const DNS_RECORD_MATCHES = matches<RecordMatchResult>(
   'DnsRecordMatches',
   ({ domain, record }) => {
@@ -53,7 +52,6 @@ interface HeaderMatchResult {
   readonly source?: string | null;
 }
 
-/** Search HTTP headers. */
 export const HTTP_HEADER_MATCHES = matches<HeaderMatchResult>(
   'HttpHeaderMatches',
   ({ domain, ...match }) => ({ domain: domain.name, ...match }),
@@ -71,7 +69,6 @@ interface DomainMatchResult {
   readonly lastChange: string;
 }
 
-/** Search domains. */
 export const DOMAIN_MATCHES = matches<DomainMatchResult>(
   'DomainMatches',
   (match) => match,
