@@ -3,7 +3,7 @@ import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import type { DnsRecord } from '../model/dns-record.js';
 import { InvalidObservationError } from '../model/errors.js';
-import { presentRdata } from '../model/rdata-presentation.js';
+import { presentRdata } from '../model/rdata-text.js';
 import { isSelected, type Selection } from './selection.js';
 
 /** Why something that is recorded is not in the output. */

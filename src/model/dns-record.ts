@@ -6,8 +6,9 @@ import { canonicalHostName } from './host-name.js';
 import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
 import { JOINED, type RdataParser, rdataParser } from './rdata.js';
-import { rdataFields } from './rdata-fields.js';
-import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
+import type { RdataValue } from './rdata-codec.js';
+import { rdataFields } from './rdata-types.js';
+import { compareRdata, parseRdata } from './rdata-values.js';
 import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */

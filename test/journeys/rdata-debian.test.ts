@@ -16,8 +16,8 @@ const ANSWERED = RDATA_EXAMPLES.filter(([type]) => type !== 'NSEC3');
 
 /** The types that nsd 4.6 does not know by their names. */
 const UNKNOWN_TO_NSD = new Set([
-  ...['A6', 'AMTRELAY', 'ATMA', 'BRID', 'DOA', 'DSYNC', 'EID', 'GPOS', 'HHIT', 'HIP', 'KEY', 'NIMLOC'],
-  ...['NINFO', 'NSAP-PTR', 'RESINFO', 'RKEY', 'SINK', 'TA', 'TALINK', 'WALLET'],
+  ...['AMTRELAY', 'BRID', 'DSYNC', 'HHIT', 'KEY', 'NINFO', 'NSAP-PTR', 'RESINFO', 'RKEY', 'TA', 'TALINK'],
+  'WALLET',
 ]);
 
 /** Types with fields of their own, in the text of master files. */

@@ -22,7 +22,7 @@ import type { DnsRecord } from '../../model/dns-record.js';
 import { InvalidDomainError, InvalidObservationError, OperationError } from '../../model/errors.js';
 import { type Instant, parseInstant, requireReached } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
-import { presentRdata } from '../../model/rdata-presentation.js';
+import { presentRdata } from '../../model/rdata-text.js';
 import { readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
