@@ -109,23 +109,12 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) addTo(byType, record.type, record);
-  for (const [type, group] of byType) {
-    if (!isOrderedSet(group)) byType.set(type, orderedSet(group));
-  }
+  for (const [type, group] of byType) byType.set(type, group.sort(compareDnsRecords).filter(isFirst));
   return byType;
 }
 
-/** Most tools write a domain's records in the same order each time, often this one. */
-function isOrderedSet(records: readonly DnsRecord[]): boolean {
-  return records.every((record, at) => {
-    const before = records[at - 1];
-    return before === undefined || compareDnsRecords(before, record) < 0;
-  });
-}
-
-function orderedSet(records: DnsRecord[]): DnsRecord[] {
-  return records.sort(compareDnsRecords).filter((record, at, all) => {
-    const before = all[at - 1];
-    return before === undefined || compareDnsRecords(before, record) !== 0;
-  });
+/** Whether a record is the first of those that are the same. */
+function isFirst(record: DnsRecord, at: number, sorted: readonly DnsRecord[]): boolean {
+  const before = sorted[at - 1];
+  return before === undefined || compareDnsRecords(before, record) !== 0;
 }

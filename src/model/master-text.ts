@@ -89,17 +89,13 @@ const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
  */
 export function fieldOctets(text: string): Buffer {
   if (!text.includes('\\')) return Buffer.from(text);
-  const parts: Buffer[] = [];
-  let start = 0;
-  for (const { 0: found, 1: decimal, 2: character, index } of text.matchAll(ESCAPE)) {
-    if (decimal === undefined && character === undefined) {
-      throw new InvalidObservationError(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
-    }
-    const octets = character === undefined ? Buffer.of(Number(decimal)) : Buffer.from(character);
-    parts.push(Buffer.from(text.slice(start, index)), octets);
-    start = index + found.length;
-  }
-  return Buffer.concat([...parts, Buffer.from(text.slice(start))]);
+  const octets = Buffer.from(text).toString('latin1');
+  const unescaped = octets.replace(ESCAPE, (_, decimal?: string, character?: string) => {
+    if (decimal !== undefined) return String.fromCharCode(Number(decimal));
+    if (character !== undefined) return character;
+    throw new InvalidObservationError(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
+  });
+  return Buffer.from(unescaped, 'latin1');
 }
 
 /** What a character string in double quotes shows as it is: printable ASCII but `"` and `\`. */

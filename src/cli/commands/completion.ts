@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { recordTypes } from '../../model/dns-types.js';
+import { TYPE_NAMES } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
 import { writeText } from '../write-text.js';
 
@@ -63,7 +63,7 @@ function placesOf(command: Command, at: string): Place[] {
 
 function completed({ short, long, flags, description, argChoices, required }: Option): CompletedOption {
   const option = { flags: [short, long].filter((flag) => flag !== undefined), meaning: description };
-  if (flags.includes('<type,...>')) return { ...option, takes: 'list', words: recordTypes() };
+  if (flags.includes('<type,...>')) return { ...option, takes: 'list', words: TYPE_NAMES };
   if (argChoices !== undefined) return { ...option, takes: 'word', words: argChoices };
   const takes = flags.includes('<file>') ? 'file' : required ? 'text' : 'nothing';
   return { ...option, takes, words: [] };
