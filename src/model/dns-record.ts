@@ -3,7 +3,7 @@ import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
-import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
+import { isJsonObject, readAt, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
 import { JOINED, type RdataParser, rdataParser } from './rdata.js';
 import type { RdataValue } from './rdata-codec.js';
@@ -59,25 +59,16 @@ const layoutOf = memoized((text: string): RecordLayout => {
  */
 export function parseDnsRecord(data: unknown): DnsRecord {
   if (!isJsonObject(data)) throw new InvalidObservationError('a record must be a JSON object.');
-  const layout = readText('type', data['type'], layoutOf);
+  const layout = readAt('type', () => layoutOf(requireText(data['type'])));
   for (const key in data) {
     if (!layout.keys.has(key)) throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
   }
   return {
-    host: readText('host', data['host'], canonicalHostName),
-    class: readText('class', data['class'], canonicalClass),
+    host: readAt('host', () => canonicalHostName(requireText(data['host']))),
+    class: readAt('class', () => canonicalClass(requireText(data['class']))),
     type: layout.type,
     rdata: layout.parseRdata(data),
   };
-}
-
-/** Without closures: it runs three times for every record that is imported. */
-function readText<Result>(key: string, value: unknown, read: (text: string) => Result): Result {
-  try {
-    return read(requireText(value));
-  } catch (error) {
-    throw errorAt(key, error);
-  }
 }
 
 /** The record as in responses, with its fields in the order of the specification (2.3). */

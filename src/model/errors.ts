@@ -140,6 +140,21 @@ export class InvalidObservationError extends Error {
   override readonly name = 'InvalidObservationError';
 }
 
+/** An argument of GraphQL or parameter of REST that is not valid. */
+export function invalidParameter(message: string): PublicError {
+  return new PublicError('INVALID_PARAMETER', message);
+}
+
+/** The result of `read`, for whom an argument is an invalid value. @throws PublicError INVALID_PARAMETER */
+export function readArgument<Result>(argument: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw invalidParameter(`${argument}: ${error.message}`);
+    throw error;
+  }
+}
+
 /** A usage error of the program or of a setting. The message, one line, says what to write instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

@@ -1,4 +1,4 @@
-import { InvalidObservationError, PublicError } from './errors.js';
+import { InvalidObservationError, invalidParameter } from './errors.js';
 import { memoized } from './memoized.js';
 import { quoted } from './text.js';
 
@@ -144,10 +144,7 @@ const FIVE_MINUTES = 300_000_000n;
  */
 export function requireReached(at: Instant, now: Instant): Instant {
   if (at <= now + FIVE_MINUTES) return at;
-  throw new PublicError(
-    'INVALID_PARAMETER',
-    `${formatInstant(at)} is more than five minutes ahead: request an earlier time.`,
-  );
+  throw invalidParameter(`${formatInstant(at)} is more than five minutes ahead: request an earlier time.`);
 }
 
 /** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { attempt } from './attempt.js';
 import { parseDomainName } from './domain-name.js';
-import { PublicError } from './errors.js';
+import { invalidParameter, type PublicError } from './errors.js';
 import type { Instant } from './instant.js';
 
 /** What an `id` of GraphQL names. */
@@ -50,8 +50,7 @@ export function instantOfKey(text = ''): Instant {
 }
 
 function noId(): PublicError {
-  const message = 'id: this is not an id. Use one of a response, as it was given.';
-  return new PublicError('INVALID_PARAMETER', message);
+  return invalidParameter('id: this is not an id. Use one of a response, as it was given.');
 }
 
 /** In hexadecimal digits of SHA-256. */

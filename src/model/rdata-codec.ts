@@ -115,46 +115,56 @@ export const uint8 = integer(1);
 export const uint16 = integer(2);
 export const uint32 = integer(4);
 
+/** A field whose value in JSON is a text. */
+function textField(
+  kind: RdataFieldKind,
+  codec: RdataCodec,
+  canonical: (text: string) => string,
+  present: (text: string) => string = String,
+): FieldCodec {
+  return { ...codec, kind, canonical: (value) => canonical(requireText(value)), present };
+}
+
 /** A domain name: absolute, with or without its final dot. */
-export const name: FieldCodec = {
-  write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
-  read: (rdata) => absoluteName(rdata.name()),
-  kind: 'hostName',
-  canonical: (value) => canonicalHostName(requireText(value)),
-  present: absoluteName,
-};
+export const name = textField(
+  'hostName',
+  {
+    write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
+    read: (rdata) => absoluteName(rdata.name()),
+  },
+  canonicalHostName,
+  absoluteName,
+);
 
 /** A canonical name with its final dot: absolute in a master file, whatever its origin (RFC 1035, section 5.1). */
 export function absoluteName(name: string): string {
   return name === '.' ? name : `${name}.`;
 }
 
-export const ipv4: FieldCodec = {
-  ...field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.')),
-  kind: 'ipv4',
-  canonical: (value) => canonicalIpv4(requireText(value)),
-  present: String,
-};
+export const ipv4 = textField(
+  'ipv4',
+  field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.')),
+  canonicalIpv4,
+);
 
-export const ipv6: FieldCodec = {
-  ...field('an IPv6 address', ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16))),
-  kind: 'ipv6',
-  canonical: (value) => canonicalIpv6(requireText(value)),
-  present: String,
-};
+export const ipv6 = textField(
+  'ipv6',
+  field('an IPv6 address', ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16))),
+  canonicalIpv6,
+);
 
-function string(write: (octets: Buffer) => Buffer, read: (rdata: MessageReader) => Buffer) {
-  return {
-    ...field(
-      'a string',
-      (given) => write(fieldOctets(given)),
-      (rdata) => quotedOctets(read(rdata)),
-    ),
-    kind: 'text',
-    value: (rdata) => characterStringText(read(rdata)),
-    canonical: (value) => requireStorable(requireText(value)),
-    present: quotedString,
-  } as const satisfies FieldCodec;
+function string(
+  write: (octets: Buffer) => Buffer,
+  read: (rdata: MessageReader) => Buffer,
+  present = quotedString,
+) {
+  const codec = field(
+    'a string',
+    (given) => write(fieldOctets(given)),
+    (rdata) => quotedOctets(read(rdata)),
+  );
+  const value = (rdata: MessageReader) => characterStringText(read(rdata));
+  return { ...textField('text', codec, requireStorable, present), value };
 }
 
 function quotedString(text: string): string {
@@ -165,27 +175,23 @@ function quotedString(text: string): string {
 export const characterString = string(lengthBefore, (rdata) => rdata.characterString());
 
 /** RFC 8659, section 4.1: letters and digits. Name servers read it only without quotes. */
-const PLAIN_TAG = /^[a-z0-9]+$/i;
-
 export function isPlainTag(tag: string): boolean {
-  return PLAIN_TAG.test(tag);
+  return /^[a-z0-9]+$/i.test(tag);
 }
 
 /** The tag of a CAA record: at least one octet, of which other than letters and digits occur. */
-export const tag: FieldCodec = {
-  ...string(lengthBefore, (rdata) => {
+export const tag = string(
+  lengthBefore,
+  (rdata) => {
     const octets = rdata.characterString();
     if (octets.length > 0) return octets;
     throw new MalformedMessageError('"" is not a string of this type');
-  }),
-  present: (text) => (isPlainTag(text) ? text : quotedString(text)),
-};
+  },
+  (text) => (isPlainTag(text) ? text : quotedString(text)),
+);
 
 /** All octets that are left, as one string. */
-export const remainingString = string(
-  (octets) => octets,
-  (rdata) => rdata.rest(),
-);
+export const remainingString = string(Buffer.from, (rdata) => rdata.rest());
 
 /** One or more character-strings. A value that is longer than any in a message is divided. */
 export const characterStrings: FieldCodec = {
