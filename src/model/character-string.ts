@@ -17,7 +17,10 @@ export function characterStringOctets(text: string): Buffer {
   );
 }
 
-/** A character of several octets, an octet for each character here (RFC 3629, section 4); a backslash that would be read as an escape; others that are not ASCII, and NUL. */
+/**
+ * Of octets, as one character each: a character of several octets (RFC 3629, section 4); a backslash that would be
+ * read as an escape; NUL, and others that are not ASCII.
+ */
 const NOT_PLAIN =
   /([\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})|\\(?=25[0-5]|2[0-4]\d|[01]\d\d)|[\0\x80-\xff]/g;
 

@@ -13,7 +13,6 @@ import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
 export interface DnsRecord {
-  /** Owner name. */
   readonly host: string;
   readonly class: string;
   readonly type: string;
@@ -26,7 +25,6 @@ interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
   readonly [field: string]: RdataValue;
 }
 
-/** How records of a type are parsed. */
 interface RecordLayout {
   readonly type: string;
   /** Every key that a data object of the type may have. */
@@ -104,7 +102,6 @@ export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonl
   return byType;
 }
 
-/** Whether a record is the first of those that are the same. */
 function isFirst(record: DnsRecord, at: number, sorted: readonly DnsRecord[]): boolean {
   const before = sorted[at - 1];
   return before === undefined || compareDnsRecords(before, record) !== 0;

@@ -32,7 +32,6 @@ export class PublicError extends Error {
   }
 }
 
-/** A text that is not a domain's name. */
 export class InvalidDomainError extends PublicError {
   constructor(message: string) {
     super('INVALID_DOMAIN', message);
@@ -53,7 +52,6 @@ export class UnauthenticatedError extends PublicError {
   }
 }
 
-/** A valid token without the scope that the operation needs. */
 export class ForbiddenError extends PublicError {
   readonly scope: string;
 
@@ -91,7 +89,6 @@ export class ClientGoneError extends PublicError {
 /** A database that restarts is back in about this many seconds. */
 const UNAVAILABLE_RETRY_AFTER = 5;
 
-/** The database is unavailable. */
 export class UnavailableError extends TemporaryError {
   constructor(message = 'The database does not answer. Try again shortly.') {
     super('UNAVAILABLE', UNAVAILABLE_RETRY_AFTER, message);

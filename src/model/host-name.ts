@@ -12,7 +12,6 @@ const TOO_LONG = `it is longer than ${LONGEST_WIRE_NAME} octets on the wire`;
 
 const ORDINARY = /^[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*$/;
 const ESCAPE = /\\(\d{3})|\\(\D)|\\|\0/gs;
-/** What stands in a label as an escape. */
 const ESCAPED = /[^!-~]|[".;\\()@$]/gs;
 
 /**

@@ -53,7 +53,6 @@ function readDate(text: string): number {
   return daysSinceEpoch(year, month, day);
 }
 
-/** The second of the day. */
 function readTime(text: string): number {
   const hour = digitsAt(text, 11, 13);
   const minute = digitsAt(text, 14, 16);
@@ -71,7 +70,6 @@ function readOffset(text: string, zone: number): number {
   return text.charAt(zone) === '-' ? -seconds : seconds;
 }
 
-/** The number that the digits from one index to another make. */
 function digitsAt(text: string, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;

@@ -6,7 +6,7 @@ import { octetEscape, quoted } from './text.js';
  * appendix A); a comment; blanks and parentheses, which join lines; anything else.
  */
 const TOKEN =
-  /("(?:[^"\\]|\\.)*"|(?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|(;[^\n]*|[() \t\r\n\f\v]+)|.+/gs;
+  /("(?:[^"\\]|\\.)*"|(?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|([()])|(;[^\n]*|[ \t\r\n\f\v]+)|.+/gs;
 
 /** The fields of rdata in the syntax of master files (RFC 1035, section 5.1), from the first to the last. */
 export class MasterText {
@@ -25,10 +25,13 @@ export class MasterText {
     this.#absolute = absolute;
     const fields: string[] = [];
     let depth = 0;
-    for (const [found, field, space] of text.matchAll(TOKEN)) {
+    for (const [found, field, parenthesis, space] of text.matchAll(TOKEN)) {
       if (field !== undefined) fields.push(field);
-      else if (space !== undefined) depth = depthAfter(depth, space);
-      else throw new InvalidObservationError(`at ${quoted(found)} a quote or an escape has no end.`);
+      else if (parenthesis !== undefined) depth += parenthesis === '(' ? 1 : -1;
+      else if (space === undefined) {
+        throw new InvalidObservationError(`at ${quoted(found)} a quote or an escape has no end.`);
+      }
+      if (depth < 0) throw new InvalidObservationError('a parenthesis is closed that is not open.');
     }
     if (depth !== 0) throw new InvalidObservationError('a parenthesis is not closed.');
     this.isGeneric = fields[0] === '\\#';
@@ -67,16 +70,6 @@ export class MasterText {
 
 function unquoted(field: string): string {
   return field.startsWith('"') ? field.slice(1, -1) : field;
-}
-
-/** @param space Blanks and parentheses, or a comment. */
-function depthAfter(before: number, space: string): number {
-  let depth = before;
-  for (const [parenthesis] of space.startsWith(';') ? [] : space.matchAll(/[()]/g)) {
-    depth += parenthesis === '(' ? 1 : -1;
-    if (depth < 0) throw new InvalidObservationError('a parenthesis is closed that is not open.');
-  }
-  return depth;
 }
 
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;

@@ -38,12 +38,10 @@ export class MessageReader {
     return new MessageReader(octets, 0, octets.length, null);
   }
 
-  /** Whether everything has been read. */
   get isAtEnd(): boolean {
     return this.#position === this.#end;
   }
 
-  /** An independent reader at the same position. */
   fork(): MessageReader {
     return new MessageReader(this.#message, this.#position, this.#end, this.#names);
   }
@@ -72,7 +70,6 @@ export class MessageReader {
     return this.#message.subarray(start, start + length);
   }
 
-  /** All octets that are left. */
   rest(): Buffer {
     return this.octets(this.#end - this.#position);
   }

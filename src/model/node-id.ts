@@ -4,10 +4,8 @@ import { parseDomainName } from './domain-name.js';
 import { invalidParameter, type PublicError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** What an `id` of GraphQL names. */
 export interface NodeName {
   readonly kind: (typeof KINDS)[number];
-  /** In canonical form. */
   readonly domain: string;
   /** As of when it was asked for; undefined: now. So no cache takes the past for the present. */
   readonly at: Instant | undefined;
@@ -53,7 +51,6 @@ function noId(): PublicError {
   return invalidParameter('id: this is not an id. Use one of a response, as it was given.');
 }
 
-/** In hexadecimal digits of SHA-256. */
 export const LENGTH_OF_DIGEST = 16;
 
 /**

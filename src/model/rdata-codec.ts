@@ -115,7 +115,6 @@ export const uint8 = integer(1);
 export const uint16 = integer(2);
 export const uint32 = integer(4);
 
-/** A field whose value in JSON is a text. */
 function textField(
   kind: RdataFieldKind,
   codec: RdataCodec,
@@ -259,7 +258,6 @@ export const time = field(
   (rdata) => timeText(rdata.uint32()),
 );
 
-/** @param seconds since the epoch. */
 function timeText(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/[-:T]|\..*/g, '');
 }
@@ -280,7 +278,6 @@ export function untilEnd<Item>(rdata: MessageReader, read: (rdata: MessageReader
   return items;
 }
 
-/** Writes the fields of a row one after another. */
 export function writeAll(codecs: readonly RdataCodec[], text: MasterText): Buffer {
   return Buffer.concat(codecs.map((codec) => codec.write(text)));
 }

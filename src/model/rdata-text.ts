@@ -90,7 +90,6 @@ function genericOctets(fields: MasterText): Buffer {
   throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
 }
 
-/** The canonical text of the rdata of a type without fields of its own. */
 function readData(type: string, rdata: MessageReader): string {
   const all = rdata.fork();
   if (!LAYOUTS.has(type)) return genericText(all.rest());

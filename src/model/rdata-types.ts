@@ -117,7 +117,6 @@ export const RETIRED_TYPES: ReadonlySet<string> = new Set([
   ...['WKS', 'X25', 'ISDN', 'NSAP', 'GPOS', 'NXT', 'EID', 'NIMLOC', 'ATMA', 'A6', 'SINK', 'HIP', 'DOA'],
 ]);
 
-/** A field of a type's own. */
 export interface RdataField {
   /** In the specification's data object. */
   readonly name: string;
@@ -167,7 +166,6 @@ export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
 
-/** The layouts of PRESENTED_TYPES by their types. */
 export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map(
   PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
 );

@@ -24,7 +24,9 @@ export function rdataParser(type: string): RdataParser {
     // The number of types with `data` is not bounded, and each has a cache.
     return cachedParser('data', (data) => dataJson(type, data), type === 'DS' ? undefined : 256);
   }
-  const parse = type === 'TXT' ? textJson : fieldsParser(fields);
+  const [first] = fields;
+  const parseFields = type === 'TXT' ? textJson : (data: Data) => fieldsJson(fields, data);
+  const parse = fields.length === 1 && first ? cachedParser(first.name, parseFields) : parseFields;
   return (data) => parse(data['data'] === undefined ? data : fieldsOfData(type, fields, data));
 }
 
@@ -42,14 +44,6 @@ function fieldsOfData(type: string, fields: readonly RdataField[], data: Data): 
       `the record has ${other.name} too: write data or the fields of ${type}.`,
     );
   });
-}
-
-function fieldsParser(fields: readonly RdataField[]): RdataParser {
-  const [first] = fields;
-  if (fields.length === 1 && first !== undefined) {
-    return cachedParser(first.name, (data) => fieldsJson(fields, data));
-  }
-  return (data) => fieldsJson(fields, data);
 }
 
 /** Most records have one text, an address, a name or `data`: with a cache, each costs a look-up. */

@@ -14,7 +14,6 @@ import {
 } from './rdata-codec.js';
 import { quoted } from './text.js';
 
-/** A parameter's value in both forms. */
 interface ParameterValue {
   /** From the text of the value, its escapes and quotes taken away. */
   write(value: string): Buffer;
