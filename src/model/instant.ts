@@ -101,28 +101,21 @@ const MICROSECONDS = digits(1000, 3, 'Z');
  */
 export function formatInstant(instant: Instant): string {
   const number = Number(instant);
-  if (Number.isSafeInteger(number)) {
-    const day = Math.floor(number / MICROSECONDS_PER_DAY);
-    return formatTime(day, number - day * MICROSECONDS_PER_DAY);
-  }
   // Before 1684 and after 2255 a Number does not hold it exactly.
-  const perDay = BigInt(MICROSECONDS_PER_DAY);
-  const sinceEarliest = instant - EARLIEST_INSTANT;
-  return formatTime(
-    Number(EARLIEST_INSTANT / perDay + sinceEarliest / perDay),
-    Number(sinceEarliest % perDay),
-  );
+  if (!Number.isSafeInteger(number)) return formatDistant(instant);
+  const day = Math.floor(number / MICROSECONDS_PER_DAY);
+  const microsecond = number - day * MICROSECONDS_PER_DAY;
+  const second = Math.floor(microsecond / 1_000_000);
+  const minute = Math.floor(second / 60);
+  const millisecond = Math.floor((microsecond % 1_000_000) / 1000);
+  return `${dateText(day)}${MINUTES_OF_DAY[minute]}${SECONDS[second % 60]}${MILLISECONDS[millisecond]}${MICROSECONDS[microsecond % 1000]}`;
 }
 
-function formatTime(day: number, microsecondOfDay: number): string {
-  const second = Math.floor(microsecondOfDay / 1_000_000);
-  const microsecond = microsecondOfDay - second * 1_000_000;
-  const minute = Math.floor(second / 60);
-  const millisecond = Math.floor(microsecond / 1000);
-  const afterMinute = `${SECONDS[second - minute * 60]}${MILLISECONDS[millisecond]}${
-    MICROSECONDS[microsecond - millisecond * 1000]
-  }`;
-  return `${dateText(day)}${MINUTES_OF_DAY[minute]}${afterMinute}`;
+function formatDistant(instant: Instant): string {
+  const sinceEarliest = instant - EARLIEST_INSTANT;
+  const millisecond = Number(sinceEarliest / 1000n) + Number(EARLIEST_INSTANT / 1000n);
+  const date = new Date(millisecond).toISOString().slice(0, -1);
+  return `${date}${MICROSECONDS[Number(sinceEarliest % 1000n)]}`;
 }
 
 /** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
