@@ -1,15 +1,16 @@
-import { isIPv4, isIPv6 } from 'node:net';
 import { InvalidObservationError } from './errors.js';
 import { quoted } from './text.js';
 
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+
 /** Whether the text is an IPv4 address in four decimals without leading zeros, which is the canonical form. */
 export function isIpv4(text: string): boolean {
-  return isIPv4(text);
+  return IPV4.test(text);
 }
 
 /** Whether the text is an IPv6 address in a form of RFC 4291, section 2.2, without a zone. */
 export function isIpv6(text: string): boolean {
-  return isIPv6(text) && !text.includes('%');
+  return /^[\dA-Fa-f:.]{2,45}$/.test(text) && URL.canParse(`http://[${text}]`);
 }
 
 /** Whether the text is the address of a machine itself (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
