@@ -48,8 +48,13 @@ const TYPES_WITH_FIELDS = {
   SOA: [
     'SoaRecord',
     {
-      ...{ mname: name, rname: name, serial: uint32, refresh: uint32 },
-      ...{ retry: uint32, expire: uint32, 'minimum-ttl': uint32 },
+      mname: name,
+      rname: name,
+      serial: uint32,
+      refresh: uint32,
+      retry: uint32,
+      expire: uint32,
+      'minimum-ttl': uint32,
     },
   ],
   // `txt` is the entries joined: it has no place of its own in the rdata.
@@ -60,8 +65,12 @@ const TYPES_WITH_FIELDS = {
   NAPTR: [
     'NaptrRecord',
     {
-      ...{ order: uint16, pref: uint16, flags: characterString, services: characterString },
-      ...{ regex: characterString, replacement: name },
+      order: uint16,
+      pref: uint16,
+      flags: characterString,
+      services: characterString,
+      regex: characterString,
+      replacement: name,
     },
   ],
   HINFO: ['HinfoRecord', { cpu: characterString, os: characterString }],
@@ -113,9 +122,9 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly Rdata
  * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Versions before had
  * a presentation of each: texts in it stay as they are, so that histories, exports and backups that have them can be read.
  */
-export const RETIRED_TYPES: ReadonlySet<string> = new Set([
-  ...['WKS', 'X25', 'ISDN', 'NSAP', 'GPOS', 'NXT', 'EID', 'NIMLOC', 'ATMA', 'A6', 'SINK', 'HIP', 'DOA'],
-]);
+export const RETIRED_TYPES: ReadonlySet<string> = new Set(
+  'WKS X25 ISDN NSAP GPOS NXT EID NIMLOC ATMA A6 SINK HIP DOA'.split(' '),
+);
 
 export interface RdataField {
   /** In the specification's data object. */

@@ -93,12 +93,12 @@ function textJson(data: Data): string {
     readAt('txt', () => requireJoined(requireText(data['txt']), texts, octets));
   }
   const { joined = false } = data;
+  const strings = joined === true ? stringsOf(octets) : entries;
+  // Each character-string has a length octet before it.
+  requireRdataLength(octets.length + strings.length);
   if (typeof joined !== 'boolean') {
     throw errorAt('joined', new InvalidObservationError('it must be true or false.'));
   }
-  const strings = joined ? stringsOf(octets) : entries;
-  // Each character-string has a length octet before it.
-  requireRdataLength(octets.length + strings.length);
   const json = JSON.stringify({
     txt: characterStringText(octets),
     entries: strings.map(characterStringText),
