@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../src/config/env.js';
-import { RDATA_FIELDS } from '../src/model/rdata-fields.js';
+import { RDATA_FIELDS } from '../src/model/rdata-types.js';
 import { ROUTES } from '../src/rest/v1/routes.js';
 import { runDms } from './journeys/dms-command.js';
 import { settingNames } from './support/setting-names.js';

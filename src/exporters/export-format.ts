@@ -3,7 +3,7 @@ import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
 import { readOr } from '../model/json-values.js';
-import { presentRdata } from '../model/rdata-presentation.js';
+import { presentRdata } from '../model/rdata-text.js';
 
 /** What of a history is written. */
 export interface Selection {

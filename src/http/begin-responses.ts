@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PublicError } from '../model/errors.js';
+import { invalidParameter, type PublicError } from '../model/errors.js';
 import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
 /**
@@ -43,7 +43,7 @@ function requireSingleFields({ rawHeaders, httpVersion }: IncomingMessage): void
 }
 
 function malformed(rule: string): PublicError {
-  return new PublicError('INVALID_PARAMETER', `The request must ${rule}.`);
+  return invalidParameter(`The request must ${rule}.`);
 }
 
 /** @param rawHeaders A name and a value each. @param name In lower case. */

@@ -3,8 +3,8 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant } from '../model/instant.js';
 import { readAt, requireText } from '../model/json-values.js';
-import { LAYOUTS } from '../model/rdata-layouts.js';
 import { genericText, parseRdataText } from '../model/rdata-text.js';
+import { LAYOUTS } from '../model/rdata-types.js';
 import { octetEscape, quoted } from '../model/text.js';
 import {
   type AnswerOptions,

@@ -2,8 +2,6 @@ import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import type { MessageReader } from './message-reader.js';
 import {
-  encoded,
-  encodedOctets,
   field,
   integerOctets,
   ipv4,
@@ -37,34 +35,6 @@ export function separated(separator: string, groups: number, digits: number, lea
     (rdata) => Array.from({ length: groups }, () => groupText(rdata)).join(separator),
   );
 }
-
-/** RFC 1706, section 5: `0x` and hexadecimal with dots wherever they help. */
-export const networkServiceAddress = field(
-  'an NSAP address',
-  (given) => {
-    if (!/^0x/i.test(given)) throw new InvalidObservationError(`${quoted(given)} does not begin with 0x.`);
-    return encodedOctets(given.slice(2).replaceAll('.', ''), 'hex');
-  },
-  (rdata) => `0x${encoded(rdata.rest(), 'hex').toLowerCase()}`,
-);
-
-/** ATM Name System, version 1.0: 0 and an address in hexadecimal, or 1 and the digits after a `+`. */
-export const atmAddress = field(
-  'an ATM address',
-  (given) => {
-    const digits = given.replaceAll('.', '');
-    if (given.startsWith('+')) return Buffer.from(`\u0001${digits.slice(1)}`, 'latin1');
-    return Buffer.concat([Buffer.of(0), encodedOctets(digits, 'hex')]);
-  },
-  (rdata) => {
-    const format = rdata.uint8();
-    const octets = rdata.rest();
-    if (format === 0) return encoded(octets, 'hex').toLowerCase();
-    const digits = octets.toString('latin1');
-    if (format === 1 && /^\d+$/.test(digits)) return `+${digits}`;
-    throw new MalformedMessageError('an ATM address of another format');
-  },
-);
 
 const noGateway = field(
   'a gateway',
@@ -108,22 +78,6 @@ export const multicastRelay: RdataCodec = {
     const [precedence, relay] = [rdata.uint8(), rdata.uint8()];
     const type = relay & ~FLAG;
     return `${precedence} ${relay >> 7} ${type} ${gateway(type).read(rdata)}`;
-  },
-};
-
-/** RFC 2874, section 3.1: the length of the prefix, what follows it in the address, and whose prefix it is. */
-export const prefixedAddress: RdataCodec = {
-  write: (text) => {
-    const [prefix = 0] = uint8.write(text);
-    const suffix = prefix < 128 ? ipv6.write(text).subarray(prefix >> 3) : Buffer.alloc(0);
-    return Buffer.concat([Buffer.of(prefix), suffix, prefix > 0 ? name.write(text) : Buffer.alloc(0)]);
-  },
-  read: (rdata) => {
-    const prefix = rdata.uint8();
-    if (prefix > 128) throw new MalformedMessageError('a prefix over 128 bits');
-    const suffix = Buffer.concat([Buffer.alloc(prefix >> 3), rdata.octets(16 - (prefix >> 3))]);
-    const address = prefix < 128 ? [ipv6OfOctets(suffix)] : [];
-    return [prefix, ...address, ...(prefix > 0 ? [name.read(rdata)] : [])].join(' ');
   },
 };
 

@@ -12,17 +12,13 @@ export interface ChangeFilter {
   readonly notable?: boolean | undefined;
 }
 
-/** Which changes of which domains. */
 export interface ChangesAnywhere extends ChangeFilter {
   /** Of these domains, by canonical name, or below these names; absent: of all. */
   readonly domains?: readonly NamePattern[] | undefined;
-  /** Of this domain and all below it. */
   readonly registrableDomain?: string | undefined;
-  /** Of domains of the watch list. */
   readonly watched?: boolean | undefined;
 }
 
-/** What a filter is about. */
 interface FilteredChange {
   readonly domain: string;
   readonly kind: ChangeKind;
@@ -33,7 +29,6 @@ interface FilteredChange {
   readonly watched?: boolean;
 }
 
-/** Makes the test whether a change meets a filter. */
 export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) => boolean {
   const { kinds, notable, watched } = filter;
   const isOfDomains = domainTest(filter);

@@ -1,9 +1,7 @@
-import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
 import { isWellFormed, octetEscape, quoted } from './text.js';
 
 const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
-const BACKSLASH = 0x5c;
 
 /**
  * The octets of a text of TXT data: `\DDD` up to 255 is an octet, as in a master file (RFC 1035, section
@@ -11,34 +9,30 @@ const BACKSLASH = 0x5c;
  */
 export function characterStringOctets(text: string): Buffer {
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
-  const parts: Buffer[] = [];
-  let start = 0;
-  for (const found of text.matchAll(OCTET_ESCAPE)) {
-    parts.push(Buffer.from(text.slice(start, found.index)), Buffer.of(Number(found[1])));
-    start = found.index + found[0].length;
-  }
-  parts.push(Buffer.from(text.slice(start)));
-  return Buffer.concat(parts);
+  if (!text.includes('\\')) return Buffer.from(text);
+  const octets = Buffer.from(text).toString('latin1');
+  return Buffer.from(
+    octets.replace(OCTET_ESCAPE, (_, octet) => String.fromCharCode(octet)),
+    'latin1',
+  );
 }
+
+/**
+ * Of octets, as one character each: a character of several octets (RFC 3629, section 4); a backslash that would be
+ * read as an escape; NUL, and others that are not ASCII.
+ */
+const NOT_PLAIN =
+  /([\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})|\\(?=25[0-5]|2[0-4]\d|[01]\d\d)|[\0\x80-\xff]/g;
 
 /**
  * The canonical text of octets of TXT data: UTF-8 as characters; NUL and octets that are not UTF-8 as
  * `\DDD`; a backslash before three digits up to 255 as `\092`, so that it is not read as an escape.
  */
 export function characterStringText(octets: Buffer): string {
-  if (isUtf8(octets) && !octets.includes(0) && !octets.includes(BACKSLASH)) return octets.toString();
-  const parts: string[] = [];
-  let start = 0;
-  for (let at = 0; at < octets.length; ) {
-    const length = characterLength(octets, at);
-    if (length === 0) {
-      parts.push(octets.toString('utf8', start, at), octetEscape(octets[at] ?? 0));
-      start = at + 1;
-    }
-    at += Math.max(length, 1);
-  }
-  parts.push(octets.toString('utf8', start));
-  return parts.join('');
+  const text = octets.toString('latin1');
+  return text.replace(NOT_PLAIN, (found, character) =>
+    character === undefined ? octetEscape(found.charCodeAt(0)) : Buffer.from(found, 'latin1').toString(),
+  );
 }
 
 /** RFC 1035, section 3.3: the longest character-string. */
@@ -56,20 +50,4 @@ export function stringsOf(octets: Buffer): Buffer[] {
 export function canonicalCharacterString(text: string): string {
   const plain = !text.includes('\\') && !text.includes('\0') && isWellFormed(text);
   return plain ? text : characterStringText(characterStringOctets(text));
-}
-
-/** How many octets the character at this place has; 0 for an octet that must be escaped. */
-function characterLength(octets: Buffer, at: number): number {
-  const first = octets[at] ?? 0;
-  if (first === 0) return 0;
-  if (first === BACKSLASH) return beginsEscape(octets, at) ? 0 : 1;
-  if (first < 0x80) return 1;
-  const length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  const character = octets.subarray(at, at + length);
-  return character.length === length && isUtf8(character) ? length : 0;
-}
-
-function beginsEscape(octets: Buffer, at: number): boolean {
-  const digits = octets.toString('latin1', at + 1, at + 4);
-  return /^\d{3}$/.test(digits) && Number(digits) <= 255;
 }

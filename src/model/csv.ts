@@ -21,7 +21,6 @@ export function csvLine(columns: readonly string[], row: CsvRow): string {
   return `${columns.map((column) => cell(row[column] ?? '')).join(',')}\r\n`;
 }
 
-/** The line of the names of the columns. */
 export function csvHead(columns: readonly string[]): string {
   return csvLine(columns, Object.fromEntries(columns.map((column) => [column, column])));
 }

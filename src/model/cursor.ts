@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { attempt } from './attempt.js';
 import { PublicError } from './errors.js';
 
-/** How many entries a page may have. */
 export const MOST_OF_PAGE = 500;
 
 /** How many octets of the SHA-256 a cursor begins with. */

@@ -3,16 +3,16 @@ import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
-import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
+import { isJsonObject, readAt, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
 import { JOINED, type RdataParser, rdataParser } from './rdata.js';
-import { rdataFields } from './rdata-fields.js';
-import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
+import type { RdataValue } from './rdata-codec.js';
+import { rdataFields } from './rdata-types.js';
+import { compareRdata, parseRdata } from './rdata-values.js';
 import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
 export interface DnsRecord {
-  /** Owner name. */
   readonly host: string;
   readonly class: string;
   readonly type: string;
@@ -25,7 +25,6 @@ interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
   readonly [field: string]: RdataValue;
 }
 
-/** How records of a type are parsed. */
 interface RecordLayout {
   readonly type: string;
   /** Every key that a data object of the type may have. */
@@ -58,25 +57,16 @@ const layoutOf = memoized((text: string): RecordLayout => {
  */
 export function parseDnsRecord(data: unknown): DnsRecord {
   if (!isJsonObject(data)) throw new InvalidObservationError('a record must be a JSON object.');
-  const layout = readText('type', data['type'], layoutOf);
+  const layout = readAt('type', () => layoutOf(requireText(data['type'])));
   for (const key in data) {
     if (!layout.keys.has(key)) throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
   }
   return {
-    host: readText('host', data['host'], canonicalHostName),
-    class: readText('class', data['class'], canonicalClass),
+    host: readAt('host', () => canonicalHostName(requireText(data['host']))),
+    class: readAt('class', () => canonicalClass(requireText(data['class']))),
     type: layout.type,
     rdata: layout.parseRdata(data),
   };
-}
-
-/** Without closures: it runs three times for every record that is imported. */
-function readText<Result>(key: string, value: unknown, read: (text: string) => Result): Result {
-  try {
-    return read(requireText(value));
-  } catch (error) {
-    throw errorAt(key, error);
-  }
 }
 
 /** The record as in responses, with its fields in the order of the specification (2.3). */
@@ -108,23 +98,11 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) addTo(byType, record.type, record);
-  for (const [type, group] of byType) {
-    if (!isOrderedSet(group)) byType.set(type, orderedSet(group));
-  }
+  for (const [type, group] of byType) byType.set(type, group.sort(compareDnsRecords).filter(isFirst));
   return byType;
 }
 
-/** Most tools write a domain's records in the same order each time, often this one. */
-function isOrderedSet(records: readonly DnsRecord[]): boolean {
-  return records.every((record, at) => {
-    const before = records[at - 1];
-    return before === undefined || compareDnsRecords(before, record) < 0;
-  });
-}
-
-function orderedSet(records: DnsRecord[]): DnsRecord[] {
-  return records.sort(compareDnsRecords).filter((record, at, all) => {
-    const before = all[at - 1];
-    return before === undefined || compareDnsRecords(before, record) !== 0;
-  });
+function isFirst(record: DnsRecord, at: number, sorted: readonly DnsRecord[]): boolean {
+  const before = sorted[at - 1];
+  return before === undefined || compareDnsRecords(before, record) !== 0;
 }

@@ -103,8 +103,3 @@ export function typeNumberOf(text: string): number {
     `${quoted(text)} is not a type: write a mnemonic, or TYPE and its number.`,
   );
 }
-
-/** The mnemonics of the types that records may have, by their numbers. */
-export function recordTypes(): readonly string[] {
-  return [...MNEMONICS].flatMap(([number, name]) => (holdsNoData(number) ? [] : name));
-}

@@ -32,7 +32,6 @@ export class PublicError extends Error {
   }
 }
 
-/** A text that is not a domain's name. */
 export class InvalidDomainError extends PublicError {
   constructor(message: string) {
     super('INVALID_DOMAIN', message);
@@ -53,7 +52,6 @@ export class UnauthenticatedError extends PublicError {
   }
 }
 
-/** A valid token without the scope that the operation needs. */
 export class ForbiddenError extends PublicError {
   readonly scope: string;
 
@@ -91,7 +89,6 @@ export class ClientGoneError extends PublicError {
 /** A database that restarts is back in about this many seconds. */
 const UNAVAILABLE_RETRY_AFTER = 5;
 
-/** The database is unavailable. */
 export class UnavailableError extends TemporaryError {
   constructor(message = 'The database does not answer. Try again shortly.') {
     super('UNAVAILABLE', UNAVAILABLE_RETRY_AFTER, message);
@@ -138,6 +135,21 @@ export function methodNotAllowed(methods: string): string {
 /** An invalid line, record or value of an observation. The message is the reason. */
 export class InvalidObservationError extends Error {
   override readonly name = 'InvalidObservationError';
+}
+
+/** An argument of GraphQL or parameter of REST that is not valid. */
+export function invalidParameter(message: string): PublicError {
+  return new PublicError('INVALID_PARAMETER', message);
+}
+
+/** The result of `read`, for whom an argument is an invalid value. @throws PublicError INVALID_PARAMETER */
+export function readArgument<Result>(argument: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw invalidParameter(`${argument}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** A usage error of the program or of a setting. The message, one line, says what to write instead. */

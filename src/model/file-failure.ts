@@ -28,12 +28,10 @@ const WRITING: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
 };
 
-/** The error for a file given by the user that cannot be read. */
 export function unreadable(file: string, error: unknown): OperationError {
   return failureOf(file, error, READING, 'read');
 }
 
-/** The error for a file given by the user that cannot be written. */
 export function unwritable(file: string, error: unknown): OperationError {
   const folder = file.replace(/\/?[^/]*$/, '');
   const missing = `cannot be written, since the folder ${folder} does not exist: create it, or name another file`;

@@ -32,15 +32,10 @@ export function canonicalFieldValue(value: string): string {
 
 /** The text without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
 export function trimmed(value: string): string {
-  let start = 0;
+  const start = value.search(/[^ \t\r\n]/);
   let end = value.length;
-  while (start < end && isWhiteSpace(value.charCodeAt(start))) start += 1;
-  while (end > start && isWhiteSpace(value.charCodeAt(end - 1))) end -= 1;
+  while (end > start && ' \t\r\n'.includes(value.charAt(end - 1))) end -= 1;
   return value.slice(start, end);
-}
-
-function isWhiteSpace(unit: number): boolean {
-  return unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d;
 }
 
 /**

@@ -11,8 +11,8 @@ const LONGEST_TEXT = 4 * LONGEST_WIRE_NAME;
 const TOO_LONG = `it is longer than ${LONGEST_WIRE_NAME} octets on the wire`;
 
 const ORDINARY = /^[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*$/;
-const CHARACTER = /\\(\d{3})|\\([^\d])|([^\\])|\\/gs;
-const ESCAPED_IN_LABELS = '".;\\()@$';
+const ESCAPE = /\\(\d{3})|\\(\D)|\\|\0/gs;
+const ESCAPED = /[^!-~]|[".;\\()@$]/gs;
 
 /**
  * The canonical text of any name that DNS allows, as owners and targets of records have it: lower case
@@ -34,13 +34,12 @@ export const canonicalHostName: (text: string) => string = memoized((text) => {
 function unusualName(text: string): string {
   if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
   const labels = splitLabels(text).map((label) => labelOctets(label, text));
-  if (labels.some((octets) => octets.length === 0)) throw invalid(text, 'it has an empty label');
+  if (labels.includes('')) throw invalid(text, 'it has an empty label');
   if (labels.some((octets) => octets.length > LONGEST_LABEL)) {
     throw invalid(text, `it has a label longer than ${LONGEST_LABEL} octets`);
   }
-  const wireLength = labels.reduce((length, octets) => length + 1 + octets.length, 1);
-  if (wireLength > LONGEST_WIRE_NAME) throw invalid(text, TOO_LONG);
-  return labels.map((octets) => octets.map(presentOctet).join('')).join('.');
+  if (labels.join('.').length > LONGEST_WIRE_NAME - 2) throw invalid(text, TOO_LONG);
+  return labels.map(labelText).join('.');
 }
 
 /** The full stop and the three that UTS 46 takes for it, after an even number of backslashes: not escaped. */
@@ -52,25 +51,27 @@ function splitLabels(text: string): string[] {
   return labels.at(-1) === '' ? labels.slice(0, -1) : labels;
 }
 
-/** The octets of one label, letters in lower case. */
-function labelOctets(label: string, text: string): number[] {
+/** The octets of one label as written, a character for each. */
+function labelOctets(label: string, text: string): string {
   const ascii = needsConversion(label) ? toALabel(label) : label;
   if (ascii === undefined) {
     throw invalid(text, 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD');
   }
-  return Array.from(ascii.matchAll(CHARACTER), ([, decimal, escaped, plain]) => {
-    const octet = decimal === undefined ? (escaped ?? plain)?.charCodeAt(0) : Number(decimal);
+  return ascii.replace(ESCAPE, (found, decimal?: string, escaped?: string) => {
+    if (found.endsWith('\0')) throw invalid(text, 'it contains U+0000; write it as \\000');
+    const octet = decimal === undefined ? escaped?.charCodeAt(0) : Number(decimal);
     if (octet === undefined || octet > 255)
       throw invalid(text, 'after "\\" comes a character or \\000 to \\255');
-    if (octet === 0 && decimal === undefined) throw invalid(text, 'it contains U+0000; write it as \\000');
-    return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet;
+    return String.fromCharCode(octet);
   });
 }
 
-function presentOctet(octet: number): string {
-  if (octet < 0x21 || octet > 0x7e) return octetEscape(octet);
-  const character = String.fromCharCode(octet);
-  return ESCAPED_IN_LABELS.includes(character) ? `\\${character}` : character;
+/** The canonical text of a label. @param octets A character for each. */
+export function labelText(octets: string): string {
+  const lower = octets.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return lower.replace(ESCAPED, (octet) =>
+    /[!-~]/.test(octet) ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
+  );
 }
 
 function invalid(text: string, reason: string): InvalidObservationError {
@@ -79,9 +80,7 @@ function invalid(text: string, reason: string): InvalidObservationError {
 
 /** The octets of a canonical name, without compression. All questions about a name have the same. */
 export const hostNameOctets: (name: string) => Buffer = memoized((name) => {
-  const labels = labelsOf(name).map((label) =>
-    label.includes('\\') ? Buffer.from(labelOctets(label, name)) : Buffer.from(label, 'latin1'),
-  );
+  const labels = labelsOf(name).map((label) => Buffer.from(labelOctets(label, name), 'latin1'));
   return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);
 }, 1024);
 

@@ -1,7 +1,6 @@
 import { InvalidDomainError, InvalidObservationError } from './errors.js';
 import { quoted } from './text.js';
 
-/** Whether a parsed JSON value is an object: neither null nor an array. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

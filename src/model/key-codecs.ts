@@ -1,13 +1,12 @@
+import { typeName, typeNumberOf } from './dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
-import { canonicalHostName, hostNameOctets } from './host-name.js';
+import type { MessageReader } from './message-reader.js';
 import {
   encoded,
   encodedOctets,
   field,
   integer,
-  integerOctets,
   lengthBefore,
-  name,
   type RdataCodec,
   readAll,
   remaining,
@@ -25,7 +24,7 @@ export const ALGORITHMS = {
   ...{ RSASHA512: 10, ECCGOST: 12, ECDSAP256SHA256: 13, ECDSAP384SHA384: 14, ED25519: 15, ED448: 16 },
   ...{ 'DSA-NSEC3-SHA1': 6, 'RSASHA1-NSEC3-SHA1': 7, INDIRECT: 252, PRIVATEDNS: 253, PRIVATEOID: 254 },
 };
-const algorithm = integer(1, ALGORITHMS);
+export const algorithm = integer(1, ALGORITHMS);
 
 /**
  * A digest's type and its octets, as many as the type has.
@@ -82,48 +81,69 @@ export const salt = field(
   (rdata) => encoded(rdata.characterString(), 'hex', 0) || '-',
 );
 
-const BASE32 = '0123456789ABCDEFGHIJKLMNOPQRSTUV';
-
 /** RFC 5155, section 3.3: base32 with the extended hexadecimal alphabet, without padding. */
 export const hashedOwner = field(
   'a hashed owner name',
   (given) => {
-    const digits = [...given.toUpperCase()].map((digit) => BASE32.indexOf(digit));
-    if (digits.includes(-1)) throw new InvalidObservationError(`${quoted(given)} is not base32hex.`);
-    const bits = digits.map((digit) => digit.toString(2).padStart(5, '0')).join('');
+    if (!/^[\da-v]*$/i.test(given)) throw new InvalidObservationError(`${quoted(given)} is not base32hex.`);
+    const bits = given.replace(/./g, (digit) => Number.parseInt(digit, 32).toString(2).padStart(5, '0'));
     return lengthBefore(Buffer.from((bits.match(/.{8}/g) ?? []).map((octet) => Number.parseInt(octet, 2))));
   },
   (rdata) => {
     const octets = rdata.characterString();
     if (octets.length === 0) throw new MalformedMessageError('an empty hash');
     const bits = [...octets].map((octet) => octet.toString(2).padStart(8, '0')).join('');
-    return bits.replace(/.{1,5}/g, (digit) => BASE32.charAt(Number.parseInt(digit.padEnd(5, '0'), 2)));
+    const digits = bits.replace(/.{1,5}/g, (digit) => Number.parseInt(digit.padEnd(5, '0'), 2).toString(32));
+    return digits.toUpperCase();
   },
 );
 
-/** RFC 8005, section 5: algorithm, host identity tag, public key, and rendezvous servers. */
-export const hostIdentity: RdataCodec = {
-  write: (text) => {
-    const keyAlgorithm = uint8.write(text);
-    const tag = encodedOctets(text.next('a host identity tag'), 'hex');
-    const key = encodedOctets(text.next('a public key'), 'base64');
-    const servers = text.restNames().map((server) => hostNameOctets(canonicalHostName(server)));
-    const lengths = [integerOctets(tag.length, 1), keyAlgorithm, integerOctets(key.length, 2)];
-    return Buffer.concat([...lengths, tag, key, ...servers]);
-  },
-  read: (rdata) => {
-    const [tagLength, keyAlgorithm, keyLength] = [rdata.uint8(), rdata.uint8(), rdata.uint16()];
-    const tag = encoded(rdata.octets(tagLength), 'hex');
-    const key = encoded(rdata.octets(keyLength), 'base64');
-    return [keyAlgorithm, tag, key, ...untilEnd(rdata, name.read)].join(' ');
-  },
-};
+/**
+ * The types that there are, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types, each with a bitmap, in which
+ * the highest bit of the first octet is the first type.
+ *
+ * @param least How many types there are at least.
+ */
+export function typeBitmap(least: 0 | 1): RdataCodec {
+  return {
+    write: (text) => {
+      const windows = new Map<number, Buffer>();
+      for (const number of text.rest().map(typeNumberOf)) {
+        const bits = windows.get(number >> 8) ?? Buffer.alloc(32);
+        bits[(number & 255) >> 3] = (bits[(number & 255) >> 3] ?? 0) | (0x80 >> (number & 7));
+        windows.set(number >> 8, bits);
+      }
+      const parts = [...windows]
+        .sort(([one], [other]) => one - other)
+        .map(([window, bits]) => {
+          const length = bits.findLastIndex((octet) => octet !== 0) + 1;
+          return Buffer.concat([Buffer.of(window, length), bits.subarray(0, length)]);
+        });
+      return Buffer.concat(parts);
+    },
+    read: (rdata) => {
+      const types = typesOf(rdata);
+      if (types.length < least) throw new MalformedMessageError('it names no type');
+      return types.map(typeName).join(' ');
+    },
+  };
+}
 
-/** Octets at the end in base64, or `-`. */
-export const optionalData: RdataCodec = {
-  write: (text) => {
-    const data = text.rest().join('');
-    return encodedOctets(data === '-' ? '' : data, 'base64');
-  },
-  read: (rdata) => encoded(rdata.rest(), 'base64', 0) || '-',
-};
+function typesOf(rdata: MessageReader): number[] {
+  let latest = -1;
+  return untilEnd(rdata, () => {
+    const window = rdata.uint8();
+    const bits = rdata.octets(rdata.uint8());
+    if (bits.length > 32 || bits.at(-1) === 0) {
+      throw new MalformedMessageError('its bitmap is too long or ends in an octet of zero');
+    }
+    if (window <= latest || bits.length === 0) {
+      throw new MalformedMessageError('it has a window without types, or out of order');
+    }
+    latest = window;
+    const types = Array.from({ length: 8 * bits.length }, (_, type) => type);
+    return types
+      .filter((type) => ((bits[type >> 3] ?? 0) & (0x80 >> (type & 7))) !== 0)
+      .map((type) => (window << 8) | type);
+  }).flat();
+}

@@ -6,13 +6,13 @@ import { octetEscape, quoted } from './text.js';
  * appendix A); a comment; blanks and parentheses, which join lines; anything else.
  */
 const TOKEN =
-  /"((?:[^"\\]|\\.)*)"|((?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|(;[^\n]*|[() \t\r\n\f\v]+)|(.+)/gs;
+  /("(?:[^"\\]|\\.)*"|(?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|([()])|(;[^\n]*|[ \t\r\n\f\v]+)|.+/gs;
 
 /** The fields of rdata in the syntax of master files (RFC 1035, section 5.1), from the first to the last. */
 export class MasterText {
   /** Whether it begins with `\#`: the octets follow in hexadecimal (RFC 3597, section 5). */
   readonly isGeneric: boolean;
-  /** Their escapes and inner quotes are still in them. */
+  /** Their escapes and quotes are still in them. */
   readonly #fields: readonly string[];
   readonly #absolute: (name: string) => string;
   #next = 0;
@@ -25,29 +25,34 @@ export class MasterText {
     this.#absolute = absolute;
     const fields: string[] = [];
     let depth = 0;
-    let firstWord: string | undefined;
-    for (const [, string, word, space, other] of text.matchAll(TOKEN)) {
-      if (other !== undefined) {
-        throw new InvalidObservationError(`at ${quoted(other)} a quote or an escape has no end.`);
+    for (const [found, field, parenthesis, space] of text.matchAll(TOKEN)) {
+      if (field !== undefined) fields.push(field);
+      else if (parenthesis !== undefined) depth += parenthesis === '(' ? 1 : -1;
+      else if (space === undefined) {
+        throw new InvalidObservationError(`at ${quoted(found)} a quote or an escape has no end.`);
       }
-      if (space !== undefined) depth = depthAfter(depth, space);
-      else if (fields.push(string ?? word ?? '') === 1) firstWord = word;
+      if (depth < 0) throw new InvalidObservationError('a parenthesis is closed that is not open.');
     }
     if (depth !== 0) throw new InvalidObservationError('a parenthesis is not closed.');
-    this.isGeneric = firstWord === '\\#';
+    this.isGeneric = fields[0] === '\\#';
     this.#fields = fields;
+  }
+
+  /** All of them as they are written, in one line with single blanks. */
+  get text(): string {
+    return this.#fields.join(' ');
   }
 
   get isAtEnd(): boolean {
     return this.#next === this.#fields.length;
   }
 
-  /** The next field. @param what it is, for the InvalidObservationError where there is none. */
+  /** The next field, its quotes removed. @param what it is, for the InvalidObservationError where there is none. */
   next(what: string): string {
     const field = this.#fields[this.#next];
     if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
     this.#next += 1;
-    return field;
+    return unquoted(field);
   }
 
   /** The next field, a name, as an absolute one. @throws InvalidObservationError where there is none. */
@@ -55,27 +60,16 @@ export class MasterText {
     return this.#absolute(this.next('a name'));
   }
 
-  /** All fields that are left, names: absolute ones. */
-  restNames(): string[] {
-    return this.rest().map(this.#absolute);
-  }
-
-  /** All fields that are left. */
+  /** All fields that are left, their quotes removed. */
   rest(): string[] {
     const rest = this.#fields.slice(this.#next);
     this.#next = this.#fields.length;
-    return rest;
+    return rest.map(unquoted);
   }
 }
 
-/** @param space Blanks and parentheses, or a comment. */
-function depthAfter(before: number, space: string): number {
-  let depth = before;
-  for (const [parenthesis] of space.startsWith(';') ? [] : space.matchAll(/[()]/g)) {
-    depth += parenthesis === '(' ? 1 : -1;
-    if (depth < 0) throw new InvalidObservationError('a parenthesis is closed that is not open.');
-  }
-  return depth;
+function unquoted(field: string): string {
+  return field.startsWith('"') ? field.slice(1, -1) : field;
 }
 
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
@@ -88,17 +82,13 @@ const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
  */
 export function fieldOctets(text: string): Buffer {
   if (!text.includes('\\')) return Buffer.from(text);
-  const parts: Buffer[] = [];
-  let start = 0;
-  for (const { 0: found, 1: decimal, 2: character, index } of text.matchAll(ESCAPE)) {
-    if (decimal === undefined && character === undefined) {
-      throw new InvalidObservationError(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
-    }
-    const octets = character === undefined ? Buffer.of(Number(decimal)) : Buffer.from(character);
-    parts.push(Buffer.from(text.slice(start, index)), octets);
-    start = index + found.length;
-  }
-  return Buffer.concat([...parts, Buffer.from(text.slice(start))]);
+  const octets = Buffer.from(text).toString('latin1');
+  const unescaped = octets.replace(ESCAPE, (_, decimal?: string, character?: string) => {
+    if (decimal !== undefined) return String.fromCharCode(Number(decimal));
+    if (character !== undefined) return character;
+    throw new InvalidObservationError(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
+  });
+  return Buffer.from(unescaped, 'latin1');
 }
 
 /** What a character string in double quotes shows as it is: printable ASCII but `"` and `\`. */

@@ -1,6 +1,5 @@
 import { MalformedMessageError } from './errors.js';
-import { canonicalHostName } from './host-name.js';
-import { octetEscape } from './text.js';
+import { labelText } from './host-name.js';
 
 /** RFC 1035, section 4.1.1. */
 export const HEADER_LENGTH = 12;
@@ -12,9 +11,6 @@ const LONGEST_LABEL = 63;
 /** A name has at most 127 labels, and chains of pointers are useless. */
 const MOST_POINTERS = 127;
 const POINTER = 0xc0;
-
-const PLAIN_LABEL = /^[A-Za-z0-9_*-]+$/;
-const UNUSUAL_OCTET = /[^A-Za-z0-9_*-]/gs;
 
 /** Reads one part of a DNS message from its front to its end; names may continue in earlier parts. */
 export class MessageReader {
@@ -42,12 +38,10 @@ export class MessageReader {
     return new MessageReader(octets, 0, octets.length, null);
   }
 
-  /** Whether everything has been read. */
   get isAtEnd(): boolean {
     return this.#position === this.#end;
   }
 
-  /** An independent reader at the same position. */
   fork(): MessageReader {
     return new MessageReader(this.#message, this.#position, this.#end, this.#names);
   }
@@ -76,7 +70,6 @@ export class MessageReader {
     return this.#message.subarray(start, start + length);
   }
 
-  /** All octets that are left. */
   rest(): Buffer {
     return this.octets(this.#end - this.#position);
   }
@@ -94,7 +87,7 @@ export class MessageReader {
       this.#take(2);
       return known;
     }
-    const name = canonicalHostName(this.#labels());
+    const name = this.#labels();
     if (target !== undefined) this.#names?.set(target, name);
     return name;
   }
@@ -115,7 +108,6 @@ export class MessageReader {
     return target < start ? target : undefined;
   }
 
-  /** The labels of a name as text that canonicalHostName reads octet by octet. */
   #labels(): string {
     const labels: string[] = [];
     let reader: MessageReader = this;
@@ -132,7 +124,7 @@ export class MessageReader {
       nameLength += octet + 1;
       if (octet > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
       if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
-      labels.push(labelText(reader.octets(octet)));
+      labels.push(labelText(reader.octets(octet).toString('latin1')));
     }
     return labels.length === 0 ? '.' : labels.join('.');
   }
@@ -143,10 +135,4 @@ export class MessageReader {
     if (this.#names !== null && target >= HEADER_LENGTH && target < before) return target;
     throw new MalformedMessageError('a pointer that leads to no earlier name');
   }
-}
-
-function labelText(octets: Buffer): string {
-  const text = octets.toString('latin1');
-  if (PLAIN_LABEL.test(text)) return text;
-  return text.replace(UNUSUAL_OCTET, (octet) => octetEscape(octet.charCodeAt(0)));
 }

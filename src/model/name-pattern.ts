@@ -1,4 +1,4 @@
-import { InvalidObservationError, PublicError } from './errors.js';
+import { invalidParameter, readArgument } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { quoted, requireStorable } from './text.js';
 
@@ -22,7 +22,7 @@ const ASTERISK = '\0';
  * @throws PublicError INVALID_PARAMETER for a text that is neither, and for a pattern with fewer than three other characters.
  */
 export function parseNamePattern(argument: string, text: string): NamePattern {
-  if (text === '') throw invalid(`${argument} must not be empty.`);
+  if (text === '') throw invalidParameter(`${argument} must not be empty.`);
   const escaped = text.replace(/\\(.)/gs, (pair, character) => (character === '*' ? '\\042' : pair));
   if (!escaped.includes('*')) return { parts: [nameOf(argument, escaped)] };
   const labels = (escaped.endsWith('.') ? escaped.slice(0, -1) : escaped).split('.');
@@ -30,11 +30,13 @@ export function parseNamePattern(argument: string, text: string): NamePattern {
     if (!label.includes('*')) return label === '' ? '' : nameOf(argument, label).replaceAll('*', ASTERISK);
     if (/^[\w*-]+$/.test(label)) return label.toLowerCase();
     const rule = 'a label with "*" may have letters, digits, "-" and "_" besides';
-    throw invalid(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
+    throw invalidParameter(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
   });
   const pattern = canonical.join('.');
   if (pattern.replaceAll('*', '').length < LEAST_CHARACTERS) {
-    throw invalid(`${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`);
+    throw invalidParameter(
+      `${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`,
+    );
   }
   return { parts: pattern.split(/\*+/).map((part) => part.replaceAll(ASTERISK, '*')) };
 }
@@ -45,13 +47,13 @@ export function parseNameOrSubdomains(argument: string, text: string): NamePatte
   const [first, second] = pattern.parts;
   const isSubdomains = pattern.parts.length === 2 && first === '' && second?.startsWith('.') === true;
   if (pattern.parts.length === 1 || isSubdomains) return pattern;
-  throw invalid(`${argument}: write a host name, or "*." and a name for all below it.`);
+  throw invalidParameter(`${argument}: write a host name, or "*." and a name for all below it.`);
 }
 
 /** Checks a part of a text that is searched for. @throws PublicError INVALID_PARAMETER */
 export function requirePart(argument: string, text: string): string {
   if ([...text].length >= LEAST_CHARACTERS) return requireText(argument, text);
-  throw invalid(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
+  throw invalidParameter(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
 }
 
 /** Checks a text that is searched for: no recorded one has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
@@ -61,17 +63,4 @@ export function requireText(argument: string, text: string): string {
 
 function nameOf(argument: string, text: string): string {
   return readArgument(argument, () => canonicalHostName(text));
-}
-
-function readArgument(argument: string, read: () => string): string {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof InvalidObservationError) throw invalid(`${argument}: ${error.message}`);
-    throw error;
-  }
-}
-
-function invalid(message: string): PublicError {
-  return new PublicError('INVALID_PARAMETER', message);
 }

@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
 import { attempt } from './attempt.js';
 import { parseDomainName } from './domain-name.js';
-import { PublicError } from './errors.js';
+import { invalidParameter, type PublicError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** What an `id` of GraphQL names. */
 export interface NodeName {
   readonly kind: (typeof KINDS)[number];
-  /** In canonical form. */
   readonly domain: string;
   /** As of when it was asked for; undefined: now. So no cache takes the past for the present. */
   readonly at: Instant | undefined;
@@ -50,11 +48,9 @@ export function instantOfKey(text = ''): Instant {
 }
 
 function noId(): PublicError {
-  const message = 'id: this is not an id. Use one of a response, as it was given.';
-  return new PublicError('INVALID_PARAMETER', message);
+  return invalidParameter('id: this is not an id. Use one of a response, as it was given.');
 }
 
-/** In hexadecimal digits of SHA-256. */
 export const LENGTH_OF_DIGEST = 16;
 
 /**

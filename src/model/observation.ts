@@ -58,7 +58,6 @@ export interface DnsObservation {
   readonly records: ReadonlyMap<string, readonly DnsRecord[]>;
 }
 
-/** How much one observation may hold. */
 export interface ObservationLimits {
   /** DNS records of one type, over all owner names. */
   readonly recordsPerType: number;
@@ -98,7 +97,6 @@ export function excessOfHeaders(
   return null;
 }
 
-/** @throws InvalidObservationError for an observation that exceeds a limit. */
 export function requireWithinLimits(
   { dns, httpHeaders }: Pick<Observation, 'dns' | 'httpHeaders'>,
   limits: ObservationLimits,

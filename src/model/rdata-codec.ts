@@ -1,11 +1,17 @@
-import { characterStringText } from './character-string.js';
+import {
+  canonicalCharacterString,
+  characterStringOctets,
+  characterStringText,
+  stringsOf,
+} from './character-string.js';
 import { typeName, typeNumberOf } from './dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
-import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
+import { canonicalIpv4, canonicalIpv6, ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
+import { requireText, requireTexts } from './json-values.js';
 import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './text.js';
+import { quoted, requireStorable } from './text.js';
 
 /**
  * One field of rdata, or several that depend on each other, in both forms. `read` is strict, and validates
@@ -18,9 +24,29 @@ export interface RdataCodec {
   read(rdata: MessageReader): string;
 }
 
-/** A field that types with fields of their own have: `value` is what parseDnsRecord takes for it. */
-export interface OwnCodec extends RdataCodec {
-  value(rdata: MessageReader): unknown;
+/** What a field of a record's data holds; addresses and names in canonical form. */
+export type RdataFieldKind =
+  | 'ipv4'
+  | 'ipv6'
+  | 'hostName'
+  | 'integer' // 0 to 4294967295, in JSON a number
+  | 'text' // any, as it was given
+  | 'characterString' // of TXT data (character-string.ts)
+  | 'characterStrings'
+  | 'presentation'; // rdata as a master file has it (rdata-text.ts)
+
+/** What a field of a record's own may hold in canonical form. */
+export type RdataValue = string | number | readonly string[];
+
+/** A field that types with fields of their own have. */
+export interface FieldCodec extends RdataCodec {
+  readonly kind: RdataFieldKind;
+  /** The octets that come next as a value of JSON, where that is not the text of `read`. */
+  value?(rdata: MessageReader): RdataValue;
+  /** The canonical value of a value of parsed JSON. @throws InvalidObservationError */
+  canonical(value: unknown): RdataValue;
+  /** A canonical value as a master file has it. */
+  present(value: string): string;
 }
 
 /** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
@@ -31,8 +57,8 @@ export function field(
   what: string,
   write: (given: string) => Buffer,
   read: (rdata: MessageReader) => string,
-): OwnCodec {
-  return { write: (text) => write(text.next(what)), read, value: read };
+): RdataCodec {
+  return { write: (text) => write(text.next(what)), read };
 }
 
 /** Names of numbers, in upper case. */
@@ -45,17 +71,31 @@ type Mnemonics = Readonly<Record<string, number>>;
  * @param mnemonics Names for some numbers.
  * @param shows Whether the canonical text has the name, as dig prints it.
  */
-export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = false): OwnCodec {
+export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = false): FieldCodec {
   const names = new Map(shows ? Object.entries(mnemonics).map(([name, number]) => [number, name]) : []);
-  const value = (rdata: MessageReader) => rdata.octets(size).readUIntBE(0, size);
-  return {
-    write: (text) => integerOctets(text.next('an integer'), size, mnemonics),
-    read: (rdata) => {
-      const number = value(rdata);
-      return names.get(number) ?? String(number);
-    },
-    value,
+  const read = (rdata: MessageReader) => {
+    const number = rdata.octets(size).readUIntBE(0, size);
+    return names.get(number) ?? String(number);
   };
+  const write = (given: string) => integerOctets(given, size, mnemonics);
+  return {
+    ...field('an integer', write, read),
+    kind: 'integer',
+    canonical: canonicalInteger,
+    present: String,
+  };
+}
+
+const LARGEST_INTEGER = 4_294_967_295;
+
+function canonicalInteger(value: unknown): number {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= LARGEST_INTEGER) {
+    return number;
+  }
+  if (value === undefined) throw new InvalidObservationError('it is missing.');
+  const shown = typeof value === 'string' ? quoted(value) : typeof value === 'number' ? value : 'it';
+  throw new InvalidObservationError(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
 }
 
 /** @throws InvalidObservationError for anything but an integer that has room, or one of the names. */
@@ -75,75 +115,104 @@ export const uint8 = integer(1);
 export const uint16 = integer(2);
 export const uint32 = integer(4);
 
+function textField(
+  kind: RdataFieldKind,
+  codec: RdataCodec,
+  canonical: (text: string) => string,
+  present: (text: string) => string = String,
+): FieldCodec {
+  return { ...codec, kind, canonical: (value) => canonical(requireText(value)), present };
+}
+
 /** A domain name: absolute, with or without its final dot. */
-export const name: OwnCodec = {
-  write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
-  read: (rdata) => absoluteName(rdata.name()),
-  value: (rdata) => rdata.name(),
-};
+export const name = textField(
+  'hostName',
+  {
+    write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
+    read: (rdata) => absoluteName(rdata.name()),
+  },
+  canonicalHostName,
+  absoluteName,
+);
 
 /** A canonical name with its final dot: absolute in a master file, whatever its origin (RFC 1035, section 5.1). */
 export function absoluteName(name: string): string {
   return name === '.' ? name : `${name}.`;
 }
 
-export const ipv4 = field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.'));
+export const ipv4 = textField(
+  'ipv4',
+  field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.')),
+  canonicalIpv4,
+);
 
-export const ipv6 = field('an IPv6 address', ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16)));
+export const ipv6 = textField(
+  'ipv6',
+  field('an IPv6 address', ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16))),
+  canonicalIpv6,
+);
 
-function string(write: (octets: Buffer) => Buffer, read: (rdata: MessageReader) => Buffer): OwnCodec {
-  return {
-    write: (text) => write(fieldOctets(text.next('a string'))),
-    read: (rdata) => quotedOctets(read(rdata)),
-    value: (rdata) => characterStringText(read(rdata)),
-  };
+function string(
+  write: (octets: Buffer) => Buffer,
+  read: (rdata: MessageReader) => Buffer,
+  present = quotedString,
+) {
+  const codec = field(
+    'a string',
+    (given) => write(fieldOctets(given)),
+    (rdata) => quotedOctets(read(rdata)),
+  );
+  const value = (rdata: MessageReader) => characterStringText(read(rdata));
+  return { ...textField('text', codec, requireStorable, present), value };
+}
+
+function quotedString(text: string): string {
+  return quotedOctets(characterStringOctets(text));
 }
 
 /** A character-string of at most 255 octets (RFC 1035, section 3.3). In values `\DDD` is as in TXT. */
 export const characterString = string(lengthBefore, (rdata) => rdata.characterString());
 
-/** A character-string whose octets, one character each, a pattern allows. */
-export function stringLike(pattern: RegExp): OwnCodec {
-  return string(lengthBefore, (rdata) => {
-    const octets = rdata.characterString();
-    const text = octets.toString('latin1');
-    if (pattern.test(text)) return octets;
-    throw new MalformedMessageError(`${quoted(text)} is not a string of this type`);
-  });
+/** RFC 8659, section 4.1: letters and digits. Name servers read it only without quotes. */
+export function isPlainTag(tag: string): boolean {
+  return /^[a-z0-9]+$/i.test(tag);
 }
 
-/** All octets that are left, as one string. */
-export const remainingString = string(
-  (octets) => octets,
-  (rdata) => rdata.rest(),
+/** The tag of a CAA record: at least one octet, of which other than letters and digits occur. */
+export const tag = string(
+  lengthBefore,
+  (rdata) => {
+    const octets = rdata.characterString();
+    if (octets.length > 0) return octets;
+    throw new MalformedMessageError('"" is not a string of this type');
+  },
+  (text) => (isPlainTag(text) ? text : quotedString(text)),
 );
 
-/** One or more character-strings. */
-export const characterStrings: OwnCodec = {
+/** All octets that are left, as one string. */
+export const remainingString = string(Buffer.from, (rdata) => rdata.rest());
+
+/** One or more character-strings. A value that is longer than any in a message is divided. */
+export const characterStrings: FieldCodec = {
   write: (text) => {
     const octets = [characterString.write(text)];
     while (!text.isAtEnd) octets.push(characterString.write(text));
     return Buffer.concat(octets);
   },
   read: (rdata) => oneOrMore(rdata, characterString.read).join(' '),
+  kind: 'characterStrings',
   value: (rdata) => oneOrMore(rdata, characterString.value),
+  canonical: (value) => requireTexts(value).map(canonicalCharacterString),
+  present: (text) => stringsOf(characterStringOctets(text)).map(quotedOctets).join(' '),
 };
-
-/** A field at the end that may be left out. */
-export function optional(codec: RdataCodec): RdataCodec {
-  return {
-    write: (text) => (text.isAtEnd ? Buffer.alloc(0) : codec.write(text)),
-    read: (rdata) => (rdata.isAtEnd ? '' : codec.read(rdata)),
-  };
-}
 
 type Encoding = 'hex' | 'base64';
 
-/** All octets that are left, `least` at least, in hexadecimal or base64: in texts also in several pieces. */
-export function remaining(encoding: Encoding, least = 1): RdataCodec {
+/** All octets that are left, at least one, in hexadecimal or base64: in texts also in several pieces. */
+export function remaining(encoding: Encoding): RdataCodec {
   return {
     write: (text) => encodedOctets(text.rest().join(''), encoding),
-    read: (rdata) => encoded(rdata.rest(), encoding, least),
+    read: (rdata) => encoded(rdata.rest(), encoding),
   };
 }
 
@@ -189,7 +258,6 @@ export const time = field(
   (rdata) => timeText(rdata.uint32()),
 );
 
-/** @param seconds since the epoch. */
 function timeText(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/[-:T]|\..*/g, '');
 }
@@ -210,7 +278,6 @@ export function untilEnd<Item>(rdata: MessageReader, read: (rdata: MessageReader
   return items;
 }
 
-/** Writes the fields of a row one after another. */
 export function writeAll(codecs: readonly RdataCodec[], text: MasterText): Buffer {
   return Buffer.concat(codecs.map((codec) => codec.write(text)));
 }

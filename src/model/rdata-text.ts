@@ -1,16 +1,10 @@
+import { attempt } from './attempt.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
-import {
-  encodedOctets,
-  integerOctets,
-  LARGEST_RDATA,
-  type RdataCodec,
-  readAll,
-  writeAll,
-} from './rdata-codec.js';
-import { RDATA_FIELDS } from './rdata-fields.js';
-import { LAYOUTS } from './rdata-layouts.js';
+import { encodedOctets, integerOctets, isPlainTag, LARGEST_RDATA, readAll, writeAll } from './rdata-codec.js';
+import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
+import { parseRdata } from './rdata-values.js';
 import { quoted, requireStorable } from './text.js';
 
 /**
@@ -21,9 +15,11 @@ import { quoted, requireStorable } from './text.js';
  */
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
-  if (fields === undefined) return { data: rdataText(type, rdata) };
+  if (fields === undefined) return { data: readData(type, rdata) };
   const values: Record<string, unknown> = {};
-  for (const { name, codec } of fields) if (codec !== null) values[name] = codec.value(rdata);
+  for (const { name, codec } of fields) {
+    if (codec !== null) values[name] = codec.value?.(rdata) ?? codec.read(rdata);
+  }
   requireEnd(type, rdata);
   return values;
 }
@@ -44,7 +40,18 @@ export function parseRdataText(
 ): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
-    return parse(type, text, absolute);
+    if (text.length > LONGEST_TEXT) {
+      throw new InvalidObservationError(
+        `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
+      );
+    }
+    const fields = new MasterText(requireStorable(text), absolute);
+    // Which of its fields are names, which a file may have relative to its origin, is not known.
+    const isKept = RETIRED_TYPES.has(type) && !fields.isGeneric && absolute === undefined;
+    if (isKept && /^[ -~]+$/.test(fields.text)) return { data: fields.text };
+    const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
+    const isShown = !fields.isGeneric && !RDATA_FIELDS.has(type);
+    return isShown ? { data: layoutText(type, rdata) } : readRdata(type, rdata);
   } catch (error) {
     if (!(error instanceof MalformedMessageError || error instanceof InvalidObservationError)) throw error;
     const reason = error.message.replace(/\.$/, '');
@@ -59,28 +66,11 @@ const CANONICAL_DELEGATION =
 /** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
 const LONGEST_TEXT = 8 * LARGEST_RDATA;
 
-function parse(
-  type: string,
-  text: string,
-  absolute: ((name: string) => string) | undefined,
-): Readonly<Record<string, unknown>> {
-  if (text.length > LONGEST_TEXT) {
-    throw new InvalidObservationError(
-      `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
-    );
-  }
-  requireStorable(text);
-  const fields = new MasterText(text, absolute);
-  const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
-  const layout = fields.isGeneric ? undefined : LAYOUTS.get(type);
-  return layout === undefined ? readRdata(type, rdata) : { data: layoutText(type, layout, rdata) };
-}
-
 /** The octets of rdata, which may still break a rule of its type. @throws InvalidObservationError, MalformedMessageError */
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
-  const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []) ?? [];
-  if (layout.length === 0) {
+  const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []);
+  if (layout === undefined) {
     throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
   }
   const octets = writeAll(layout, fields);
@@ -100,27 +90,25 @@ function genericOctets(fields: MasterText): Buffer {
   throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
 }
 
-/** The canonical text of the rdata of a type without fields of its own. */
-function rdataText(type: string, rdata: MessageReader): string {
-  const layout = LAYOUTS.get(type);
-  if (layout === undefined) return genericText(rdata.rest());
+function readData(type: string, rdata: MessageReader): string {
+  const all = rdata.fork();
+  if (!LAYOUTS.has(type)) return genericText(all.rest());
   try {
-    return layoutText(type, layout, rdata.fork());
+    return layoutText(type, rdata);
   } catch (error) {
-    if (error instanceof MalformedMessageError) return genericText(rdata.rest());
+    if (error instanceof MalformedMessageError) return genericText(all.rest());
     throw error;
   }
 }
 
-/** @throws MalformedMessageError for octets that do not fit the layout. */
-function layoutText(type: string, layout: readonly RdataCodec[], rdata: MessageReader): string {
+/** @throws MalformedMessageError for octets that do not fit the layout of the type. */
+function layoutText(type: string, rdata: MessageReader): string {
   const all = rdata.fork();
-  const text = readAll(layout, rdata);
+  const text = readAll(LAYOUTS.get(type) ?? [], rdata);
   requireEnd(type, rdata);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
-  if (text.length > LONGEST_TEXT) return genericText(all.rest());
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
-  return text === '' ? genericText(Buffer.alloc(0)) : text;
+  return text === '' || text.length > LONGEST_TEXT ? genericText(all.rest()) : text;
 }
 
 function requireEnd(type: string, rdata: MessageReader): void {
@@ -130,4 +118,34 @@ function requireEnd(type: string, rdata: MessageReader): void {
 /** Rdata of any type in the form of RFC 3597, section 5. */
 export function genericText(octets: Buffer): string {
   return `\\# ${octets.length} ${octets.toString('hex').toUpperCase()}`.trimEnd();
+}
+
+/**
+ * The rdata of a record in the presentation of master files (RFC 1035, section 5.1), with absolute names. A string of a TXT record
+ * that is longer than any in a message is divided.
+ *
+ * @param rdata As in DnsRecord.
+ * @throws InvalidObservationError for fields that no message can hold, such as the preference 70000 of an MX record.
+ */
+export function presentRdata({ type, rdata }: { readonly type: string; readonly rdata: string }): string {
+  const values = parseRdata(rdata);
+  const text = rdataText(type, values);
+  if (typeof values['data'] !== 'string') parseRdataText(type, text);
+  return text;
+}
+
+/**
+ * The same text from the own fields of a record's type; fields that no message can hold are written as they are.
+ *
+ * @param values By their names in the specification (2.3).
+ */
+export function rdataText(type: string, values: Readonly<Record<string, unknown>>): string {
+  const { data, tag } = values;
+  if (typeof data === 'string') return data;
+  const texts = (RDATA_FIELDS.get(type) ?? []).flatMap(({ name, codec }) =>
+    codec === null ? [] : [values[name] ?? ''].flat().map((value) => codec.present(String(value))),
+  );
+  const text = texts.join(' ');
+  if (tag === undefined || isPlainTag(String(tag))) return text;
+  return attempt(() => genericText(rdataOctets(type, new MasterText(text)))) ?? text;
 }

@@ -1,9 +1,7 @@
 import { memoized } from './memoized.js';
-import { type RdataField, rdataFields } from './rdata-fields.js';
+import type { RdataValue } from './rdata-codec.js';
+import { type RdataField, rdataFields } from './rdata-types.js';
 import { compareUnits, compareUtf8, firstDifference } from './utf8-order.js';
-
-/** What a field of a record's own may hold in canonical form. */
-export type RdataValue = string | number | readonly string[];
 
 /** The own fields of a record's `rdata` by their names, in the order of the specification. */
 export function parseRdata(rdata: string): Readonly<Record<string, RdataValue>> {

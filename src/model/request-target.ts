@@ -14,14 +14,11 @@ export function queryOf(parameters: QueryParameters): URLSearchParams {
   return query;
 }
 
-/** The path of a request, without the query. */
 export function pathOf({ url = '' }: Targeted): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
+  return url.replace(/\?.*/s, '');
 }
 
 /** The query of a request with its question mark; '' if there is none. */
 export function searchOf({ url = '' }: Targeted): string {
-  const query = url.indexOf('?');
-  return query === -1 ? '' : url.slice(query);
+  return url.slice(pathOf({ url }).length);
 }

@@ -3,7 +3,6 @@ import { InvalidObservationError } from './errors.js';
 import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT, parseInstant } from './instant.js';
 import { quoted } from './text.js';
 
-/** A time that a user asks for. */
 export interface RequestedTime {
   readonly instant: Instant;
   /** Whether it was written as a duration: at another moment the same text means another instant. */

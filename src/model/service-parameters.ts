@@ -14,7 +14,6 @@ import {
 } from './rdata-codec.js';
 import { quoted } from './text.js';
 
-/** A parameter's value in both forms. */
 interface ParameterValue {
   /** From the text of the value, its escapes and quotes taken away. */
   write(value: string): Buffer;
@@ -26,49 +25,35 @@ interface ParameterValue {
 
 const MANDATORY = 0;
 
-/**
- * The parameters of RFC 9460, section 7, by their keys, and those of RFC 9461 and RFC 9540. Null: the parameter has no
- * value.
- */
-const PARAMETERS: readonly (readonly [name: string, value: ParameterValue | null])[] = [
-  [
-    'mandatory',
-    {
-      write: (value) => {
-        const keys = value.split(',').map(keyNumber);
-        return Buffer.concat(keys.sort((a, b) => a - b).map((key) => integerOctets(key, 2)));
-      },
-      read: (value) =>
-        ascending(oneOrMore(value, () => value.uint16()))
-          .map(keyName)
-          .join(','),
+/** The parameters of RFC 9460, section 7, from key 0 on, and those of RFC 9461 and RFC 9540. Null: it has no value. */
+const PARAMETERS: Readonly<Record<string, ParameterValue | null>> = {
+  mandatory: {
+    write: (value) => {
+      const keys = value.split(',').map(keyNumber);
+      return Buffer.concat(keys.sort((a, b) => a - b).map((key) => integerOctets(key, 2)));
     },
-  ],
-  [
-    'alpn',
-    {
-      write: (value) => Buffer.concat(protocolsOf(value).map(lengthBefore)),
-      read: (value) => `"${oneOrMore(value, protocol).join(',')}"`,
-    },
-  ],
-  ['no-default-alpn', null],
-  ['port', { write: (value) => integerOctets(value, 2), read: (value) => String(value.uint16()) }],
-  ['ipv4hint', list(ipv4Octets, ipv4.read)],
-  [
-    'ech',
-    {
-      write: (value) => encodedOctets(value, 'base64'),
-      read: (value) => value.rest().toString('base64'),
-      canBeEmpty: true,
-    },
-  ],
-  ['ipv6hint', list(ipv6Octets, ipv6.read)],
-  [
-    'dohpath',
-    { write: (value) => Buffer.from(value, 'latin1'), read: (value) => quotedOctets(value.rest()) },
-  ],
-  ['ohttp', null],
-];
+    read: (value) =>
+      ascending(oneOrMore(value, () => value.uint16()))
+        .map(keyName)
+        .join(','),
+  },
+  alpn: {
+    write: (value) => Buffer.concat(protocolsOf(value).map(lengthBefore)),
+    read: (value) => `"${oneOrMore(value, protocol).join(',')}"`,
+  },
+  'no-default-alpn': null,
+  port: { write: (value) => integerOctets(value, 2), read: (value) => String(value.uint16()) },
+  ipv4hint: list(ipv4Octets, ipv4.read),
+  ech: {
+    write: (value) => encodedOctets(value, 'base64'),
+    read: (value) => value.rest().toString('base64'),
+    canBeEmpty: true,
+  },
+  ipv6hint: list(ipv6Octets, ipv6.read),
+  dohpath: { write: (value) => Buffer.from(value, 'latin1'), read: (value) => quotedOctets(value.rest()) },
+  ohttp: null,
+};
+const NAMES = Object.keys(PARAMETERS);
 
 function list(write: (item: string) => Buffer, read: (value: MessageReader) => string): ParameterValue {
   return {
@@ -106,7 +91,8 @@ function ascending(keys: readonly number[]): readonly number[] {
 }
 
 function parameterText(key: number, value: MessageReader): string {
-  const [name, known] = PARAMETERS[key] ?? [keyName(key)];
+  const name = keyName(key);
+  const known = PARAMETERS[name];
   if (value.isAtEnd && (!known || known.canBeEmpty)) return name;
   if (known === undefined) return `${name}=${quotedOctets(value.rest())}`;
   const text = known?.read(value);
@@ -119,21 +105,21 @@ function parameterOctets(text: string): Buffer {
   const [, name = '', given = ''] = /^([^=]*)=?(.*)$/s.exec(text) ?? [];
   const key = keyNumber(name);
   const octets = fieldOctets(given.replace(/^"(.*)"$/s, '$1'));
-  const known = /^key\d/i.test(name) ? undefined : PARAMETERS[key]?.[1];
+  const known = PARAMETERS[name.toLowerCase()];
   const value = known && octets.length > 0 ? known.write(octets.toString('latin1')) : octets;
   return Buffer.concat([integerOctets(key, 2), integerOctets(value.length, 2), value]);
 }
 
 function keyNumber(name: string): number {
   const lower = name.toLowerCase();
-  const key = PARAMETERS.findIndex(([known]) => known === lower);
+  const key = NAMES.indexOf(lower);
   const number = key === -1 ? Number(/^key(0|[1-9]\d{0,4})$/.exec(lower)?.[1] ?? Number.NaN) : key;
   if (number <= 65_535) return number;
   throw new InvalidObservationError(`${quoted(name)} is not a key of service parameters.`);
 }
 
 function keyName(key: number): string {
-  return PARAMETERS[key]?.[0] ?? `key${key}`;
+  return NAMES[key] ?? `key${key}`;
 }
 
 /** RFC 9460, section 7.1.1 and appendix A.1: commas and backslashes are escaped once more in a list. */

@@ -33,7 +33,6 @@ export function requireStorable(text: string): string {
   return text;
 }
 
-/** The name of an observer, unchanged. @throws InvalidObservationError */
 export function parseSourceName(text: string): string {
   if (/^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(text)) return text;
   throw new InvalidObservationError(`${quoted(text)} is not 1 to 64 printable characters.`);

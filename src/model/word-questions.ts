@@ -14,10 +14,10 @@ const RECORD_TITLES = {
 } as const;
 
 /** The condition of a search for records: one of these. */
-export type RecordCondition = Readonly<Partial<Record<keyof typeof RECORD_TITLES, string>>>;
+type RecordCondition = Readonly<Partial<Record<keyof typeof RECORD_TITLES, string>>>;
 
 /** The condition of a search for headers: `value` is the whole, `contains` a part of it. */
-export interface HeaderCondition {
+interface HeaderCondition {
   readonly name: string;
   readonly value?: string;
   readonly contains?: string;
@@ -84,12 +84,10 @@ function canonical(name: string): string {
   }
 }
 
-/** The search for records with a value. */
 export function recordsOf(condition: keyof typeof RECORD_TITLES, value: string): WordQuestion {
   return { of: 'records', title: `${RECORD_TITLES[condition]} ${value}`, where: { [condition]: value } };
 }
 
-/** The search for headers with a value, or a part of one. */
 export function headersOf(where: HeaderCondition): WordQuestion {
   const { name, value, contains } = where;
   const title =

@@ -7,7 +7,7 @@ import {
   HEADER_CHANGES,
   RECORD_CHANGES,
 } from '../model/change-kinds.js';
-import { PublicError } from '../model/errors.js';
+import { invalidParameter } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { paging, questionOf } from './connection.js';
 import { loadersOf } from './context.js';
@@ -62,7 +62,7 @@ export function requireInterval(nameOfFrom: string, from: Time, nameOfTo: string
   if (from == null || to == null || from <= to) return;
   const [first, second] = [from, to].map(formatInstant);
   const message = `${nameOfFrom}, ${first}, is later than ${nameOfTo}, ${second}: exchange them.`;
-  throw new PublicError('INVALID_PARAMETER', message);
+  throw invalidParameter(message);
 }
 
 const TYPES = {

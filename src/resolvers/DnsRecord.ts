@@ -1,6 +1,6 @@
 import type { DnsEntry } from '../loaders/dns-entries.js';
-import { graphqlTypeOf, RDATA_FIELDS, type RdataField } from '../model/rdata-fields.js';
-import { rdataText } from '../model/rdata-presentation.js';
+import { rdataText } from '../model/rdata-text.js';
+import { graphqlTypeOf, RDATA_FIELDS, type RdataField } from '../model/rdata-types.js';
 import { idOf as id } from './node-names.js';
 import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
 

@@ -8,7 +8,7 @@ import type { ChangeKind } from '../model/change-kinds.js';
 import { unicodeName } from '../model/domain-name.js';
 import type { Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
-import { rdataText } from '../model/rdata-presentation.js';
+import { rdataText } from '../model/rdata-text.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';

@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { DEFAULT_FIRST } from '../limits/measure.js';
 import type { Page } from '../loaders/search.js';
 import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
-import { PublicError } from '../model/errors.js';
+import { invalidParameter } from '../model/errors.js';
 import type { RequestContext } from './context.js';
 import type { EdgeOf, PageOf } from './pages.js';
 import { selected } from './selections.js';
@@ -24,7 +24,7 @@ export function paging<Place extends object>(
   // Also for null.
   const count = first ?? DEFAULT_FIRST;
   if (count < 1 || count > MOST_OF_PAGE) {
-    throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
+    throw invalidParameter(`first must be from 1 to ${MOST_OF_PAGE}.`);
   }
   const cursors = cursorsOf(question);
   const write = (place: Place | undefined) => cursors.write(storedPlace(place ?? {}, fields));

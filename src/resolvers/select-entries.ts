@@ -1,7 +1,7 @@
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { requireType } from '../model/dns-types.js';
-import { InvalidObservationError, PublicError } from '../model/errors.js';
+import { readArgument } from '../model/errors.js';
 import type { DomainDnsRecordsArgs, DomainHttpHeadersArgs } from './types.generated.js';
 
 /**
@@ -31,7 +31,9 @@ export function selectHeaders(
   return headers.filter(({ name }) => wanted.has(name));
 }
 
-const canonicalTypes = canonicalizer((types) => types.map(readType));
+const canonicalTypes = canonicalizer((types) =>
+  types.map((type) => readArgument('types', () => requireType(type))),
+);
 // PostgreSQL has no text with this character.
 const canonicalNames = canonicalizer((names) =>
   names.filter((name) => !name.includes('\0')).map((name) => name.toLowerCase()),
@@ -45,16 +47,6 @@ export function sortedTypes(types: readonly string[] | null | undefined): readon
 /** Field names in lower case, sorted, without those that no header has; undefined: all. */
 export function sortedNames(names: readonly string[] | null | undefined): readonly string[] | undefined {
   return names == null ? undefined : [...canonicalNames(names)];
-}
-
-function readType(text: string): string {
-  try {
-    return requireType(text);
-  } catch (error) {
-    if (error instanceof InvalidObservationError)
-      throw new PublicError('INVALID_PARAMETER', `types: ${error.message}`);
-    throw error;
-  }
 }
 
 /** A list in a variable is one object, under however many aliases it is used, as types or as names. */

@@ -9,7 +9,7 @@ import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { exportHistory } from '../support/exports.js';
 import { historyOf } from '../support/histories.js';
 import { NOW, observation } from '../support/observations.js';
-import { RDATA_EXAMPLES } from '../support/rdata-examples.js';
+import { RDATA_EXAMPLES, RETIRED_EXAMPLES } from '../support/rdata-examples.js';
 import { HAS_ZONE_CHECKERS, loadedRecords, recordsOfLines } from '../support/zone-checkers.js';
 
 function ofDomain(domain: string, ...records: readonly Readonly<Record<string, unknown>>[]): StoredHistory {
@@ -49,6 +49,17 @@ test('begins with the SOA record, and has a comment that says so where there is 
   ]);
   expect(exportHistory(ZONE, ofDomain('example.com', NS)).lines[1]).toMatch(/^; no SOA record/);
 });
+
+test.each(RETIRED_EXAMPLES)(
+  '%s %s, stored before its type was shown as octets, is written as it is',
+  (type, data) => {
+    const { lines } = exportHistory(
+      ZONE,
+      ofDomain('example.com', { host: 'example.com', class: 'IN', type, data }),
+    );
+    expect(lines.at(-1)).toBe(`example.com.\tIN\t${type}\t${data}\n`);
+  },
+);
 
 test('records of other zones are comments: of names that are not below the domain, whatever their text', () => {
   const others = ['www.example.net', 'a\\.example.com', 'notexample.com'];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
-import { rdataText } from '../../src/model/rdata-presentation.js';
+import { rdataText } from '../../src/model/rdata-text.js';
 import { parseRdata } from '../../src/model/rdata-values.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';

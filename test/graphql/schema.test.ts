@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.js';
-import { graphqlTypeOf, RDATA_FIELDS } from '../../src/model/rdata-fields.js';
+import { graphqlTypeOf, RDATA_FIELDS } from '../../src/model/rdata-types.js';
 
 const schema = createSchema();
 

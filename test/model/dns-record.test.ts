@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
-import { RDATA_FIELDS } from '../../src/model/rdata-fields.js';
+import { RDATA_FIELDS } from '../../src/model/rdata-types.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -28,7 +28,7 @@ import { InvalidDomainError, InvalidObservationError, OperationError } from '../
 import { alwaysIgnoring } from '../../model/ignored-headers.js';
 import type { Instant } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
-import { presentRdata } from '../../model/rdata-presentation.js';
+import { presentRdata } from '../../model/rdata-text.js';
 import { printable } from '../../model/text.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { readHistories } from '../../recorder/read-histories.js';

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { recordTypes } from '../../model/dns-types.js';
+import { TYPE_NAMES } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
 import { writeText } from '../output.js';
 
@@ -52,7 +52,7 @@ function rowsOf(command: Command, at: string): Row[] {
 function optionRow({ short, long, flags, description, argChoices, required }: Option, at: string): Row {
   const names = [short, long].filter((name) => name !== undefined);
   const option = { at, flags: names, meaning: description };
-  if (flags.includes('<type,...>')) return { ...option, takes: 'list', words: recordTypes() };
+  if (flags.includes('<type,...>')) return { ...option, takes: 'list', words: TYPE_NAMES };
   if (argChoices !== undefined) return { ...option, takes: 'word', words: argChoices };
   const takes = flags.includes('<file>') ? 'file' : required ? 'text' : 'nothing';
   return { ...option, takes, words: [] };

@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { type DomainHistory, historyOf, needsParts } from '../../loaders/domain-history.js';
 import type { DomainRow } from '../../loaders/domain-row.js';
 import { parseDomainName } from '../../model/domain-name.js';
-import { PublicError } from '../../model/errors.js';
+import { invalidParameter, PublicError } from '../../model/errors.js';
 import { type Instant, requireReached } from '../../model/instant.js';
 import type { RequestContext } from '../context.js';
 import { neededParts, selectsNames } from '../selections.js';
@@ -26,7 +26,7 @@ export const ofDomains: QueryResolvers = {
 /** @throws PublicError INVALID_PARAMETER for a list of more names than one field may have. */
 export function requireFew(argument: string, { length }: readonly string[]): void {
   if (length <= MOST_NAMES) return;
-  throw new PublicError('INVALID_PARAMETER', `${argument}: ${length} names; ${MOST_NAMES} are allowed.`);
+  throw invalidParameter(`${argument}: ${length} names; ${MOST_NAMES} are allowed.`);
 }
 
 export function instantOf(at: Instant | null | undefined): Instant | undefined {

@@ -5,7 +5,7 @@ import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
-import { PublicError } from '../../model/errors.js';
+import { invalidParameter } from '../../model/errors.js';
 import { trimmed } from '../../model/header-fields.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
 import {
@@ -88,7 +88,9 @@ function recordFilter(where: DnsRecordFilter) {
   const filter = given(where);
   const { ip, network, target, text, host } = filter;
   if ([ip, network, target, text, host].every((condition) => condition === undefined)) {
-    throw invalid(`At least one of ip, network, target, text and host is required${OTHER_CONDITIONS}`);
+    throw invalidParameter(
+      `At least one of ip, network, target, text and host is required${OTHER_CONDITIONS}`,
+    );
   }
   requireInterval('seenFrom', filter.seenFrom, 'seenTo', filter.seenTo);
   requireInterval('firstSeenFrom', filter.firstSeenFrom, 'firstSeenTo', filter.firstSeenTo);
@@ -106,7 +108,7 @@ function recordFilter(where: DnsRecordFilter) {
 
 function requireIp(text: string): string {
   if (isIpv4(text) || isIpv6(text)) return canonicalIp(text);
-  throw invalid(`ip: ${quoted(text)} is not an IPv4 or IPv6 address.`);
+  throw invalidParameter(`ip: ${quoted(text)} is not an IPv4 or IPv6 address.`);
 }
 
 /** The first and the last address of a network, whose address may be any in it. */
@@ -118,7 +120,7 @@ function requireNetwork(text: string): { readonly first: string; readonly last: 
     const [first, last] = [family.networkAddressFromCIDR(text), family.broadcastAddressFromCIDR(text)];
     return { first: canonicalIp(first.toString()), last: canonicalIp(last.toString()) };
   }
-  throw invalid(
+  throw invalidParameter(
     `network: ${quoted(text)} is not a network. Write an address and the length of the prefix, such as ` +
       '192.0.2.0/24.',
   );
@@ -128,9 +130,9 @@ function headerFilter(where: HttpHeaderFilter) {
   const filter = given(where);
   const { name = '', value, contains } = filter;
   if ((value === undefined) === (contains === undefined)) {
-    throw invalid(`Exactly one of value and contains is required${OTHER_CONDITIONS}`);
+    throw invalidParameter(`Exactly one of value and contains is required${OTHER_CONDITIONS}`);
   }
-  if (name === '') throw invalid('name must not be empty.');
+  if (name === '') throw invalidParameter('name must not be empty.');
   requireInterval('seenFrom', filter.seenFrom, 'seenTo', filter.seenTo);
   return {
     ...filter,
@@ -158,7 +160,7 @@ function requireRegistrable(text: string): string {
   const registrable = registrableDomain(name);
   if (registrable === name) return name;
   const hint = registrable === null ? 'it is a public suffix' : `use ${registrable}`;
-  throw invalid(`registrableDomain: ${name} is not a registrable domain: ${hint}.`);
+  throw invalidParameter(`registrableDomain: ${name} is not a registrable domain: ${hint}.`);
 }
 
 /** Which changes of all domains. @throws PublicError FORBIDDEN, INVALID_PARAMETER, INVALID_CURSOR */
@@ -206,7 +208,3 @@ export const toDomains: Resolvers = {
     node: ({ node: row }, _args, context, info) => domainOfEntry({ domain: row.name, row }, context, info),
   },
 };
-
-function invalid(message: string): PublicError {
-  return new PublicError('INVALID_PARAMETER', message);
-}

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { RdataFieldKind } from '../../model/rdata-fields.js';
+import type { RdataFieldKind } from '../../model/rdata-codec.js';
 import type { Parameter } from './parameters.js';
 
 /** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it. */

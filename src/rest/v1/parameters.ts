@@ -1,4 +1,4 @@
-import { InvalidDomainError, InvalidObservationError, PublicError } from '../../model/errors.js';
+import { InvalidDomainError, invalidParameter, readArgument } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { parseRequestedTime, timeBack } from '../../model/requested-time.js';
 import { quoted } from '../../model/text.js';
@@ -70,12 +70,16 @@ export function readParameters(
   if (unknown !== undefined) {
     const all = known.length === 0 ? 'none' : known.join(', ');
     const advice = segment !== undefined ? '' : adviceOnTime(unknown);
-    throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.${advice}`);
+    throw invalidParameter(
+      `Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.${advice}`,
+    );
   }
   const missing = parameters.filter(({ name, required }) => required === true && !query.has(name));
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(' and ');
-    throw invalid(`The query must have ${missing.length > 1 ? 'the parameters' : 'the parameter'} ${names}.`);
+    throw invalidParameter(
+      `The query must have ${missing.length > 1 ? 'the parameters' : 'the parameter'} ${names}.`,
+    );
   }
   // What cursorOf() made. Whether it is of the question, the operation decides: the instants are part of that.
   const [, cursor, carried] = /^(.*)\.(\d{1,18})$/.exec(query.get('after') ?? '') ?? [];
@@ -106,12 +110,12 @@ function readValues(parameter: Parameter, texts: readonly string[], now: Instant
   const [text] = texts;
   if (text === undefined) return schema.default;
   if (schema.type !== 'array') {
-    if (texts.length > 1) throw invalid(`The query parameter ${name} is given more than once.`);
+    if (texts.length > 1) throw invalidParameter(`The query parameter ${name} is given more than once.`);
     return isTime(parameter) ? readTime(name, text, now) : readValue(name, schema, text);
   }
   // No value of such a parameter has one.
   if (texts.some((each) => each.includes(','))) {
-    throw invalid(`${name}: write the parameter once for each value, as in ${name}=…&${name}=….`);
+    throw invalidParameter(`${name}: write the parameter once for each value, as in ${name}=…&${name}=….`);
   }
   return texts.map((each) => readValue(name, schema.items ?? {}, each));
 }
@@ -124,29 +128,20 @@ function readValue(
   if (type === 'integer') {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= Number(minimum) && number <= Number(maximum)) return number;
-    throw invalid(`${name} must be an integer from ${minimum} to ${maximum}.`);
+    throw invalidParameter(`${name} must be an integer from ${minimum} to ${maximum}.`);
   }
   if (type === 'boolean') {
     if (text === 'true' || text === 'false') return text === 'true';
-    throw invalid(`${name} must be true or false.`);
+    throw invalidParameter(`${name} must be true or false.`);
   }
   if (values === undefined || values.includes(text)) return text;
-  throw invalid(`${name}: ${quoted(text)} is not one of ${values.join(', ')}.`);
+  throw invalidParameter(`${name}: ${quoted(text)} is not one of ${values.join(', ')}.`);
 }
 
 function readTime(name: string, text: string, now: Instant): string {
   // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): clients may leave it.
   const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
-  try {
-    return formatInstant(parseRequestedTime(time, now).instant);
-  } catch (error) {
-    if (error instanceof InvalidObservationError) throw invalid(`${name}: ${error.message}`);
-    throw error;
-  }
-}
-
-function invalid(detail: string): PublicError {
-  return new PublicError('INVALID_PARAMETER', detail);
+  return readArgument(name, () => formatInstant(parseRequestedTime(time, now).instant));
 }
 
 /** The name of a domain in a path: whether it is one, the operation decides. */

@@ -6,7 +6,7 @@ import {
   OTHER_RDATA_FIELDS,
   RDATA_FIELDS,
   type RdataField,
-} from '../../../model/rdata-fields.js';
+} from '../../../model/rdata-types.js';
 import { DESCRIBED, type Schema, schemaReference } from '../described.js';
 
 /** The schemas of the data of DNS records, by name (specification, 2.3). */

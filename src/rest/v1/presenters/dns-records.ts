@@ -1,4 +1,4 @@
-import { graphqlTypeOf, OTHER_RDATA_FIELDS, RDATA_FIELDS, rdataFields } from '../../../model/rdata-fields.js';
+import { graphqlTypeOf, OTHER_RDATA_FIELDS, RDATA_FIELDS, rdataFields } from '../../../model/rdata-types.js';
 
 /** An entry of a DNS record as the stored operations give it: its type decides which further fields it has. */
 export interface DnsRecordResult {
