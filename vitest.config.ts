@@ -50,17 +50,17 @@ function filesToRun(): string[] {
   return process.env['TESTS'] === 'fast' ? withoutRealParts() : ['test/**/*.test.ts'];
 }
 
-/** Takes what starts processes first, so that no worker is left with a long file at the end. */
+/** Takes what starts processes, or waits, first, so that no worker is left with a long file at the end. */
 class ProcessesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => STARTS_PROCESSES.test(moduleId);
+    const isLong = ({ moduleId }: TestSpecification) => TAKES_LONG.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
 
-const STARTS_PROCESSES =
-  /\/test\/(?:journeys|cli|database|http\/pages-in-browser|web\/page|telemetry\/traces)/;
+const TAKES_LONG =
+  /\/test\/(?:journeys|cli|database|http\/pages-in-browser|notify|graphql\/subscriptions|web\/page|telemetry\/traces)/;
 
 /** Loaded by each process that a test starts. */
 const QUICK_START = fileURLToPath(new URL('test/support/quick-start.cjs', import.meta.url));

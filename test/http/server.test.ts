@@ -55,7 +55,8 @@ test('a connection ends after 1,000 requests: what is pipelined behind them is n
     handled += 1;
     response.end('done');
   };
-  const server = await startHttpServer(answer, { host: '127.0.0.1', port: 0, log });
+  const timeLimits = { ...TIME_LIMITS, checkEvery: 50, idle: 500 };
+  const server = await startHttpServer(answer, { host: '127.0.0.1', port: 0, log, timeLimits });
   cleanUp.push(() => server.close());
   const socket = connect(server.port, '127.0.0.1');
   const received = text(socket);
