@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import type pg from 'pg';
 import { type Distribution, readDistribution } from './distribution.js';
 import type { IfMissing } from './embedded/data-folder.js';
-import { embeddedPlace, embeddedPools } from './embedded-pool.js';
+import type { EmbeddedDatabase } from './embedded/embedded-database.js';
 import type { PrismaClient } from './generated/client.js';
+import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 import { PLANNED_EACH_TIME } from './query-limits.js';
 import { type Prepared, serverPlace, serverPools } from './server-pool.js';
 
@@ -101,7 +103,8 @@ export async function openConnections({
     readPool: pools.reading,
     searchPool: pools.searching,
     namesStatements: pools.namesStatements,
-    place: databaseUrl === undefined ? embeddedPlace(place.dataDirectory) : serverPlace(databaseUrl),
+    place:
+      databaseUrl === undefined ? `embedded, in ${resolve(place.dataDirectory)}` : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,
     unseeded: embedded?.unseeded ?? false,
     failure: () => embedded?.failure ?? null,
@@ -113,6 +116,23 @@ export async function openConnections({
       return closed;
     },
   };
+}
+
+/** In milliseconds: longer than a connection waits for the embedded database, so that its error is the one that is seen. */
+const EMBEDDED_TIMEOUT = 30_000;
+
+function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
+  const config = {
+    // Read by pg, not by the socket.
+    host: 'localhost',
+    user: 'postgres',
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: EMBEDDED_TIMEOUT,
+    stream: () => database.createSocket(),
+  };
+  // All clients share one session, in which named statements would clash.
+  return allPools(createWritingPool(config, limits), config, limits, false);
 }
 
 /** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */

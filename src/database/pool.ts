@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { limitQueries } from './query-limits.js';
 
@@ -99,9 +100,9 @@ export function allPools(
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.
-  const sockets = new Set<Socket>();
+  const sockets = new Set<Duplex>();
   const stream = () => {
-    const socket = new Socket();
+    const socket = config.stream?.() ?? new Socket();
     const keep = () => sockets.add(socket);
     keep();
     // One that was destroyed before it was connected may still be.
