@@ -1,23 +1,8 @@
 import type pg from 'pg';
 import type { Instant } from '../model/instant.js';
-import { isMissingTable } from './database-failure.js';
-import { pendingMigrations, readMigrations, readRecorded } from './migrations.js';
 
 /** How long, in milliseconds, each statement may take. */
 const LIMIT = { query_timeout: 2000 };
-
-/**
- * The names of the migrations that a database still needs. Nothing is changed.
- *
- * @throws OperationError if others were applied to it than this program knows; the driver's error.
- */
-export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
-  const recorded = readRecorded(pool, LIMIT).catch((error) => {
-    if (isMissingTable(error)) return new Map<string, string>();
-    throw error;
-  });
-  return pendingMigrations(await readMigrations(), await recorded).map(({ name }) => name);
-}
 
 /** @throws the driver's error where nothing can be recorded: it is read-only, or the user has not the right. */
 export async function requireWritable(pool: pg.Pool): Promise<void> {

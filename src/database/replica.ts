@@ -1,5 +1,5 @@
+import { createReadinessCheck, type DatabaseReadiness } from './migrate.js';
 import type { ClosablePool } from './pool.js';
-import { createReadinessCheck, type DatabaseReadiness } from './readiness.js';
 import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
 import { reasonOf, serverPlace } from './server-pool.js';
 import type { Lag, WalPositions } from './wal-positions.js';
