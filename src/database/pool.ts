@@ -47,25 +47,17 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
   return createPool({ ...config, max: size, pipeline: true });
 }
 
-/** Makes the pool of responses. It connects when it is first used. */
-function createReadingPool(config: pg.PoolConfig, limits: PoolLimits): ClosablePool {
-  const reading = createPool({ ...config, ...readingLimits(limits) });
-  limitQueries(reading.pool, limits.query);
-  return reading;
-}
-
-/** The options of a pool of responses, but for what limitQueries() does. */
-export function readingLimits({ size, query }: PoolLimits): pg.PoolConfig {
-  return { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query, max: size };
-}
-
 /** Of the connections for responses, those of searches: 4 of 10. */
 const SEARCHES = 0.4;
 
-/** Divides the connections for responses between searches and all others, each with at least one. */
-export function divided({ size, query }: PoolLimits): { reading: PoolLimits; searching: PoolLimits } {
+/** Makes the pools of responses, each with at least one connection. They connect when they are first used. */
+export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
+  const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const searches = Math.max(1, Math.floor(size * SEARCHES));
-  return { reading: { size: Math.max(1, size - searches), query }, searching: { size: searches, query } };
+  const reading = createPool({ ...config, ...limits, max: Math.max(1, size - searches) });
+  const searching = createPool({ ...config, ...limits, max: searches });
+  for (const { pool } of [reading, searching]) limitQueries(pool, query);
+  return { reading, searching };
 }
 
 /**
@@ -80,15 +72,14 @@ export function allPools(
   limits: PoolLimits,
   namesStatements: boolean,
 ): Pools {
-  const { reading, searching } = divided(limits);
-  const [answers, searches] = [createReadingPool(config, reading), createReadingPool(config, searching)];
+  const { reading, searching } = createReadingPools(config, limits);
   return {
     writing: writing.pool,
-    reading: answers.pool,
-    searching: searches.pool,
+    reading: reading.pool,
+    searching: searching.pool,
     namesStatements,
     async close() {
-      await Promise.all([writing.close(LAST_QUERY), answers.close(0), searches.close(0)]);
+      await Promise.all([writing.close(LAST_QUERY), reading.close(0), searching.close(0)]);
     },
   };
 }

@@ -1,12 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { UnavailableError } from '../model/errors.js';
 import { codesOf, isDatabaseFailure } from './database-failure.js';
-import { type ClosablePool, createPool, type PoolLimits, readingLimits } from './pool.js';
-import { withinTime } from './query-limits.js';
+import type { ClosablePool } from './pool.js';
 
-interface ReplicaPoolOptions {
-  readonly config: pg.PoolConfig;
-  readonly limits: PoolLimits;
+interface Fallback {
   /** The primary's, for statements that the replica fails. */
   readonly primary: pg.Pool;
   /** Whether statements may have names there. */
@@ -16,17 +13,16 @@ interface ReplicaPoolOptions {
 }
 
 /** A pool of connections to a replica: what that fails, or is closed under, is read on the primary. */
-export function createReplicaPool({ config, limits, onLost, ...options }: ReplicaPoolOptions): ClosablePool {
-  const { pool, close } = createPool({ ...config, ...readingLimits(limits) });
-  const { primary, namesOnPrimary } = options;
+export function withFallback({ pool, close }: ClosablePool, fallback: Fallback): ClosablePool {
+  const { primary, namesOnPrimary, onLost } = fallback;
+  const { query } = pool;
   let closed: Promise<void> | undefined;
   /** Of each statement that runs. */
   const abandon = new Set<(error: unknown) => void>();
   const run = (statement: readonly unknown[]) =>
     new Promise<unknown>((resolve, reject) => {
       abandon.add(reject);
-      const result = Promise.resolve(Reflect.apply(pg.Pool.prototype.query, pool, [...statement]));
-      withinTime(limits.query, result)
+      Promise.resolve(Reflect.apply(query, pool, [...statement]))
         .then(resolve, reject)
         .finally(() => abandon.delete(reject));
     });
@@ -35,7 +31,7 @@ export function createReplicaPool({ config, limits, onLost, ...options }: Replic
     const statement = isNamed && !namesOnPrimary ? { ...config, name: undefined } : config;
     return Reflect.apply(primary.query, primary, [statement, ...rest]);
   };
-  const query = async (...statement: readonly unknown[]): Promise<unknown> => {
+  const ask = async (...statement: readonly unknown[]): Promise<unknown> => {
     if (closed !== undefined) return runOnPrimary(statement);
     try {
       return await run(statement);
@@ -45,7 +41,7 @@ export function createReplicaPool({ config, limits, onLost, ...options }: Replic
       return runOnPrimary(statement);
     }
   };
-  Reflect.set(pool, 'query', query);
+  Reflect.set(pool, 'query', ask);
   return {
     pool,
     close(milliseconds) {

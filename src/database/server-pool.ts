@@ -32,7 +32,7 @@ export async function serverPools(
   let close = () => writing.close(0);
   try {
     const { isPooled } = await requireUsable(writing.pool);
-    const reading = { ...config, ...sessionOptions(isPooled, limits) };
+    const reading = { ...config, ...sessionOptions(isPooled, limits.query) };
     const pools = allPools(writing, reading, limits, namesStatements(prepared, isPooled));
     close = pools.close;
     await requireUsable(pools.reading);
@@ -63,7 +63,7 @@ export function namesStatements(prepared: Prepared, isPooled: boolean): boolean 
  * The options of connections for responses. A pooler rejects such a parameter, and what is SET on its connections remains for its
  * other clients.
  */
-export function sessionOptions(isPooled: boolean, { query }: PoolLimits): pg.PoolConfig {
+export function sessionOptions(isPooled: boolean, query: number): pg.PoolConfig {
   if (isPooled) return {};
   return {
     // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
