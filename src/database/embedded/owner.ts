@@ -59,6 +59,7 @@ function skipGrace(): void {
 const claimSocket = createServer((socket) => {
   hadUsers = true;
   users.add(socket);
+  clearTimeout(timer);
   socket.on('error', () => socket.destroy());
   socket.once('close', () => {
     users.delete(socket);
