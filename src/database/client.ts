@@ -16,15 +16,7 @@ const QUERY_LIMIT = 10_000;
 const MOST_STATEMENTS = 500;
 
 /** Connections to an open database. Code outside this folder does not know where PostgreSQL runs. */
-export interface Connections {
-  /** Connections for SQL; `bigint` columns are read as BigInt. */
-  readonly pool: pg.Pool;
-  /** Connections for the queries of responses only: a query that takes too long fails. */
-  readonly readPool: pg.Pool;
-  /** As `readPool`, for searches. */
-  readonly searchPool: pg.Pool;
-  /** Whether statements may be prepared under names. */
-  readonly namesStatements: boolean;
+export interface Connections extends Pools {
   /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
@@ -39,8 +31,6 @@ export interface Connections {
   readonly queryMilliseconds: number;
   /** Records permanently that the database is seeded. */
   markSeeded(): Promise<void>;
-  /** Waits for the connections of `pool` that are in use, closes all, and detaches from the embedded database. */
-  close(): Promise<void>;
 }
 
 /** An open database with Prisma Client on its connections. */
@@ -99,10 +89,7 @@ export async function openConnections({
   };
   let closed: Promise<void> | undefined;
   return {
-    pool: pools.writing,
-    readPool: pools.reading,
-    searchPool: pools.searching,
-    namesStatements: pools.namesStatements,
+    ...pools,
     place:
       databaseUrl === undefined ? `embedded, in ${resolve(place.dataDirectory)}` : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,

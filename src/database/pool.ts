@@ -5,15 +5,18 @@ import { limitQueries } from './query-limits.js';
 
 /** The pools of a database: queries of responses have a time limit, and what is written has none. */
 export interface Pools {
-  /** For the recorder and all other SQL of this program. */
-  readonly writing: pg.Pool;
-  /** For responses: a query that takes too long ends, and its connection with it. */
-  readonly reading: pg.Pool;
-  /** As `reading`, for searches: no other response waits for them. */
-  readonly searching: pg.Pool;
+  /** Connections for SQL; `bigint` columns are read as BigInt. */
+  readonly pool: pg.Pool;
+  /** Connections for the queries of responses only: a query that takes too long fails. */
+  readonly readPool: pg.Pool;
+  /** As `readPool`, for searches: no other response waits for them. */
+  readonly searchPool: pg.Pool;
   /** Whether a connection keeps the statements that are prepared on it, so that they may have names. */
   readonly namesStatements: boolean;
-  /** Closes all. Running queries of responses are aborted: their clients have a response, or have disconnected. */
+  /**
+   * Waits for the connections of `pool` that are in use, and closes all. Running queries of responses are aborted: their
+   * clients have a response, or have disconnected.
+   */
   close(): Promise<void>;
 }
 
@@ -74,9 +77,9 @@ export function allPools(
 ): Pools {
   const { reading, searching } = createReadingPools(config, limits);
   return {
-    writing: writing.pool,
-    reading: reading.pool,
-    searching: searching.pool,
+    pool: writing.pool,
+    readPool: reading.pool,
+    searchPool: searching.pool,
     namesStatements,
     async close() {
       await Promise.all([writing.close(LAST_QUERY), reading.close(0), searching.close(0)]);

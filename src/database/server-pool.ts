@@ -35,7 +35,7 @@ export async function serverPools(
     const reading = { ...config, ...sessionOptions(isPooled, limits.query) };
     const pools = allPools(writing, reading, limits, namesStatements(prepared, isPooled));
     close = pools.close;
-    await requireUsable(pools.reading);
+    await requireUsable(pools.readPool);
     return pools;
   } catch (error) {
     await close();
