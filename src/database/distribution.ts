@@ -83,26 +83,25 @@ export function partitionTables(pool: pg.Pool, count: number): Promise<boolean> 
 
 async function partition(client: pg.PoolClient, table: string, column: string, count: number): Promise<void> {
   // What LIKE does not copy to partitions: storage parameters, and the indexes by their names.
-  const { rows: found } = await client.query<{ options: string | null }>(
-    `SELECT ' WITH (' || array_to_string(reloptions, ', ') || ')' AS options FROM pg_class
+  const { rows } = await client.query<{ options: string | null; indexes: string[] }>(
+    `SELECT ' WITH (' || array_to_string(reloptions, ', ') || ')' AS options,
+            array(SELECT CASE WHEN indisprimary
+                              THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', $1::text, conname, pg_get_constraintdef(key.oid))
+                              ELSE replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') END
+                    FROM pg_index LEFT JOIN pg_constraint AS key ON conindid = indexrelid AND contype = 'p'
+                   WHERE indrelid = $1::regclass ORDER BY indexrelid) AS indexes
+       FROM pg_class
       WHERE oid = coalesce((SELECT min(inhrelid) FROM pg_inherits WHERE inhparent = $1::regclass), $1::regclass)`,
     [table],
   );
-  const { rows: indexes } = await client.query<{ statement: string }>(
-    `SELECT CASE WHEN indisprimary
-                 THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', $1::text, conname, pg_get_constraintdef(constraint_of.oid))
-                 ELSE replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') END AS statement
-       FROM pg_index LEFT JOIN pg_constraint AS constraint_of ON conindid = indexrelid AND contype = 'p'
-      WHERE indrelid = $1::regclass ORDER BY indexrelid`,
-    [table],
-  );
+  const [{ options, indexes } = { options: null, indexes: [] }] = rows;
   const divided = `${table}_divided`;
   const like = `LIKE ${table} INCLUDING ALL EXCLUDING INDEXES`;
   await client.query(`CREATE TABLE ${divided} (${like}) PARTITION BY HASH (${column})`);
   for (let remainder = 0; remainder < count; remainder += 1) {
     await client.query(
       `CREATE TABLE ${divided}_p${remainder} PARTITION OF ${divided}
-         FOR VALUES WITH (MODULUS ${count}, REMAINDER ${remainder})${found[0]?.options ?? ''}`,
+         FOR VALUES WITH (MODULUS ${count}, REMAINDER ${remainder})${options ?? ''}`,
     );
   }
   await client.query(`INSERT INTO ${divided} SELECT * FROM ${table}`);
@@ -112,7 +111,7 @@ async function partition(client: pg.PoolClient, table: string, column: string, c
     await client.query(`ALTER TABLE ${divided}_p${remainder} RENAME TO ${table}_p${remainder}`);
   }
   // After the rows: an index is built faster than it is kept.
-  for (const { statement } of indexes) await client.query(statement);
+  for (const index of indexes) await client.query(index);
 }
 
 /** Citus has what the statements of this program need from this version on. */
@@ -130,7 +129,8 @@ export async function distributeTables(pool: pg.Pool): Promise<string[]> {
   const client = await pool.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await requireDistributable(client);
+    const fault = faultOf(await readCatalogue(client));
+    if (fault !== null) throw new OperationError(fault);
     // Indexes use them: each node needs them before the table.
     for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
       await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
@@ -158,21 +158,16 @@ export async function distributeTables(pool: pg.Pool): Promise<string[]> {
   }
 }
 
-async function requireDistributable(client: pg.PoolClient): Promise<void> {
-  const { citus, partitions } = await readCatalogue(client);
+/** Why the tables cannot be distributed; null: they can. */
+function faultOf({ citus, partitions }: Awaited<ReturnType<typeof readCatalogue>>): string | null {
   if (citus === null) {
-    throw new OperationError(
-      'The database has no Citus. Connect DATABASE_URL to the coordinator of a Citus cluster, and run there as a superuser: CREATE EXTENSION citus.',
-    );
+    return 'The database has no Citus. Connect DATABASE_URL to the coordinator of a Citus cluster, and run there as a superuser: CREATE EXTENSION citus.';
   }
   if (Number.parseInt(citus, 10) < OLDEST_CITUS) {
-    throw new OperationError(`The database has Citus ${citus}. Use Citus ${OLDEST_CITUS} or later.`);
+    return `The database has Citus ${citus}. Use Citus ${OLDEST_CITUS} or later.`;
   }
-  if (partitions > 0) {
-    throw new OperationError(
-      'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.',
-    );
-  }
+  if (partitions === 0) return null;
+  return 'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';
 }
 
 /**
