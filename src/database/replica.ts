@@ -64,10 +64,10 @@ export class Replica {
     if (reason !== null) return reason;
     if (!this.#hasOurSchema) return 'Its schema is not that of this version of the program.';
     if (!answer.isReplica) return null;
-    const { atLeast, freshAt } = positions.lagOf(answer.position, answer.askedAt);
-    if (freshAt !== null) this.lag = atLeast;
+    const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
+    if (isKnown) this.lag = atLeast;
     if (atLeast > mostBehind) return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
-    return freshAt === null ? 'How far it is behind the primary is not known yet.' : null;
+    return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 
   close(): Promise<unknown> {

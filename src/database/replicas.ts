@@ -144,18 +144,17 @@ export class Replicas {
   #open(replica: Replica): NonNullable<Replica['handle']> {
     const { url, answer } = replica;
     const isPooled = answer?.isPooled ?? true;
-    const { queriesAtOnce: size, queryMilliseconds: query, ...database } = this.#database;
+    const { queriesAtOnce: size, queryMilliseconds: query, ...primary } = this.#database;
     const config = { ...serverConfig(url), ...sessionOptions(isPooled, query) };
     const pools = createReadingPools(config, { size, query });
-    const fallback = {
-      namesOnPrimary: database.namesStatements,
-      onLost: (error: unknown) => {
-        if (replica.handle === handle) this.#setReason(replica, SILENT, reasonOf(error));
-      },
+    const onLost = (error: unknown) => {
+      if (replica.handle === handle) this.#setReason(replica, SILENT, reasonOf(error));
     };
-    const reading = withFallback(pools.reading, { primary: database.readPool, ...fallback });
-    const searching = withFallback(pools.searching, { primary: database.searchPool, ...fallback });
-    const names = namesStatements(this.#options.prepared, isPooled) ? statementNames() : undefined;
+    const reading = withFallback(pools.reading, primary.readPool, onLost);
+    const searching = withFallback(pools.searching, primary.searchPool, onLost);
+    // A statement keeps its name where it is read on the primary.
+    const hasNames = primary.namesStatements && namesStatements(this.#options.prepared, isPooled);
+    const names = hasNames ? statementNames() : undefined;
     const prisma = this.#createClient(reading.pool, names);
     const searchPrisma = this.#createClient(searching.pool, names);
     const handle = { reading, searching, prisma, searchPrisma };
