@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { errorCode, OperationError } from '../model/errors.js';
-import { MIGRATION_LOCK } from './locks.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
 /**
  * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one number, or shards

@@ -4,9 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { isMissingTable } from './database-failure.js';
-import { MIGRATION_LOCK } from './locks.js';
 import { withinTime } from './query-limits.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
 /** One step of the schema: a folder of prisma/migrations with its migration.sql. */
 interface Migration {

@@ -17,7 +17,7 @@ export async function ownerOf(dataDirectory: string): Promise<number | null> {
   const claim = await latestClaim(join(dataDirectory, 'run'));
   if (claim === null) return null;
   const socket = byShortPath(claim, (path) => connect(path));
-  const [processId] = await Promise.race([
+  const [said] = await Promise.race([
     once(socket, 'data', { signal: AbortSignal.timeout(10_000) }),
     once(socket, 'close'),
   ]).catch((error: unknown) => {
@@ -25,7 +25,7 @@ export async function ownerOf(dataDirectory: string): Promise<number | null> {
     throw error;
   });
   socket.destroy();
-  return Number(processId) || null;
+  return Number(/^ready (\d+)$/m.exec(String(said))?.[1]) || null;
 }
 
 /** Deletes the folder once its database, which has no user any more, has closed. */

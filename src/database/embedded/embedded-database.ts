@@ -224,7 +224,7 @@ export class EmbeddedDatabase {
     const owner = spawn(process.execPath, args, {
       // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
       detached: true,
-      cwd: this.#runDirectory,
+      cwd: '/',
       stdio: ['ignore', log.fd, log.fd, 'ipc'],
     });
     try {

@@ -18,8 +18,7 @@ import type { OwnerReport } from './embedded-database.js';
 import { Engine } from './engine.js';
 
 // The program of the process that owns the embedded database. Its arguments are the data folder, the time of grace
-// in milliseconds, and what happens if there is no database. It runs in the folder of sockets, whose path may be too
-// long to listen by. embedded-database.ts starts it.
+// in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
 
 /** More than the pools of ten processes have connections. */
 const MOST_CONNECTIONS = 100;
@@ -73,7 +72,7 @@ const claimSocket = createServer((socket) => {
 
 /** Tells a user that the database takes connections, and which process has it open. */
 function welcome(user: Socket): void {
-  user.write(`${process.pid}\n`);
+  user.write(`ready ${process.pid}\n`);
 }
 
 /**
@@ -85,6 +84,8 @@ function welcome(user: Socket): void {
  */
 async function own(ifMissing: IfMissing): Promise<void> {
   const runDirectory = await prepareRunDirectory(dataDirectory);
+  // Its path may be too long to listen by.
+  process.chdir(runDirectory);
   const claim = await listenAndClaim(runDirectory).catch((error) => {
     throw unusable(dataDirectory, error);
   });
