@@ -2,13 +2,14 @@ import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { byShortPath } from '../../src/database/embedded/claim.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { newDataDirectory, ownerOf, removeDataDirectory } from '../support/data-directory.js';
 import { DatabaseUser } from '../support/database-user.js';
-import { repeats } from '../support/long-form.js';
+import { IS_LONG, repeats } from '../support/long-form.js';
 import { ended, isRunning, killAtOnce } from '../support/processes.js';
 import { copyTemplate } from '../support/template.js';
 
@@ -110,6 +111,13 @@ describe('one process has the embedded database open, and every process uses it'
     second = await DatabaseUser.start({ dataDirectory: folder, graceMilliseconds: 0 });
     expect(second.createdNow).toBe(false);
     expect(await second.query('SELECT count(*) FROM note')).toEqual([{ count: 2n }]);
+  });
+
+  test.skipIf(!IS_LONG)('it stays open for as long as it has a user', async () => {
+    const owner = await ownerOrThrow(folder);
+    // Longer than it waits for its first.
+    await pause(7000);
+    expect(await ownerOrThrow(folder)).toBe(owner);
   });
 
   test('it stops by itself if the process that started it is killed', async () => {
