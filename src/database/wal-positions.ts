@@ -2,7 +2,7 @@
 const KEPT_FOR = 3_600_000;
 
 /** How far a replica is behind, as far as it is known of when the primary wrote what is missing. */
-export interface Lag {
+interface Lag {
   /** For how long at least, in milliseconds, there has been something that it has not replayed. */
   readonly atLeast: number;
   /** Whether it is no longer than that: the primary had nothing else to replay at some time since positions are known. */

@@ -265,7 +265,7 @@ const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws the signal's reason; an error of the socket if the folder belongs to another user.
  */
-export async function attach(runDirectory: string, signal: AbortSignal): Promise<Socket | null> {
+async function attach(runDirectory: string, signal: AbortSignal): Promise<Socket | null> {
   const claim = await latestClaim(runDirectory);
   if (claim === null) return null;
   const socket = byShortPath(claim, (path) => connect(path));
