@@ -1,16 +1,24 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { constants, createGzip } from 'node:zlib';
+import { constants, createGunzip, createGzip } from 'node:zlib';
 import type pg from 'pg';
-import { type Headers, type Pack, pack } from 'tar-stream';
-import { OperationError } from '../model/errors.js';
-import { DATABASE_FOLDER } from './embedded/data-folder.js';
+import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
+import { errorCode, messageOf, OperationError } from '../model/errors.js';
+import { hasOwner } from './embedded/claim.js';
+import {
+  DATABASE_FOLDER,
+  hasDatabase,
+  markSeeded,
+  POSTGRESQL_MAJOR,
+  unusable,
+} from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
 /** The last entry of a backup, as of pg_basebackup's: an archive without it is not complete. */
-export const LAST_ENTRY = `${DATABASE_FOLDER}/global/pg_control`;
+const LAST_ENTRY = `${DATABASE_FOLDER}/global/pg_control`;
 
 /** Files of the process that has the database open. */
 const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
@@ -59,20 +67,19 @@ export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Pro
 
 async function writeArchive({ dataDirectory, file, onFile, signal }: BackupOptions): Promise<void> {
   const archive = pack();
-  addEntries(archive, dataDirectory, onFile).catch((error) => archive.destroy(error));
+  const addAll = async () => {
+    for (const name of await namesOf(dataDirectory)) {
+      await addEntry(archive, join(dataDirectory, name), name);
+      onFile?.();
+    }
+    archive.finalize();
+  };
+  addAll().catch((error) => archive.destroy(error));
   // The fastest level: all clients wait for the copy, and slower levels save little.
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: BLOCK });
   // By its path: a stream closes the handle that it is given, and that of the caller is still to be synced.
   const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
   await pipeline(archive, gzip, target, { signal });
-}
-
-async function addEntries(archive: Pack, dataDirectory: string, onFile: BackupOptions['onFile']) {
-  for (const name of await namesOf(dataDirectory)) {
-    await addEntry(archive, join(dataDirectory, name), name);
-    onFile?.();
-  }
-  archive.finalize();
 }
 
 async function addEntry(archive: Pack, path: string, name: string): Promise<void> {
@@ -104,4 +111,147 @@ export function requireEmbedded(databaseUrl: string | undefined, instead: string
   throw new OperationError(
     `DATABASE_URL is set, and this is for the embedded database only: use PostgreSQL's own ${instead}.`,
   );
+}
+
+/** The folder that a process unpacks into. */
+const UNFINISHED = /^restoring-(\d+)$/;
+
+/**
+ * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
+ * checked: a restore that fails, or is killed, leaves no database.
+ *
+ * @param name of the source, for errors.
+ * @returns the number of files and folders that were restored.
+ * @throws OperationError if there is a database, or the backup cannot be used; what writing throws.
+ */
+export async function restoreEmbedded(
+  dataDirectory: string,
+  source: Readable,
+  name: string,
+): Promise<number> {
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw unusable(dataDirectory, error);
+  });
+  if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) throw occupied(dataDirectory);
+  await removeUnfinished(dataDirectory);
+  const unfinished = join(dataDirectory, `restoring-${process.pid}`);
+  const restored = join(unfinished, DATABASE_FOLDER);
+  await mkdir(unfinished, { mode: 0o700 });
+  try {
+    const files = await unpackBackup(source, unfinished, name);
+    if (!existsSync(join(restored, 'PG_VERSION'))) {
+      throw new OperationError(`${name} does not contain a database.`);
+    }
+    // Samples are only for a new database.
+    await markSeeded(dataDirectory);
+    await rename(restored, join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
+      // Another process has made a database since the check: rename() never replaces a folder that is not empty.
+      throw ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error)) ? occupied(dataDirectory) : error;
+    });
+    return files;
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+function occupied(dataDirectory: string): OperationError {
+  return new OperationError(
+    `${dataDirectory} already has a database, which is never overwritten: set DATA_DIR to a new folder, or stop the service and move ${join(dataDirectory, DATABASE_FOLDER)} away.`,
+  );
+}
+
+/** Removes what restores that were killed have left. */
+async function removeUnfinished(dataDirectory: string): Promise<void> {
+  for (const name of await readdir(dataDirectory)) {
+    const processId = Number(UNFINISHED.exec(name)?.[1] ?? Number.NaN);
+    if (processId === process.pid || (processId > 0 && !isRunning(processId))) {
+      await rm(join(dataDirectory, name), { recursive: true, force: true });
+    }
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+/** Names of the database's folder, and of what can be in it; none leads anywhere else. */
+const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
+
+/**
+ * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete. gzip's
+ * own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the folder's
+ * content is to be deleted.
+ *
+ * @param name of the source, for errors.
+ * @returns the number of files and folders.
+ * @throws OperationError, one line, if the archive cannot be used; what reading or writing throws.
+ */
+async function unpackBackup(source: Readable, folder: string, name: string): Promise<number> {
+  const archive = extract();
+  const fed = pipeline(source, createGunzip(), archive);
+  fed.catch(() => {});
+  let entries = 0;
+  let last = '';
+  try {
+    for await (const entry of archive) {
+      const path = entry.header.name.replace(/\/$/, '');
+      if (last === LAST_ENTRY) throw new Error('something follows its end');
+      if (entries === 0) requireOwnMajor(name, path);
+      await take(entry, path, folder);
+      entries += 1;
+      last = path;
+    }
+    await fed;
+    if (last !== LAST_ENTRY) throw new Error('its end is missing');
+    return entries;
+  } catch (error) {
+    source.destroy();
+    await fed.catch(() => {});
+    if (!isOfArchive(error)) throw error;
+    // Where nothing was unpacked, it is probably something else.
+    throw new OperationError(
+      entries === 0
+        ? `${name} is not a backup made by dms backup.`
+        : `${name} is damaged: ${messageOf(error)}. Nothing was restored; use another copy of it.`,
+    );
+  }
+}
+
+/** @throws Error for what no backup has: links, devices, and a name that leads out of the folder. */
+async function take(entry: Entry, name: string, folder: string): Promise<void> {
+  const { type } = entry.header;
+  if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
+    throw new Error(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
+  }
+  if (type === 'directory') {
+    entry.resume();
+    await mkdir(join(folder, name), { mode: 0o700 });
+  } else {
+    await pipeline(entry, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
+  }
+}
+
+/** @param name of the first entry. */
+function requireOwnMajor(archive: string, name: string): void {
+  const major = /^postgresql-(\d+)$/.exec(name)?.[1];
+  if (major !== undefined && major !== String(POSTGRESQL_MAJOR)) {
+    throw new OperationError(
+      `${archive} is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
+    );
+  }
+}
+
+/**
+ * Whether an error is about the archive and not about the system: the errors of tar-stream have no code, those of
+ * zlib and of streams have their own, and paths that do not fit together are the archive's.
+ */
+function isOfArchive(error: unknown): boolean {
+  if (error instanceof OperationError) return false;
+  const code = errorCode(error);
+  return ['', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(code) || /^(?:Z|ERR)_/.test(code);
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import type pg from 'pg';
 import { type Distribution, readDistribution } from './distribution.js';
 import type { IfMissing } from './embedded/data-folder.js';
-import { embeddedPlace, embeddedPools } from './embedded-pool.js';
+import type { EmbeddedDatabase } from './embedded/embedded-database.js';
 import type { PrismaClient } from './generated/client.js';
+import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 import { PLANNED_EACH_TIME } from './query-limits.js';
 import { type Prepared, serverPlace, serverPools } from './server-pool.js';
 
@@ -14,15 +16,7 @@ const QUERY_LIMIT = 10_000;
 const MOST_STATEMENTS = 500;
 
 /** Connections to an open database. Code outside this folder does not know where PostgreSQL runs. */
-export interface Connections {
-  /** Connections for SQL; `bigint` columns are read as BigInt. */
-  readonly pool: pg.Pool;
-  /** Connections for the queries of responses only: a query that takes too long fails. */
-  readonly readPool: pg.Pool;
-  /** As `readPool`, for searches. */
-  readonly searchPool: pg.Pool;
-  /** Whether statements may be prepared under names. */
-  readonly namesStatements: boolean;
+export interface Connections extends Pools {
   /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
@@ -37,8 +31,6 @@ export interface Connections {
   readonly queryMilliseconds: number;
   /** Records permanently that the database is seeded. */
   markSeeded(): Promise<void>;
-  /** Waits for the connections of `pool` that are in use, closes all, and detaches from the embedded database. */
-  close(): Promise<void>;
 }
 
 /** An open database with Prisma Client on its connections. */
@@ -97,11 +89,9 @@ export async function openConnections({
   };
   let closed: Promise<void> | undefined;
   return {
-    pool: pools.writing,
-    readPool: pools.reading,
-    searchPool: pools.searching,
-    namesStatements: pools.namesStatements,
-    place: databaseUrl === undefined ? embeddedPlace(place.dataDirectory) : serverPlace(databaseUrl),
+    ...pools,
+    place:
+      databaseUrl === undefined ? `embedded, in ${resolve(place.dataDirectory)}` : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,
     unseeded: embedded?.unseeded ?? false,
     failure: () => embedded?.failure ?? null,
@@ -113,6 +103,23 @@ export async function openConnections({
       return closed;
     },
   };
+}
+
+/** In milliseconds: longer than a connection waits for the embedded database, so that its error is the one that is seen. */
+const EMBEDDED_TIMEOUT = 30_000;
+
+function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
+  const config = {
+    // Read by pg, not by the socket.
+    host: 'localhost',
+    user: 'postgres',
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: EMBEDDED_TIMEOUT,
+    stream: () => database.createSocket(),
+  };
+  // All clients share one session, in which named statements would clash.
+  return allPools(createWritingPool(config, limits), config, limits, false);
 }
 
 /** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */

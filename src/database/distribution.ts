@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { errorCode, OperationError } from '../model/errors.js';
-import { MIGRATION_LOCK } from './locks.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
 /**
  * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one number, or shards
@@ -16,12 +15,12 @@ const TABLES = [
   ['watched_domain', 'name'],
 ] as const;
 
-/** How the tables of domains are stored. */
+const NAMES = TABLES.map(([table]) => table);
+
+/** How the tables of domains are stored; shards are over the nodes of a Citus cluster. */
 export type Distribution =
   | { readonly kind: 'whole' }
-  | { readonly kind: 'partitions'; readonly count: number }
-  /** Over the nodes of a Citus cluster. */
-  | { readonly kind: 'shards'; readonly count: number };
+  | { readonly kind: 'partitions' | 'shards'; readonly count: number };
 
 /**
  * Reads how the tables of domains are stored; whole where there are none yet.
@@ -29,35 +28,32 @@ export type Distribution =
  * @throws OperationError if only some of them are distributed over a cluster.
  */
 export async function readDistribution(database: pg.Pool | pg.PoolClient): Promise<Distribution> {
-  const { rows } = await database.query("SELECT FROM pg_extension WHERE extname = 'citus'");
-  const shards = rows.length > 0 ? await countShards(database) : 0;
-  if (shards < 0) throw new OperationError(INCOMPLETE);
-  if (shards > 0) return { kind: 'shards', count: shards };
-  const partitions = await countPartitions(database);
+  const { citus, partitions } = await readCatalogue(database);
+  if (citus !== null) {
+    const { rows } = await database.query<{ count: number }>(
+      `SELECT count(*)::int FROM pg_dist_shard JOIN unnest($1::text[]) AS name ON logicalrelid = to_regclass(name)
+        GROUP BY logicalrelid`,
+      [NAMES],
+    );
+    const [first] = rows;
+    if (rows.length === NAMES.length && first !== undefined) return { kind: 'shards', count: first.count };
+    if (first !== undefined) {
+      throw new OperationError(
+        'Only some of the tables are distributed over the Citus cluster: dms migrate --citus was ended before it was done. Run it again.',
+      );
+    }
+  }
   return partitions > 0 ? { kind: 'partitions', count: partitions } : { kind: 'whole' };
 }
 
-async function countPartitions(database: pg.Pool | pg.PoolClient): Promise<number> {
-  const { rows } = await database.query<{ count: number }>(
-    "SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent = to_regclass('domain')",
+/** The version of Citus, null where there is none, and the number of partitions of each table. */
+async function readCatalogue(database: pg.Pool | pg.PoolClient) {
+  const { rows } = await database.query<{ citus: string | null; partitions: number }>(
+    `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS citus, count(*)::int AS partitions
+       FROM pg_inherits WHERE inhparent = to_regclass('domain')`,
   );
-  return rows[0]?.count ?? 0;
+  return rows[0] ?? { citus: null, partitions: 0 };
 }
-
-/** How many shards each table has; 0: none is distributed. A negative number: only some are. */
-async function countShards(database: pg.Pool | pg.PoolClient): Promise<number> {
-  const { rows } = await database.query<{ tables: number; shards: number }>(
-    `SELECT count(DISTINCT logicalrelid)::int AS tables,
-            count(*) FILTER (WHERE logicalrelid = to_regclass('domain'))::int AS shards
-       FROM pg_dist_shard WHERE logicalrelid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)`,
-    [TABLES.map(([table]) => table)],
-  );
-  const [{ tables, shards } = { tables: 0, shards: 0 }] = rows;
-  return tables === 0 || tables === TABLES.length ? shards : -1;
-}
-
-const INCOMPLETE =
-  'Only some of the tables are distributed over the Citus cluster: dms migrate --citus was ended before it was done. Run it again.';
 
 /**
  * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use them until it
@@ -71,65 +67,50 @@ export function partitionTables(pool: pg.Pool, count: number): Promise<boolean> 
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     const found = await readDistribution(client);
-    if (found.kind === 'shards') throw new OperationError(DISTRIBUTED);
+    if (found.kind === 'shards') {
+      throw new OperationError(
+        'The tables are distributed over a Citus cluster, which divides them already: --partitions is for a database on one server.',
+      );
+    }
     if (found.kind === 'partitions' && found.count === count) return false;
-    for (const [table] of TABLES) await client.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    await client.query(`LOCK TABLE ${NAMES} IN ACCESS EXCLUSIVE MODE`);
     for (const [table, column] of TABLES) await partition(client, table, column, count);
-    await client.query(`ANALYZE ${TABLES.map(([table]) => table)}`);
+    await client.query(`ANALYZE ${NAMES}`);
     return true;
   });
 }
 
-const DISTRIBUTED =
-  'The tables are distributed over a Citus cluster, which divides them already: --partitions is for a database on one server.';
-
 async function partition(client: pg.PoolClient, table: string, column: string, count: number): Promise<void> {
-  const { options, indexes } = await describe(client, table);
-  const before = `${table}_before`;
-  await client.query(`ALTER TABLE ${table} RENAME TO ${before}`);
-  // The partitions have these names, too, where the table was divided before.
-  const { rows: parts } = await client.query<{ name: string }>(
-    'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass',
-    [before],
-  );
-  for (const { name } of parts) await client.query(`ALTER TABLE ${name} RENAME TO "before_${name}"`);
-  const like = `LIKE ${before} INCLUDING ALL EXCLUDING INDEXES`;
-  await client.query(`CREATE TABLE ${table} (${like}) PARTITION BY HASH (${column})`);
-  for (let remainder = 0; remainder < count; remainder += 1) {
-    await client.query(
-      `CREATE TABLE ${table}_p${remainder} PARTITION OF ${table}
-         FOR VALUES WITH (MODULUS ${count}, REMAINDER ${remainder}) ${options}`,
-    );
-  }
-  await client.query(`INSERT INTO ${table} SELECT * FROM ${before}`);
-  await client.query(`DROP TABLE ${before}`);
-  // After the rows: an index is built faster than it is kept.
-  for (const index of indexes) await client.query(index);
-}
-
-/** What `CREATE TABLE … LIKE` does not copy to partitions: storage parameters, and statements that make the indexes. */
-async function describe(
-  client: pg.PoolClient,
-  table: string,
-): Promise<{ options: string; indexes: string[] }> {
-  const found = await client.query<{ options: string | null }>(
-    `SELECT array_to_string(reloptions, ', ') AS options FROM pg_class
+  // What LIKE does not copy to partitions: storage parameters, and the indexes by their names.
+  const { rows } = await client.query<{ options: string | null; indexes: string[] }>(
+    `SELECT ' WITH (' || array_to_string(reloptions, ', ') || ')' AS options,
+            array(SELECT CASE WHEN indisprimary
+                              THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', $1::text, conname, pg_get_constraintdef(key.oid))
+                              ELSE replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') END
+                    FROM pg_index LEFT JOIN pg_constraint AS key ON conindid = indexrelid AND contype = 'p'
+                   WHERE indrelid = $1::regclass ORDER BY indexrelid) AS indexes
+       FROM pg_class
       WHERE oid = coalesce((SELECT min(inhrelid) FROM pg_inherits WHERE inhparent = $1::regclass), $1::regclass)`,
     [table],
   );
-  const indexes = await client.query<{ statement: string }>(
-    `SELECT CASE WHEN indisprimary
-                 THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', $1::text, conname, pg_get_constraintdef(constraint_of.oid))
-                 ELSE replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') END AS statement
-       FROM pg_index LEFT JOIN pg_constraint AS constraint_of ON conindid = indexrelid AND contype = 'p'
-      WHERE indrelid = $1::regclass ORDER BY indexrelid`,
-    [table],
-  );
-  const options = found.rows[0]?.options;
-  return {
-    options: options == null ? '' : `WITH (${options})`,
-    indexes: indexes.rows.map(({ statement }) => statement),
-  };
+  const [{ options, indexes } = { options: null, indexes: [] }] = rows;
+  const divided = `${table}_divided`;
+  const like = `LIKE ${table} INCLUDING ALL EXCLUDING INDEXES`;
+  await client.query(`CREATE TABLE ${divided} (${like}) PARTITION BY HASH (${column})`);
+  for (let remainder = 0; remainder < count; remainder += 1) {
+    await client.query(
+      `CREATE TABLE ${divided}_p${remainder} PARTITION OF ${divided}
+         FOR VALUES WITH (MODULUS ${count}, REMAINDER ${remainder})${options ?? ''}`,
+    );
+  }
+  await client.query(`INSERT INTO ${divided} SELECT * FROM ${table}`);
+  await client.query(`DROP TABLE ${table}`);
+  await client.query(`ALTER TABLE ${divided} RENAME TO ${table}`);
+  for (let remainder = 0; remainder < count; remainder += 1) {
+    await client.query(`ALTER TABLE ${divided}_p${remainder} RENAME TO ${table}_p${remainder}`);
+  }
+  // After the rows: an index is built faster than it is kept.
+  for (const index of indexes) await client.query(index);
 }
 
 /** Citus has what the statements of this program need from this version on. */
@@ -144,90 +125,69 @@ const OLDEST_CITUS = 12;
  * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are partitioned.
  */
 export async function distributeTables(pool: pg.Pool): Promise<string[]> {
-  await requireCitus(pool);
   const client = await pool.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    return await distribute(client);
+    const fault = faultOf(await readCatalogue(client));
+    if (fault !== null) throw new OperationError(fault);
+    // Indexes use them: each node needs them before the table.
+    for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
+      await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
+    }
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT logicalrelid::text AS name FROM pg_dist_partition',
+    );
+    const before = new Set(rows.map(({ name }) => name));
+    const distributed = TABLES.filter(([table]) => !before.has(table));
+    for (const [table, column] of distributed) {
+      const together = table === 'domain' ? 'none' : 'domain';
+      const text = 'SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)';
+      await client.query(text, [table, column, together]);
+      await client.query(`ANALYZE ${table}`);
+    }
+    // The rows are on the nodes; those of the coordinator's own tables would only take room.
+    for (const table of NAMES) {
+      await client.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
+    }
+    await configure(client);
+    return distributed.map(([table]) => table);
   } finally {
     // It ends the lock, too.
     client.release(true);
   }
 }
 
-async function distribute(client: pg.PoolClient): Promise<string[]> {
-  if ((await countPartitions(client)) > 0) throw new OperationError(PARTITIONED);
-  // Indexes use them: each node needs them before the table.
-  for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
-    await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
+/** Why the tables cannot be distributed; null: they can. */
+function faultOf({ citus, partitions }: Awaited<ReturnType<typeof readCatalogue>>): string | null {
+  if (citus === null) {
+    return 'The database has no Citus. Connect DATABASE_URL to the coordinator of a Citus cluster, and run there as a superuser: CREATE EXTENSION citus.';
   }
-  const distributed: string[] = [];
-  for (const [table, column] of TABLES) {
-    const { rows } = await client.query('SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [
-      table,
-    ]);
-    if (rows.length === 0) {
-      const colocated = table === 'domain' ? 'none' : 'domain';
-      await client.query('SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)', [
-        table,
-        column,
-        colocated,
-      ]);
-      await client.query(`ANALYZE ${table}`);
-      distributed.push(table);
-    }
-    // The rows are on the nodes; those of the coordinator's own table would only take room.
-    await client.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
+  if (Number.parseInt(citus, 10) < OLDEST_CITUS) {
+    return `The database has Citus ${citus}. Use Citus ${OLDEST_CITUS} or later.`;
   }
-  await configure(client);
-  return distributed;
+  if (partitions === 0) return null;
+  return 'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';
 }
 
 /**
- * Settings of later connections to the coordinator. By itself, Citus locks all shards that a batch writes to, for other writers, until
- * it is committed; and a session uses up to 16 connections to each node.
+ * Makes the settings of later connections to the coordinator that the database has no other value of. By itself, Citus locks
+ * all shards that a batch writes to, for other writers, until it is committed; and a session uses up to 16 connections to each node.
  */
-const SETTINGS = [
-  ['citus.enable_deadlock_prevention', 'off'],
-  ['citus.max_adaptive_executor_pool_size', '4'],
-] as const;
-
-/** PostgreSQL, appendix A: insufficient_privilege. */
-const NOT_ALLOWED = '42501';
-
-/** Makes the settings of the database that it has no other value of. */
 async function configure(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
     `SELECT format('ALTER DATABASE %I SET %s = %s', current_database(), wanted.name, value) AS statement
-       FROM unnest($1::text[], $2::text[]) AS wanted (name, value)
+       FROM (VALUES ('citus.enable_deadlock_prevention', 'off'), ('citus.max_adaptive_executor_pool_size', '4'))
+            AS wanted (name, value)
       WHERE NOT EXISTS (SELECT FROM pg_settings WHERE name = wanted.name AND source <> 'default')`,
-    [SETTINGS.map(([name]) => name), SETTINGS.map(([, value]) => value)],
   );
   const statements = rows.map(({ statement }) => statement);
   try {
     for (const statement of statements) await client.query(statement);
   } catch (error) {
-    if (errorCode(error) !== NOT_ALLOWED) throw error;
+    // PostgreSQL, appendix A: insufficient_privilege.
+    if (errorCode(error) !== '42501') throw error;
     throw new OperationError(
       `The tables are distributed, but only the owner of the database may set what they need. Run as the owner: ${statements.join('; ')}.`,
     );
-  }
-}
-
-const PARTITIONED =
-  'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';
-
-async function requireCitus(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: string | null }>(
-    "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
-  );
-  const version = rows[0]?.version;
-  if (version == null) {
-    throw new OperationError(
-      'The database has no Citus. Connect DATABASE_URL to the coordinator of a Citus cluster, and run there as a superuser: CREATE EXTENSION citus.',
-    );
-  }
-  if (Number.parseInt(version, 10) < OLDEST_CITUS) {
-    throw new OperationError(`The database has Citus ${version}. Use Citus ${OLDEST_CITUS} or later.`);
   }
 }

@@ -1,17 +1,23 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { isMissingTable } from './database-failure.js';
-import { MIGRATION_LOCK } from './locks.js';
-import {
-  areApplied,
-  MIGRATION_TABLE,
-  type Migration,
-  pendingMigrations,
-  readMigrations,
-  readRecorded,
-} from './migrations.js';
-import { inTransaction } from './transaction.js';
+import { withinTime } from './query-limits.js';
+import { inTransaction, MIGRATION_LOCK } from './transaction.js';
+
+/** One step of the schema: a folder of prisma/migrations with its migration.sql. */
+interface Migration {
+  /** The folder's name; migrations are applied in the order of their names. */
+  readonly name: string;
+  readonly sql: string;
+  /** SHA-256 of the SQL, in hexadecimal. */
+  readonly checksum: string;
+}
+
+/** From src/ and from dist/ alike. */
+const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
  * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits behind it, so it
@@ -24,8 +30,11 @@ const TRIES = 40;
 /** PostgreSQL, appendix A: lock_not_available. */
 const LOCKED = '55P03';
 
+/** How long, in milliseconds, a database has to tell which migrations it has. */
+const RESPONSE_LIMIT = 2000;
+
 const CREATE_MIGRATION_TABLE = `
-  CREATE TABLE IF NOT EXISTS ${MIGRATION_TABLE} (
+  CREATE TABLE IF NOT EXISTS schema_migration (
     name       text COLLATE "C" PRIMARY KEY,
     checksum   text NOT NULL,
     applied_at bigint NOT NULL
@@ -41,7 +50,8 @@ const CREATE_MIGRATION_TABLE = `
  */
 export async function migrate(pool: pg.Pool, directory?: URL): Promise<readonly string[]> {
   const migrations = await readMigrations(directory);
-  if (await isUpToDate(pool, migrations)) return [];
+  const recorded = await readRecorded(pool);
+  if (areApplied(migrations, recorded) && recorded.size === migrations.length) return [];
   for (let tries = 1; ; tries += 1) {
     try {
       return await applyPending(pool, migrations);
@@ -53,16 +63,6 @@ export async function migrate(pool: pg.Pool, directory?: URL): Promise<readonly 
   }
 }
 
-async function isUpToDate(pool: pg.Pool, migrations: readonly Migration[]): Promise<boolean> {
-  try {
-    const recorded = await readRecorded(pool);
-    return areApplied(migrations, recorded) && recorded.size === migrations.length;
-  } catch (error) {
-    if (isMissingTable(error)) return false;
-    throw error;
-  }
-}
-
 function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
@@ -70,7 +70,7 @@ function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<
     await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
-    await run(client, CREATE_MIGRATION_TABLE, `The table ${MIGRATION_TABLE}`);
+    await run(client, CREATE_MIGRATION_TABLE, `The table schema_migration`);
     const pending = pendingMigrations(migrations, await readRecorded(client));
     for (const migration of pending) await apply(client, migration);
     return pending.map(({ name }) => name);
@@ -80,7 +80,7 @@ function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<
 async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
   await run(client, sql, `Migration ${name}`);
   await client.query(
-    `INSERT INTO ${MIGRATION_TABLE} (name, checksum, applied_at)
+    `INSERT INTO schema_migration (name, checksum, applied_at)
      VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
     [name, checksum],
   );
@@ -98,4 +98,97 @@ async function run(client: pg.PoolClient, sql: string, what: string): Promise<vo
       cause: error,
     });
   }
+}
+
+/** Whether a database can be used: it responds, and has a schema that this program works with. */
+export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
+
+/** Makes a check whether a database is ready. However often it is called, it takes one connection. */
+export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
+  const migrations = await readMigrations();
+  let running: Promise<DatabaseReadiness> | null = null;
+  const check = async () => {
+    const recorded = await readRecorded(pool, { query_timeout: RESPONSE_LIMIT });
+    return areApplied(migrations, recorded) ? 'ready' : 'other-schema';
+  };
+  return () => {
+    running ??= check().finally(() => {
+      running = null;
+    });
+    return withinTime(RESPONSE_LIMIT, running).catch(() => 'silent');
+  };
+}
+
+/**
+ * The names of the migrations that a database still needs. Nothing is changed.
+ *
+ * @throws OperationError if others were applied to it than this program knows; the driver's error.
+ */
+export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
+  const recorded = await readRecorded(pool, { query_timeout: RESPONSE_LIMIT });
+  return pendingMigrations(await readMigrations(), recorded).map(({ name }) => name);
+}
+
+/** The program's migrations, in their order. */
+async function readMigrations(directory: URL = DIRECTORY): Promise<readonly Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(names.sort().map((name) => readMigration(directory, name)));
+}
+
+async function readMigration(directory: URL, name: string): Promise<Migration> {
+  const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8');
+  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+}
+
+/** The checksums of the migrations that were applied, by name. */
+type RecordedMigrations = ReadonlyMap<string, string>;
+
+async function readRecorded(
+  database: pg.Pool | pg.PoolClient,
+  limits: { readonly query_timeout?: number } = {},
+): Promise<RecordedMigrations> {
+  try {
+    const query = { text: 'SELECT name, checksum FROM schema_migration', ...limits };
+    const { rows } = await database.query<Pick<Migration, 'name' | 'checksum'>>(query);
+    return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  } catch (error) {
+    if (isMissingTable(error)) return new Map();
+    throw error;
+  }
+}
+
+/**
+ * Whether a program with these migrations can use the database as it is. Those of a later version may have been applied beside
+ * them: they let processes of this one continue (CONTRIBUTING.md, "Migrations").
+ */
+function areApplied(migrations: readonly Migration[], recorded: RecordedMigrations): boolean {
+  return migrations.every(({ name, checksum }) => recorded.get(name) === checksum);
+}
+
+/**
+ * The migrations that the database still needs, in their order.
+ *
+ * @throws OperationError if others were applied to it than the first ones of the program.
+ */
+function pendingMigrations(
+  migrations: readonly Migration[],
+  recorded: RecordedMigrations,
+): readonly Migration[] {
+  const known = new Set(migrations.map(({ name }) => name));
+  const unknown = [...recorded.keys()].sort().find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw new OperationError(
+      `The database has the migration ${unknown}, which this version of the program does not know. Run the version that applied it, or a later one: see "Upgrading" in docs/operating.md.`,
+    );
+  }
+  const other = migrations
+    .slice(0, recorded.size)
+    .find(({ name, checksum }) => recorded.get(name) !== checksum);
+  if (other !== undefined) {
+    throw new OperationError(
+      `The database does not have migration ${other.name} as this program has it: the file was changed or added after later ones were applied. Run the version of the program that migrated the database, or restore its files.`,
+    );
+  }
+  return migrations.slice(recorded.size);
 }

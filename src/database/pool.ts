@@ -1,18 +1,22 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { limitQueries } from './query-limits.js';
 
 /** The pools of a database: queries of responses have a time limit, and what is written has none. */
 export interface Pools {
-  /** For the recorder and all other SQL of this program. */
-  readonly writing: pg.Pool;
-  /** For responses: a query that takes too long ends, and its connection with it. */
-  readonly reading: pg.Pool;
-  /** As `reading`, for searches: no other response waits for them. */
-  readonly searching: pg.Pool;
+  /** Connections for SQL; `bigint` columns are read as BigInt. */
+  readonly pool: pg.Pool;
+  /** Connections for the queries of responses only: a query that takes too long fails. */
+  readonly readPool: pg.Pool;
+  /** As `readPool`, for searches: no other response waits for them. */
+  readonly searchPool: pg.Pool;
   /** Whether a connection keeps the statements that are prepared on it, so that they may have names. */
   readonly namesStatements: boolean;
-  /** Closes all. Running queries of responses are aborted: their clients have a response, or have disconnected. */
+  /**
+   * Waits for the connections of `pool` that are in use, and closes all. Running queries of responses are aborted: their
+   * clients have a response, or have disconnected.
+   */
   close(): Promise<void>;
 }
 
@@ -46,25 +50,17 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
   return createPool({ ...config, max: size, pipeline: true });
 }
 
-/** Makes the pool of responses. It connects when it is first used. */
-function createReadingPool(config: pg.PoolConfig, limits: PoolLimits): ClosablePool {
-  const reading = createPool({ ...config, ...readingLimits(limits) });
-  limitQueries(reading.pool, limits.query);
-  return reading;
-}
-
-/** The options of a pool of responses, but for what limitQueries() does. */
-export function readingLimits({ size, query }: PoolLimits): pg.PoolConfig {
-  return { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query, max: size };
-}
-
 /** Of the connections for responses, those of searches: 4 of 10. */
 const SEARCHES = 0.4;
 
-/** Divides the connections for responses between searches and all others, each with at least one. */
-export function divided({ size, query }: PoolLimits): { reading: PoolLimits; searching: PoolLimits } {
+/** Makes the pools of responses, each with at least one connection. They connect when they are first used. */
+export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
+  const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const searches = Math.max(1, Math.floor(size * SEARCHES));
-  return { reading: { size: Math.max(1, size - searches), query }, searching: { size: searches, query } };
+  const reading = createPool({ ...config, ...limits, max: Math.max(1, size - searches) });
+  const searching = createPool({ ...config, ...limits, max: searches });
+  for (const { pool } of [reading, searching]) limitQueries(pool, query);
+  return { reading, searching };
 }
 
 /**
@@ -79,15 +75,14 @@ export function allPools(
   limits: PoolLimits,
   namesStatements: boolean,
 ): Pools {
-  const { reading, searching } = divided(limits);
-  const [answers, searches] = [createReadingPool(config, reading), createReadingPool(config, searching)];
+  const { reading, searching } = createReadingPools(config, limits);
   return {
-    writing: writing.pool,
-    reading: answers.pool,
-    searching: searches.pool,
+    pool: writing.pool,
+    readPool: reading.pool,
+    searchPool: searching.pool,
     namesStatements,
     async close() {
-      await Promise.all([writing.close(LAST_QUERY), answers.close(0), searches.close(0)]);
+      await Promise.all([writing.close(LAST_QUERY), reading.close(0), searching.close(0)]);
     },
   };
 }
@@ -99,9 +94,9 @@ export function allPools(
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.
-  const sockets = new Set<Socket>();
+  const sockets = new Set<Duplex>();
   const stream = () => {
-    const socket = new Socket();
+    const socket = config.stream?.() ?? new Socket();
     const keep = () => sockets.add(socket);
     keep();
     // One that was destroyed before it was connected may still be.

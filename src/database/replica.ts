@@ -1,43 +1,36 @@
+import type { PrismaClient } from './generated/client.js';
+import { createReadinessCheck } from './migrate.js';
 import type { ClosablePool } from './pool.js';
-import { createReadinessCheck, type DatabaseReadiness } from './readiness.js';
 import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
 import { reasonOf, serverPlace } from './server-pool.js';
-import type { Lag, WalPositions } from './wal-positions.js';
-
-export interface PrimaryState {
-  /** What it told last; null: nothing yet. */
-  readonly answer: ServerAnswer | null;
-  readonly positions: WalPositions;
-}
-
-/** Whether a replica may be read from. */
-interface Verdict {
-  /** Why it is left out; null: it is good. */
-  readonly reason: string | null;
-  /** What the driver says, for the log alone. */
-  readonly cause?: string;
-}
+import type { WalPositions } from './wal-positions.js';
 
 /** The reason of a server that does not respond in time, or with an error. */
 export const SILENT = 'It does not respond.';
 
-const GOOD: Verdict = { reason: null };
-const UNKNOWN: Verdict = { reason: 'How far it is behind the primary is not known yet.' };
+/** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
+export interface ReplicaHandle {
+  readonly prisma: PrismaClient;
+  readonly searchPrisma: PrismaClient;
+}
 
 export class Replica {
   readonly url: string;
   /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
+  /** Null where it is left out. */
+  handle: (ReplicaHandle & Readonly<Record<'reading' | 'searching', ClosablePool>>) | null = null;
   /** What it told last; null where it did not respond. */
   answer: ServerAnswer | null = null;
-  /** How far it was behind then; null: not known. */
-  lag: Lag | null = null;
+  /** How far it was behind the primary then, in milliseconds; null: not known. */
+  lag: number | null = null;
   /** Why it was left out by the latest verdict; null: it was good. */
   reason: string | null = null;
+  /** What the driver says of the latest failure, for the log alone. */
+  failure: string | undefined;
   readonly #pool: ClosablePool;
   readonly #readiness: ReturnType<typeof createReadinessCheck>;
-  #schema: DatabaseReadiness = 'silent';
-  #failure = '';
+  #hasOurSchema = false;
 
   /** @throws OperationError for an address that pg cannot read. */
   constructor(url: string) {
@@ -50,37 +43,42 @@ export class Replica {
   /** Asks the server. It never throws. */
   async ask(): Promise<void> {
     try {
-      this.answer = await askServer(this.#pool);
-      this.#schema = await (await this.#readiness)();
+      const answer = await askServer(this.#pool);
+      const readiness = await (await this.#readiness)();
+      this.#hasOurSchema = readiness === 'ready';
+      this.answer = readiness === 'silent' ? null : answer;
+      this.failure = undefined;
     } catch (error) {
       this.answer = null;
-      this.#failure = reasonOf(error);
+      this.failure = reasonOf(error);
     }
   }
 
-  /** Whether it may be read from, by what it told and what is known of the primary. */
-  judge({ answer: primary, positions }: PrimaryState, mostBehind: number): Verdict {
+  /** Why it may not be read from, by what it told and what is known of the primary; null: it may. */
+  judge(primary: ServerAnswer | null, positions: WalPositions, mostBehind: number): string | null {
     const { answer } = this;
     this.lag = null;
-    if (answer === null) return { reason: SILENT, cause: this.#failure };
-    if (this.#schema === 'silent') return { reason: SILENT };
-    if (primary === null) return { reason: 'The primary has not responded yet.' };
+    if (answer === null) return SILENT;
+    if (primary === null) return 'The primary has not responded yet.';
     const reason = reasonAgainst(answer, primary);
-    if (reason !== null) return { reason };
-    if (this.#schema === 'other-schema') {
-      return { reason: 'Its schema is not that of this version of the program.' };
-    }
-    if (!answer.isReplica) return GOOD;
-    this.lag = positions.lagOf(answer.position, answer.askedAt);
-    const { atLeast, freshAt } = this.lag;
-    if (atLeast > mostBehind) {
-      return { reason: `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.` };
-    }
-    return freshAt === null ? UNKNOWN : GOOD;
+    if (reason !== null) return reason;
+    if (!this.#hasOurSchema) return 'Its schema is not that of this version of the program.';
+    if (!answer.isReplica) return null;
+    const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
+    if (isKnown) this.lag = atLeast;
+    if (atLeast > mostBehind) return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
+    return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 
-  close(): Promise<void> {
-    return this.#pool.close(0);
+  close(): Promise<unknown> {
+    return Promise.all([this.#pool.close(0), this.leave()]);
+  }
+
+  /** From now on it is not read from; what runs there is read on the primary. */
+  async leave(): Promise<void> {
+    const { handle } = this;
+    this.handle = null;
+    await Promise.all([handle?.reading.close(0), handle?.searching.close(0)]);
   }
 }
 

@@ -1,18 +1,10 @@
-import type pg from 'pg';
 import { clientFactory, type Database, statementNames } from './client.js';
-import type { PrismaClient } from './generated/client.js';
-import { type ClosablePool, divided, type PoolLimits } from './pool.js';
-import { type PrimaryState, Replica, SILENT } from './replica.js';
-import { createReplicaPool } from './replica-connections.js';
+import { type ClosablePool, createReadingPools } from './pool.js';
+import { Replica, type ReplicaHandle, SILENT } from './replica.js';
+import { withFallback } from './replica-connections.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
 import { namesStatements, type Prepared, reasonOf, serverConfig, sessionOptions } from './server-pool.js';
 import { WalPositions } from './wal-positions.js';
-
-/** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
-export interface ReplicaHandle {
-  readonly prisma: PrismaClient;
-  readonly searchPrisma: PrismaClient;
-}
 
 export interface DatabaseState {
   /** One phrase, without user and password. */
@@ -47,11 +39,6 @@ type ClientFactory = Awaited<ReturnType<typeof clientFactory>>;
 /** In milliseconds, between two checks. */
 const CHECK_EVERY = 1000;
 
-interface OpenHandle extends ReplicaHandle {
-  readonly reading: ClosablePool;
-  readonly searching: ClosablePool;
-}
-
 /**
  * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind, or is no replica
  * of this database is left out until a check finds it good again.
@@ -61,8 +48,6 @@ export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #createClient: ClientFactory;
   readonly #replicas: readonly Replica[];
-  /** Of those that are not left out. */
-  readonly #handles = new Map<Replica, OpenHandle>();
   readonly #primaryPool: ClosablePool;
   readonly #positions = new WalPositions();
   #primary: ServerAnswer | null = null;
@@ -96,7 +81,7 @@ export class Replicas {
 
   /** One of those that can be used, by chance; undefined where none can. */
   any(): ReplicaHandle | undefined {
-    const usable = [...this.#handles.values()];
+    const usable = this.#replicas.flatMap(({ handle }) => handle ?? []);
     return usable[Math.floor(Math.random() * usable.length)];
   }
 
@@ -124,14 +109,8 @@ export class Replicas {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const handles = [...this.#handles.values()];
-    this.#handles.clear();
-    await Promise.all([
-      this.#checking,
-      this.#primaryPool.close(0),
-      ...this.#replicas.map((replica) => replica.close()),
-      ...handles.map(close),
-    ]);
+    const closing = this.#replicas.map((replica) => replica.close());
+    await Promise.all([this.#checking, this.#primaryPool.close(0), ...closing]);
   }
 
   #checkOn(): Promise<void> {
@@ -145,11 +124,9 @@ export class Replicas {
   async #check(): Promise<void> {
     await Promise.all([this.#askPrimary(), ...this.#replicas.map((replica) => replica.ask())]);
     if (this.#isClosed) return;
-    const primary: PrimaryState = { answer: this.#primary, positions: this.#positions };
     for (const replica of this.#replicas) {
-      const { reason, cause } = replica.judge(primary, this.#options.mostBehind);
-      if (reason === null && !this.#handles.has(replica)) this.#handles.set(replica, this.#open(replica));
-      this.#setReason(replica, reason, cause);
+      const reason = replica.judge(this.#primary, this.#positions, this.#options.mostBehind);
+      this.#setReason(replica, reason, replica.failure);
     }
   }
 
@@ -164,57 +141,38 @@ export class Replicas {
     }
   }
 
-  #open(replica: Replica): OpenHandle {
+  #open(replica: Replica): NonNullable<Replica['handle']> {
     const { url, answer } = replica;
     const isPooled = answer?.isPooled ?? true;
-    const { queriesAtOnce: size, queryMilliseconds: query, ...database } = this.#database;
-    const limits = divided({ size, query });
-    const names = namesStatements(this.#options.prepared, isPooled) ? statementNames() : undefined;
-    const open = (share: PoolLimits, primary: pg.Pool) =>
-      createReplicaPool({
-        config: { ...serverConfig(url), ...sessionOptions(isPooled, share) },
-        limits: share,
-        primary,
-        namesOnPrimary: database.namesStatements,
-        onLost: (error) => {
-          if (this.#handles.get(replica) === handle) this.#setReason(replica, SILENT, reasonOf(error));
-        },
-      });
-    const reading = open(limits.reading, database.readPool);
-    const searching = open(limits.searching, database.searchPool);
-    const handle: OpenHandle = {
-      ...{ reading, searching },
-      prisma: this.#createClient(reading.pool, names),
-      searchPrisma: this.#createClient(searching.pool, names),
+    const { queriesAtOnce: size, queryMilliseconds: query, ...primary } = this.#database;
+    const config = { ...serverConfig(url), ...sessionOptions(isPooled, query) };
+    const pools = createReadingPools(config, { size, query });
+    const onLost = (error: unknown) => {
+      if (replica.handle === handle) this.#setReason(replica, SILENT, reasonOf(error));
     };
+    const reading = withFallback(pools.reading, primary.readPool, onLost);
+    const searching = withFallback(pools.searching, primary.searchPool, onLost);
+    // A statement keeps its name where it is read on the primary.
+    const hasNames = primary.namesStatements && namesStatements(this.#options.prepared, isPooled);
+    const names = hasNames ? statementNames() : undefined;
+    const prisma = this.#createClient(reading.pool, names);
+    const searchPrisma = this.#createClient(searching.pool, names);
+    const handle = { reading, searching, prisma, searchPrisma };
     return handle;
   }
 
   #setReason(replica: Replica, reason: string | null, cause?: string): void {
     const isChange = (replica.reason === null) !== (reason === null);
     replica.reason = reason;
-    if (reason !== null) {
-      const handle = this.#handles.get(replica);
-      this.#handles.delete(replica);
-      if (handle !== undefined) void close(handle);
-    }
+    if (reason === null) replica.handle ??= this.#open(replica);
+    else void replica.leave();
     if (isChange) this.#options.onChange(this.#stateOf(replica), cause);
   }
 
-  #stateOf(replica: Replica): DatabaseState {
-    const { place, lag, reason } = replica;
-    const handle = this.#handles.get(replica);
-    return {
-      ...{ place, role: 'replica', reason },
-      lag: lag === null || lag.freshAt === null ? null : lag.atLeast,
-      pools: handle === undefined ? null : { reading: handle.reading.pool, searching: handle.searching.pool },
-    };
+  #stateOf({ place, lag, reason, handle }: Replica): DatabaseState {
+    const pools = handle && { reading: handle.reading.pool, searching: handle.searching.pool };
+    return { place, role: 'replica', reason, lag, pools };
   }
-}
-
-/** What runs there is read on the primary. */
-async function close({ reading, searching }: OpenHandle): Promise<void> {
-  await Promise.all([reading.close(0), searching.close(0)]);
 }
 
 /** The standbys that `synchronous_standby_names` names, such as `ANY 1 (one, "two")`, in lower case: they are compared without it. */

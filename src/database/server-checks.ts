@@ -1,10 +1,13 @@
 import type pg from 'pg';
+import type { Instant } from '../model/instant.js';
 import { isMissingTable } from './database-failure.js';
 import { type ClosablePool, createPool } from './pool.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
 /** In milliseconds: a server that does not respond within that time counts as away. */
 const RESPONSE_LIMIT = 2000;
+/** pg's types do not have it for a statement. */
+const LIMIT = { query_timeout: RESPONSE_LIMIT };
 
 /** What a server tells of itself. */
 export interface ServerAnswer {
@@ -30,7 +33,7 @@ export interface ServerAnswer {
 
 /** The one connection by which a server is checked. */
 export function createCheckPool(databaseUrl: string): ClosablePool {
-  const limits = { connectionTimeoutMillis: RESPONSE_LIMIT, query_timeout: RESPONSE_LIMIT, max: 1 };
+  const limits = { connectionTimeoutMillis: RESPONSE_LIMIT, ...LIMIT, max: 1 };
   return createPool({ ...serverConfig(databaseUrl), ...limits });
 }
 
@@ -96,4 +99,19 @@ async function readPrimaryServer(
     if (isMissingTable(error)) return null;
     throw error;
   }
+}
+
+/** @throws the driver's error where nothing can be recorded: it is read-only, or the user has not the right. */
+export async function requireWritable(pool: pg.Pool): Promise<void> {
+  // PostgreSQL checks both before it looks for rows.
+  await pool.query({ text: 'UPDATE domain SET version = version WHERE false', ...LIMIT });
+}
+
+/** How far the database's clock is ahead of that of this process, in microseconds, to half of the time that asking takes. */
+export async function readClockLead(pool: pg.Pool, now: () => Instant): Promise<bigint> {
+  const text = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS time';
+  const before = now();
+  const { rows } = await pool.query<{ time: bigint }>({ text, ...LIMIT });
+  const own = (before + now()) / 2n;
+  return (rows[0]?.time ?? own) - own;
 }

@@ -31,11 +31,11 @@ export async function serverPools(
   const writing = createWritingPool(config, limits);
   let close = () => writing.close(0);
   try {
-    const { isPooled } = await requireUsable(writing.pool);
-    const reading = { ...config, ...sessionOptions(isPooled, limits) };
+    const isPooled = await requireUsable(writing.pool);
+    const reading = { ...config, ...sessionOptions(isPooled, limits.query) };
     const pools = allPools(writing, reading, limits, namesStatements(prepared, isPooled));
     close = pools.close;
-    await requireUsable(pools.reading);
+    await requireUsable(pools.readPool);
     return pools;
   } catch (error) {
     await close();
@@ -63,7 +63,7 @@ export function namesStatements(prepared: Prepared, isPooled: boolean): boolean 
  * The options of connections for responses. A pooler rejects such a parameter, and what is SET on its connections remains for its
  * other clients.
  */
-export function sessionOptions(isPooled: boolean, { query }: PoolLimits): pg.PoolConfig {
+export function sessionOptions(isPooled: boolean, query: number): pg.PoolConfig {
   if (isPooled) return {};
   return {
     // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
@@ -112,27 +112,26 @@ const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   query_timeout: CONNECTION_TIMEOUT,
 };
 
-async function requireUsable(pool: pg.Pool): Promise<{ isPooled: boolean }> {
+/** @returns whether a pooler is between. @throws OperationError for a server or a database that cannot be used. */
+async function requireUsable(pool: pg.Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<ServerRow>(SERVER_QUERY);
-    for (const row of rows) requireSupported(row);
-    return { isPooled: rows.some((row) => isBehindPooler(client, row.process)) };
+    for (const { version, release, encoding } of rows) {
+      if (version < OLDEST_VERSION) {
+        throw new OperationError(
+          `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
+        );
+      }
+      if (encoding !== 'UTF8') {
+        throw new OperationError(
+          `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
+        );
+      }
+    }
+    return rows.some((row) => isBehindPooler(client, row.process));
   } finally {
     client.release();
-  }
-}
-
-function requireSupported({ version, release, encoding }: ServerRow): void {
-  if (version < OLDEST_VERSION) {
-    throw new OperationError(
-      `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
-    );
-  }
-  if (encoding !== 'UTF8') {
-    throw new OperationError(
-      `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
-    );
   }
 }
 

@@ -1,27 +1,23 @@
 /** In milliseconds: how far back positions are known. */
 const KEPT_FOR = 3_600_000;
 
-/** A position of the primary's log of changes (WAL), and when it was there, in milliseconds of the monotonic clock. */
-interface Sample {
-  readonly position: bigint;
-  readonly first: number;
-  last: number;
-}
-
-/** How far a replica is behind, in milliseconds, as far as it is known of when the primary wrote what is missing. */
-export interface Lag {
-  /** For how long at least there has been something that it has not replayed. */
+/** How far a replica is behind, as far as it is known of when the primary wrote what is missing. */
+interface Lag {
+  /** For how long at least, in milliseconds, there has been something that it has not replayed. */
   readonly atLeast: number;
-  /** When the primary had nothing that the replica has not replayed, by the monotonic clock; null: not since positions are known. */
-  readonly freshAt: number | null;
+  /** Whether it is no longer than that: the primary had nothing else to replay at some time since positions are known. */
+  readonly isKnown: boolean;
 }
 
 /**
- * Where the primary's log of changes was at each time, from which follows how far a replica is behind: neither clocks of two
+ * Where the primary's log of changes (WAL) was at each time, from which follows how far a replica is behind: neither clocks of two
  * machines are compared, nor does a replica look late because nothing is written, or because the primary is away.
  */
 export class WalPositions {
-  #samples: Sample[] = [];
+  /** When each position was first told, in milliseconds of the monotonic clock. */
+  #positions: { readonly position: bigint; readonly since: number }[] = [];
+  /** When the primary last told its position. */
+  #toldAt = Number.POSITIVE_INFINITY;
   #server = '';
 
   /**
@@ -29,13 +25,13 @@ export class WalPositions {
    * @param server What changes when the server does: positions of another one say nothing of this one's.
    */
   add(at: number, position: bigint, server: string): void {
-    const latest = this.#samples.at(-1);
-    if (server !== this.#server || (latest !== undefined && latest.position > position)) this.#samples = [];
+    const latest = this.#positions.at(-1)?.position ?? position;
+    if (server !== this.#server || latest > position) this.#positions = [];
     this.#server = server;
-    if (this.#samples.length > 0 && latest?.position === position) latest.last = at;
-    else this.#samples.push({ position, first: at, last: at });
+    this.#toldAt = at;
+    if (this.#positions.length === 0 || latest !== position) this.#positions.push({ position, since: at });
     // One older one stays: what a replica lacks of it is not known.
-    while ((this.#samples[1]?.first ?? at) < at - KEPT_FOR) this.#samples.shift();
+    while ((this.#positions[1]?.since ?? at) < at - KEPT_FOR) this.#positions.shift();
   }
 
   /**
@@ -46,12 +42,11 @@ export class WalPositions {
    * @param at When it was asked.
    */
   lagOf(replayed: bigint, at: number): Lag {
-    const fresh = this.#samples.findLast(({ position }) => position <= replayed);
-    const missing = this.#samples.find(({ position }) => position > replayed);
-    const until = Math.min(at, this.#samples.at(-1)?.last ?? at);
+    const missing = this.#positions.find(({ position }) => position > replayed);
+    const [first] = this.#positions;
     return {
-      atLeast: missing === undefined ? 0 : Math.max(0, until - missing.first),
-      freshAt: fresh?.last ?? null,
+      atLeast: missing === undefined ? 0 : Math.max(0, Math.min(at, this.#toldAt) - missing.since),
+      isKnown: first !== undefined && first !== missing,
     };
   }
 }

@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { FEED_LOCK } from '../database/locks.js';
+import { FEED_LOCK } from '../database/transaction.js';
 import {
   type Change,
   type ChangeRow,

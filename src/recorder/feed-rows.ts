@@ -1,4 +1,4 @@
-import { FEED_LOCK } from '../database/locks.js';
+import { FEED_LOCK } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
 import { isStatusChange } from '../history/state.js';
 import { CHANGE_KINDS, type ChangeKind, type RoutineReason } from '../model/change-kinds.js';

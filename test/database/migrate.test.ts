@@ -5,8 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
-import { createReadinessCheck } from '../../src/database/readiness.js';
+import { createReadinessCheck, migrate } from '../../src/database/migrate.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { attach } from '../../src/database/embedded/attachment.js';
-import { shortSocketDirectory } from '../../src/database/embedded/socket-directory.js';
+import { byShortPath, latestClaim } from '../../src/database/embedded/claim.js';
+import { errorCode } from '../../src/model/errors.js';
 import { endedByRequest } from './processes.js';
 
 /** A new, empty folder for an embedded database; of a run of tests, if it is to be known as such. */
@@ -12,15 +14,18 @@ export function newDataDirectory(run = 'test'): Promise<string> {
 
 /** The process that has the embedded database open; null if none has. */
 export async function ownerOf(dataDirectory: string): Promise<number | null> {
-  const runDirectory = join(dataDirectory, 'run');
-  const sockets = await shortSocketDirectory(runDirectory);
-  try {
-    const attachment = await attach(runDirectory, sockets.path, AbortSignal.timeout(10_000));
-    attachment?.detach();
-    return attachment?.processId ?? null;
-  } finally {
-    sockets.remove();
-  }
+  const claim = await latestClaim(join(dataDirectory, 'run'));
+  if (claim === null) return null;
+  const socket = byShortPath(claim, (path) => connect(path));
+  const [said] = await Promise.race([
+    once(socket, 'data', { signal: AbortSignal.timeout(10_000) }),
+    once(socket, 'close'),
+  ]).catch((error: unknown) => {
+    if (['ECONNREFUSED', 'ENOENT', 'ECONNRESET'].includes(errorCode(error))) return [];
+    throw error;
+  });
+  socket.destroy();
+  return Number(/^ready (\d+)$/m.exec(String(said))?.[1]) || null;
 }
 
 /** Deletes the folder once its database, which has no user any more, has closed. */

@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { requireEmbedded } from '../../database/backup.js';
-import { restoreEmbedded } from '../../database/restore.js';
+import { requireEmbedded, restoreEmbedded } from '../../database/backup.js';
 import { unreadable } from '../../model/file-failure.js';
 import { asArgument } from '../called-as.js';
 import type { CommandContext } from '../command-context.js';

@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { errorCode } from '../../model/errors.js';
-import { shortSocketDirectory } from './socket-directory.js';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { errorCode, OperationError } from '../../model/errors.js';
 
 // Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
 // lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
@@ -14,71 +14,58 @@ import { shortSocketDirectory } from './socket-directory.js';
 // socket that listens already. The highest claim always stays, so that numbers only grow.
 
 const CLAIM = /^owner\.(\d+)$/;
-const CANDIDATE = /^owner-[0-9a-f]+$/;
+const CLAIM_OR_CANDIDATE = /^owner(?:\.\d+|-[0-9a-f]+)$/;
 
-/** The highest claim ever made in the folder of sockets, as a file name; null if there is none. */
+/** The path of the highest claim ever made in the folder of sockets; null if there is none. */
 export async function latestClaim(runDirectory: string): Promise<string | null> {
   const latest = await highestGeneration(runDirectory);
-  return latest === 0 ? null : `owner.${latest}`;
+  return latest === 0 ? null : join(runDirectory, `owner.${latest}`);
 }
 
 /** Whether a process owns a data folder, which exists. It may still be making its database. */
 export async function hasOwner(dataDirectory: string): Promise<boolean> {
-  const runDirectory = join(dataDirectory, 'run');
   if (!(await readdir(dataDirectory)).includes('run')) return false;
-  const claim = await latestClaim(runDirectory);
-  if (claim === null) return false;
-  const sockets = await shortSocketDirectory(runDirectory);
-  return isListening(join(sockets.path, claim)).finally(sockets.remove);
+  const claim = await latestClaim(join(dataDirectory, 'run'));
+  return claim !== null && isListening(claim);
 }
 
 /**
- * Claims the data folder for the process that listens on the socket `candidate`.
+ * Claims the data folder for this process, which listens on the socket `candidate` in the folder of sockets: at no
+ * moment does its claim look like that of a dead process.
  *
- * @param runDirectory the folder of sockets; `socketDirectory` is the same under a path short enough to connect to.
- * @returns whether it is still held: the folder may be moved or deleted. Null if another process was faster.
+ * @returns the path of the claim; null if another process was faster.
  */
-export async function claimOwnership(
-  runDirectory: string,
-  socketDirectory: string,
-  candidate: string,
-): Promise<(() => boolean) | null> {
+export async function claimOwnership(runDirectory: string, candidate: string): Promise<string | null> {
   for (;;) {
-    const latest = await highestGeneration(runDirectory);
-    if (latest > 0 && (await isListening(join(socketDirectory, `owner.${latest}`)))) return null;
-    const generation = latest + 1;
-    const path = join(runDirectory, `owner.${generation}`);
+    const latest = await latestClaim(runDirectory);
+    if (latest !== null && (await isListening(latest))) return null;
+    const name = `owner.${generation(latest ?? '') + 1}`;
+    const claim = join(runDirectory, name);
     try {
-      await link(join(runDirectory, candidate), path);
+      await link(join(runDirectory, candidate), claim);
     } catch (error) {
       if (errorCode(error) === 'EEXIST') continue;
-      // The candidate is gone: the folder of sockets is being deleted.
+      // The candidate is gone: there is an owner, or the folder of sockets is being deleted.
       if (errorCode(error) === 'ENOENT') return null;
       throw error;
     }
     // The number was free again if whole generations came and went since we looked.
-    if ((await highestGeneration(runDirectory)) !== generation) return null;
-    await unlink(join(runDirectory, candidate)).catch(() => {});
-    await cleanUp(runDirectory, socketDirectory, generation);
-    return sameFile(path);
-  }
-}
-
-/** Removes what dead processes have left: lower claims, and candidates that no process listens on. */
-async function cleanUp(runDirectory: string, socketDirectory: string, generation: number): Promise<void> {
-  for (const name of await readdir(runDirectory)) {
-    const claimed = CLAIM.exec(name)?.[1];
-    const stale =
-      claimed === undefined
-        ? CANDIDATE.test(name) && !(await isListening(join(socketDirectory, name)))
-        : Number(claimed) < generation;
-    if (stale) await unlink(join(runDirectory, name)).catch(() => {});
+    if ((await latestClaim(runDirectory)) !== claim) return null;
+    // Of dead processes, and of those that were slower.
+    const others = (await readdir(runDirectory)).filter(
+      (file) => CLAIM_OR_CANDIDATE.test(file) && file !== name,
+    );
+    await Promise.all(others.map((file) => unlink(join(runDirectory, file)).catch(() => {})));
+    return claim;
   }
 }
 
 async function highestGeneration(runDirectory: string): Promise<number> {
-  const names = await readdir(runDirectory);
-  return names.reduce((highest, name) => Math.max(highest, Number(CLAIM.exec(name)?.[1] ?? 0)), 0);
+  return Math.max(0, ...(await readdir(runDirectory)).map(generation));
+}
+
+function generation(path: string): number {
+  return Number(CLAIM.exec(basename(path))?.[1] ?? 0);
 }
 
 /** @returns a function that checks whether the file at `path` is still the same. */
@@ -93,7 +80,7 @@ export function sameFile(path: string): () => boolean {
 /** Whether a process listens on a Unix socket. @throws the socket's error if this user may not connect. */
 export function isListening(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const socket = connect(path);
+    const socket = byShortPath(path, (short) => connect(short));
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
@@ -106,4 +93,43 @@ export function isListening(path: string): Promise<boolean> {
       else reject(error);
     });
   });
+}
+
+/** The longest path of a Unix socket, in bytes, that every system takes (sun_path: 104 with its NUL). */
+const LONGEST_PATH = 103;
+
+/**
+ * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a temporary folder that
+ * only its owner may enter. It leads there until `use` returns: the system has followed the path of a socket by then.
+ *
+ * @throws OperationError if no folder for temporary files is short enough or can be written.
+ */
+export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
+  if (fits(path)) return use(path);
+  const folder = temporaryFolder(path);
+  try {
+    const directory = join(folder, 'run');
+    symlinkSync(dirname(path), directory);
+    return use(join(directory, basename(path)));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function fits(path: string): boolean {
+  return Buffer.byteLength(path) <= LONGEST_PATH;
+}
+
+function temporaryFolder(path: string): string {
+  for (const temporary of [tmpdir(), '/tmp']) {
+    if (!fits(join(temporary, 'dms-XXXXXX', 'run', basename(path)))) continue;
+    try {
+      return mkdtempSync(join(temporary, 'dms-'));
+    } catch {
+      // The other may be writable.
+    }
+  }
+  throw new OperationError(
+    `The embedded database cannot be reached: the path ${path} is too long for a socket, and no folder for temporary files can be used instead. Set DATA_DIR to a shorter path, or TMPDIR to a folder that can be written.`,
+  );
 }

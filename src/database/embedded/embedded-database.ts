@@ -1,19 +1,28 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import { connect, Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorCode, messageOf, NoDatabaseError } from '../../model/errors.js';
-import { attachOrStart, type Place } from './attach-or-start.js';
-import type { Attachment } from './attachment.js';
-import { hasOwner, isListening } from './claim.js';
+import { fileURLToPath } from 'node:url';
+import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
+import { isJsonObject } from '../../model/json-values.js';
+import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
 import {
   hasDatabase,
   type IfMissing,
   isUnseeded,
   markSeeded,
   prepareRunDirectory,
+  requireRoom,
   unusable,
 } from './data-folder.js';
-import { type SocketDirectory, shortSocketDirectory } from './socket-directory.js';
 
+/** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
+const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
+/** How long, in milliseconds, a start may take: a first one on a slow machine takes several seconds. */
+const LONGEST_START = 60_000;
+/** How many owners may end without a report. */
+const MOST_DEATHS = 3;
 /** How long, in milliseconds, the database stays open after its last user has detached. */
 const GRACE = 3000;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
@@ -23,14 +32,20 @@ const CHECK_EVERY = 100;
 /** Milliseconds between the first two and between the last attempts to start it again. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5000;
-/** By PostgreSQL's convention, part of the socket's name. */
-const PORT = 5432;
 
 interface EmbeddedOptions {
   readonly dataDirectory: string;
   readonly ifMissing: IfMissing;
   /** How long, in milliseconds, the database stays open after its last user has detached; 3000 if absent. */
   readonly graceMilliseconds?: number | undefined;
+}
+
+/** What an owner's process reports, once, to the process that started it; neither: another one has the database open. */
+export interface OwnerReport {
+  /** It has the database open; true: it has made it. */
+  readonly created?: boolean;
+  /** Why it cannot open the database: one line for the user. */
+  readonly failure?: string;
 }
 
 /**
@@ -42,17 +57,9 @@ interface EmbeddedOptions {
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const dataDirectory = resolve(options.dataDirectory);
   if (options.ifMissing === 'fail') await requireDatabase(dataDirectory);
-  const runDirectory = await prepareRunDirectory(dataDirectory);
-  const sockets = await shortSocketDirectory(runDirectory);
-  const graceMilliseconds = options.graceMilliseconds ?? GRACE;
-  const place = { dataDirectory, runDirectory, graceMilliseconds, socketDirectory: sockets.path };
-  const database = new EmbeddedDatabase(place, sockets);
-  try {
-    await database.open(options.ifMissing);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  await prepareRunDirectory(dataDirectory);
+  const database = new EmbeddedDatabase(dataDirectory, options.graceMilliseconds ?? GRACE);
+  await database.open(options.ifMissing);
   return database;
 }
 
@@ -68,52 +75,85 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
   );
 }
 
+class WaitingSocket extends Socket {
+  readonly #path: string;
+  readonly #whenReady: () => Promise<void>;
+
+  constructor(path: string, whenReady: () => Promise<void>) {
+    super();
+    this.#path = path;
+    this.#whenReady = whenReady;
+  }
+
+  override connect(): this {
+    const connectNow = (path: string) => this.destroyed || super.connect(path);
+    this.#whenReady()
+      .then(() => byShortPath(this.#path, connectNow))
+      .catch((error) => this.destroy(error));
+    return this;
+  }
+}
+
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
 export class EmbeddedDatabase {
-  /** Folder of the socket, and port, as PostgreSQL's clients take them. */
-  readonly host: string;
-  readonly port = PORT;
-  readonly #place: Omit<Place, 'ifMissing'>;
-  readonly #sockets: SocketDirectory;
+  readonly #dataDirectory: string;
+  readonly #runDirectory: string;
+  readonly #graceMilliseconds: number;
   readonly #closing = new AbortController();
+  /** The connection to the owner, which is open for as long as both use the database; null: it is being started again. */
+  #attachment: Socket | null = null;
   /** Whether open() has made the database. */
   createdNow = false;
   /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
   failure: string | null = null;
-  #attachment: Attachment | null = null;
 
-  constructor(place: Omit<Place, 'ifMissing'>, sockets: SocketDirectory) {
-    this.host = sockets.path;
-    this.#place = place;
-    this.#sockets = sockets;
+  constructor(dataDirectory: string, graceMilliseconds: number) {
+    this.#dataDirectory = dataDirectory;
+    this.#runDirectory = join(dataDirectory, 'run');
+    this.#graceMilliseconds = graceMilliseconds;
   }
 
   /** Whether the database was made to be seeded, and markSeeded() was not called since. */
   get unseeded(): boolean {
-    return isUnseeded(this.#place.dataDirectory);
+    return isUnseeded(this.#dataDirectory);
   }
 
   markSeeded(): Promise<void> {
-    return markSeeded(this.#place.dataDirectory);
-  }
-
-  /** @throws OperationError if the database cannot be opened. */
-  async open(ifMissing: IfMissing): Promise<void> {
-    const { attachment, created } = await attachOrStart({ ...this.#place, ifMissing }, this.#closing.signal);
-    this.createdNow = created;
-    this.#use(attachment);
+    return markSeeded(this.#dataDirectory);
   }
 
   /**
-   * Settles when the database takes connections: at once, unless its owner has ended and is being started again.
+   * Attaches to the owner, and starts one if there is none.
    *
-   * @throws Error if that takes more than 20 seconds, or after close().
+   * @throws OperationError if the database cannot be opened; what close() aborts with.
    */
-  async whenReady(): Promise<void> {
+  async open(ifMissing: IfMissing): Promise<void> {
+    const closing = this.#closing.signal;
+    const late = AbortSignal.timeout(LONGEST_START);
+    try {
+      this.#use(await this.#attachOrStart(ifMissing, AbortSignal.any([closing, late])));
+    } catch (error) {
+      if (error instanceof OperationError || closing.aborted) throw error;
+      if (!late.aborted) throw unusable(this.#dataDirectory, error);
+      throw new OperationError(
+        `The embedded database in ${this.#dataDirectory} did not start within ${LONGEST_START / 1000} seconds. End the process that has it open, or set DATA_DIR to another folder.`,
+      );
+    }
+  }
+
+  /**
+   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the owner has
+   * ended, once it has been started again.
+   */
+  createSocket(): Socket {
+    const path = join(this.#runDirectory, '.s.PGSQL.5432');
+    return new WaitingSocket(path, () => this.#whenListening(path));
+  }
+
+  /** @throws Error if that takes more than 20 seconds, or after close(). */
+  async #whenListening(path: string): Promise<void> {
     const end = performance.now() + LONGEST_WAIT;
-    const socket = join(this.host, `.s.PGSQL.${PORT}`);
-    this.#sockets.ensure();
-    while (this.#attachment === null || !(await isListening(socket))) {
+    while (this.#attachment === null || !(await isListening(path))) {
       this.#closing.signal.throwIfAborted();
       if (performance.now() > end) {
         const reason = this.failure === null ? '.' : `: ${this.failure}`;
@@ -126,34 +166,117 @@ export class EmbeddedDatabase {
 
   close(): void {
     this.#closing.abort(new Error('The database is closed.'));
-    this.#attachment?.detach();
-    this.#sockets.remove();
+    this.#attachment?.destroy();
   }
 
-  #use(attachment: Attachment): void {
+  #use(attachment: Socket): void {
     this.#attachment = attachment;
     this.failure = null;
-    if (this.#closing.signal.aborted) attachment.detach();
-    void attachment.ended.then(() => {
+    const restart = () => {
       this.#attachment = null;
       // It fails only once the database is closed.
       this.#restart().catch(() => {});
-    });
+    };
+    if (attachment.closed) restart();
+    else attachment.once('close', restart);
+    if (this.#closing.signal.aborted) attachment.destroy();
   }
 
   async #restart(): Promise<void> {
+    const { signal } = this.#closing;
     for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
-      this.#closing.signal.throwIfAborted();
+      signal.throwIfAborted();
       try {
-        this.#sockets.ensure();
         // If the data folder is gone, an empty database must not take its place.
-        const place = { ...this.#place, ifMissing: 'fail' } as const;
-        const { attachment } = await attachOrStart(place, this.#closing.signal);
-        return this.#use(attachment);
+        return await this.open('fail');
       } catch (error) {
         this.failure = messageOf(error);
-        await pause(wait, undefined, { signal: this.#closing.signal, ref: false });
+        await pause(wait, undefined, { signal, ref: false });
       }
     }
   }
+
+  async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
+    for (let deaths = 0; deaths < MOST_DEATHS; ) {
+      const attachment = await attach(this.#runDirectory, signal);
+      if (attachment !== null) return attachment;
+      const report = await this.#startOwner(ifMissing, signal);
+      if (report === null) {
+        deaths += 1;
+        await requireRoom(this.#dataDirectory);
+      } else if (report.failure !== undefined) throw new OperationError(report.failure);
+      else this.createdNow ||= report.created === true;
+    }
+    throw new OperationError(`The embedded database did not start; ${this.#logFile} may say why.`);
+  }
+
+  /** Where owners write why they ended. */
+  get #logFile(): string {
+    return join(this.#runDirectory, 'owner.log');
+  }
+
+  /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one; its log may say why. */
+  async #startOwner(ifMissing: IfMissing, signal: AbortSignal): Promise<OwnerReport | null> {
+    // Again: the folder may have been deleted since the last start.
+    await prepareRunDirectory(this.#dataDirectory);
+    const log = await open(this.#logFile, 'a', 0o600);
+    const args = [OWNER, this.#dataDirectory, String(this.#graceMilliseconds), ifMissing];
+    const owner = spawn(process.execPath, args, {
+      // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
+      detached: true,
+      cwd: '/',
+      stdio: ['ignore', log.fd, log.fd, 'ipc'],
+    });
+    try {
+      return await firstReport(owner, signal);
+    } finally {
+      owner.unref();
+      if (owner.connected) owner.disconnect();
+      await log.close();
+    }
+  }
+}
+
+function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerReport | null> {
+  return new Promise((resolve, reject) => {
+    owner.on('error', (cause) => {
+      const message = `The process of the embedded database cannot be started: ${cause.message}.`;
+      reject(new OperationError(message, { cause }));
+    });
+    owner.once('message', (message) => resolve(toReport(message)));
+    owner.once('disconnect', () => resolve(null));
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** The owner may be of another version, if the program was rebuilt while it was running. */
+function toReport(message: unknown): OwnerReport {
+  const { created, failure } = isJsonObject(message) ? message : {};
+  return { created: created === true, ...(typeof failure === 'string' && { failure }) };
+}
+
+/** The codes of a socket whose process is gone, or about to go. */
+const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
+
+/**
+ * Attaches this process to the present owner, and waits until the database takes connections. The owner stops when the
+ * last attachment has closed.
+ *
+ * @returns null if there is no owner, or if it was about to stop; then it has stopped.
+ * @throws the signal's reason; an error of the socket if the folder belongs to another user.
+ */
+async function attach(runDirectory: string, signal: AbortSignal): Promise<Socket | null> {
+  const claim = await latestClaim(runDirectory);
+  if (claim === null) return null;
+  const socket = byShortPath(claim, (path) => connect(path));
+  const abort = () => socket.destroy(signal.reason);
+  const isReady = new Promise<boolean>((settle, reject) => {
+    socket.once('data', () => settle(true));
+    socket.once('close', () => settle(false));
+    socket.on('error', (error) => (GONE.has(errorCode(error)) ? settle(false) : reject(error)));
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+  });
+  const attached = await isReady.finally(() => signal.removeEventListener('abort', abort));
+  return attached ? socket.unref() : null;
 }

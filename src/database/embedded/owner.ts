@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
-import type { OwnerReport } from './attach-or-start.js';
-import { Attachments } from './attachment.js';
 import { claimOwnership, sameFile } from './claim.js';
 import {
   IF_MISSING,
@@ -14,11 +14,11 @@ import {
   prepareRunDirectory,
   unusable,
 } from './data-folder.js';
+import type { OwnerReport } from './embedded-database.js';
 import { Engine } from './engine.js';
-import { shortSocketDirectory } from './socket-directory.js';
 
 // The program of the process that owns the embedded database. Its arguments are the data folder, the time of grace
-// in milliseconds, and what happens if there is no database. attach-or-start.ts starts it.
+// in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
 
 /** More than the pools of ten processes have connections. */
 const MOST_CONNECTIONS = 100;
@@ -26,8 +26,54 @@ const MOST_CONNECTIONS = 100;
 const WIRE_SOCKET = '.s.PGSQL.5432';
 /** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
 const CHECK_EVERY = 1000;
+/** How long, in milliseconds, the process that started the owner may take to attach. */
+const FIRST_ATTACHMENT = 5000;
 
-const attachments = new Attachments();
+const [dataDirectory = '', graceMilliseconds = '', wanted = ''] = process.argv.slice(2);
+
+/** The processes that use the database: each keeps a connection to the claim open. */
+const users = new Set<Socket>();
+/** How long, in milliseconds, the database stays open without a user. */
+let grace = Number(graceMilliseconds);
+let hadUsers = false;
+/** Whether the database takes connections. */
+let isReady = false;
+let timer: NodeJS.Timeout | undefined;
+/** Set once the owner waits for the last user to detach. */
+let stop = () => {};
+
+/** Begins the time of grace anew, if there is no user. */
+function awaitUsers(): void {
+  clearTimeout(timer);
+  if (users.size === 0)
+    timer = setTimeout(() => stop(), hadUsers ? grace : Math.max(grace, FIRST_ATTACHMENT));
+}
+
+function skipGrace(): void {
+  hadUsers = true;
+  grace = 0;
+  awaitUsers();
+}
+
+const claimSocket = createServer((socket) => {
+  hadUsers = true;
+  users.add(socket);
+  clearTimeout(timer);
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => {
+    users.delete(socket);
+    awaitUsers();
+  });
+  // Only a socket that is read notices that the other side has closed.
+  socket.resume();
+  // Who attaches while the owner stops is told nothing, waits until it has ended, and looks for the next owner then.
+  if (isReady) welcome(socket);
+});
+
+/** Tells a user that the database takes connections, and which process has it open. */
+function welcome(user: Socket): void {
+  user.write(`ready ${process.pid}\n`);
+}
 
 /**
  * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or at
@@ -36,62 +82,48 @@ const attachments = new Attachments();
  *
  * @throws OperationError if the data folder cannot be used.
  */
-async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: IfMissing): Promise<void> {
+async function own(ifMissing: IfMissing): Promise<void> {
   const runDirectory = await prepareRunDirectory(dataDirectory);
-  const sockets = await shortSocketDirectory(runDirectory);
-  const isHeld = await listenAndClaim(runDirectory, sockets.path).catch((error) => {
+  // Its path may be too long to listen by.
+  process.chdir(runDirectory);
+  const claim = await listenAndClaim(runDirectory).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  if (isHeld === null) {
-    await report({});
-  } else {
-    // PGlite opens files by their path: in a folder that was replaced it would write into another's.
-    const requireClaim = () => {
-      if (!isHeld()) abandon('The data folder was moved or deleted.');
-    };
-    setInterval(requireClaim, CHECK_EVERY);
-    const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
-      await (await Engine.open(empty, abandon)).close();
-    });
-    const engine = await Engine.open(folder, abandon);
-    const server = await serve(engine, join(sockets.path, WIRE_SOCKET));
-    const socketCheck = requireSocket(join(runDirectory, WIRE_SOCKET));
-    attachments.setReady();
-    await report({ created });
-
-    await attachments.allDetached(graceMilliseconds);
-    attachments.setStopping();
-    requireClaim();
-    clearInterval(socketCheck);
-    await server.stop();
-    await engine.close();
-  }
-  sockets.remove();
-}
-
-async function listenAndClaim(
-  runDirectory: string,
-  socketDirectory: string,
-): Promise<(() => boolean) | null> {
-  const candidate = `owner-${randomBytes(8).toString('hex')}`;
-  // Listening before claiming: at no moment does the claim look like that of a dead process.
-  await attachments.listen(join(socketDirectory, candidate));
-  return claimOwnership(runDirectory, socketDirectory, candidate);
-}
-
-async function serve(engine: Engine, path: string): Promise<PGLiteSocketServer> {
-  await rm(path, { force: true });
-  const server = new PGLiteSocketServer({ db: engine, path, maxConnections: MOST_CONNECTIONS });
+  if (claim === null) return report({});
+  // PGlite opens files by their path: in a folder that was replaced it would write into another's. And no client can connect
+  // to a socket whose file is gone: they start another owner, which listens again.
+  const isThere = [sameFile(claim)];
+  const requireFiles = () => {
+    if (!isThere.every((check) => check())) abandon('The data folder was moved or deleted.');
+  };
+  setInterval(requireFiles, CHECK_EVERY);
+  const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
+    await (await Engine.open(empty, abandon)).close();
+  });
+  const engine = await Engine.open(folder, abandon);
+  await rm(WIRE_SOCKET, { force: true });
+  const server = new PGLiteSocketServer({ db: engine, path: WIRE_SOCKET, maxConnections: MOST_CONNECTIONS });
   await server.start();
-  return server;
+  isThere.push(sameFile(join(runDirectory, WIRE_SOCKET)));
+  isReady = true;
+  for (const user of users) welcome(user);
+  await report({ created });
+
+  await new Promise<void>((resolve) => {
+    stop = resolve;
+    awaitUsers();
+  });
+  isReady = false;
+  requireFiles();
+  isThere.pop();
+  await server.stop();
+  await engine.close();
 }
 
-/** No client can connect to a socket whose file is gone: they start another owner, which listens again. */
-function requireSocket(path: string): NodeJS.Timeout {
-  const isThere = sameFile(path);
-  return setInterval(() => {
-    if (!isThere()) abandon(`${path} was moved or deleted.`);
-  }, CHECK_EVERY);
+async function listenAndClaim(runDirectory: string): Promise<string | null> {
+  const candidate = `owner-${randomBytes(8).toString('hex')}`;
+  await once(claimSocket.listen(candidate), 'listening');
+  return claimOwnership(runDirectory, candidate);
 }
 
 /** Exits without closing anything, so that nothing more is written to the data folder. */
@@ -101,24 +133,18 @@ function abandon(reason: unknown): never {
 }
 
 /** Reports to the process that started this one, which may be gone by now, and disconnects from it. */
-function report(message: OwnerReport): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      if (process.connected) process.disconnect();
-      resolve();
-    };
-    if (process.connected && process.send) process.send(message, undefined, undefined, settle);
-    else settle();
+async function report(message: OwnerReport): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (process.connected && process.send) process.send(message, undefined, undefined, () => resolve());
+    else resolve();
   });
+  if (process.connected) process.disconnect();
 }
 
 try {
   // The users of the database get the same signal if a process group is stopped, and need it to finish.
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => attachments.skipGrace());
-  }
-  const [dataDirectory = '', grace = '', wanted = ''] = process.argv.slice(2);
-  await own(dataDirectory, Number(grace), IF_MISSING.find((value) => value === wanted) ?? 'fail');
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, skipGrace);
+  await own(IF_MISSING.find((value) => value === wanted) ?? 'fail');
   process.exit(0);
 } catch (error) {
   // What the user can fix is shown by the process that started this one; the rest goes to the log.
