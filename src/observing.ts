@@ -4,7 +4,7 @@ import { list } from './config/parse.js';
 import { dnsServer } from './config/parse-addresses.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
-import { readClockLead } from './database/diagnosis.js';
+import { readClockLead } from './database/server-checks.js';
 import { OperationError } from './model/errors.js';
 import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';

@@ -9,7 +9,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAsking } from '../../src/asking.js';
 import { readSettings } from '../../src/config/env.js';
-import { readClockLead } from '../../src/database/diagnosis.js';
+import { readClockLead } from '../../src/database/server-checks.js';
 import type { Sending } from '../../src/notify/messages.js';
 import { Sender } from '../../src/notify/sender.js';
 import { pruneFeed } from '../../src/recorder/prune-feed.js';
