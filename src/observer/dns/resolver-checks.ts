@@ -1,12 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { DnsRecord } from '../../model/dns-record.js';
-import { typeNumber } from '../../model/dns-types.js';
 import type { Instant } from '../../model/instant.js';
 import { parseRdata } from '../../model/rdata-values.js';
-import type { DnsAnswer } from './answer.js';
+import { queryServer } from './exchange.js';
 import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer } from './name-server.js';
-import { queryServer } from './query-server.js';
 
 /** What is known of a resolver. */
 export interface ResolverState {
@@ -84,9 +82,9 @@ export class ResolverChecks {
    *
    * @param server Its address and port.
    */
-  async isInvented(server: string, records: readonly DnsRecord[]): Promise<boolean> {
+  async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
     const check = this.#checks.get(server);
-    if (check === undefined || records.length === 0) return false;
+    if (check === undefined || !TYPES.includes(type) || records.length === 0) return false;
     const running = this.#begin(check);
     if (check.state.checkedAt === null) await running;
     return check.sets.has(setOf(records));
@@ -118,17 +116,12 @@ export class ResolverChecks {
 
   /** The records for a name that does not exist; undefined: no response tells. */
   async #ask(server: NameServer, name: string, type: string): Promise<readonly DnsRecord[] | undefined> {
-    const question = createQuestion(name, type, typeNumber(type) ?? 0);
+    const question = createQuestion(name, type);
     const { signal } = new AbortController();
     const answer = await queryServer({ server, question, timeout: this.#options.timeout, signal });
-    if (answer.kind === 'bare') return [];
-    return answer.kind === 'answered' ? answer.records : undefined;
+    if (answer.kind === 'answered') return answer.records;
+    return answer.denial === undefined ? undefined : [];
   }
-}
-
-/** Whether an answer has addresses, which a resolver may have invented. */
-export function hasAddresses(type: string, answer: DnsAnswer): boolean {
-  return TYPES.includes(type) && answer.kind === 'answered' && answer.records.length > 0;
 }
 
 function randomLabel(): string {
