@@ -1,26 +1,22 @@
 import { setMaxListeners } from 'node:events';
 import { isIP } from 'node:net';
-import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
+import { endpointText, failed, STOPPED } from '../failure.js';
 import { createLenientContext } from './connection.js';
 import { Endpoints } from './endpoints.js';
-import { type RequestOptions, type RequestOutcome, sendRequest, slow } from './request.js';
+import {
+  type FailedRequest,
+  type Obstacle,
+  type RequestOptions,
+  type RequestOutcome,
+  sendRequest,
+  slow,
+} from './request.js';
 import { NO_ADDRESS, selectAddresses, type Target } from './target.js';
 
 /** The result of observing a domain's front page. */
-export type HttpAnswer =
-  | {
-      readonly kind: 'answered';
-      readonly scheme: 'https' | 'http';
-      /** Where the connection went. */
-      readonly address: string;
-      readonly status: number;
-      /** As responseFields() gives them. */
-      readonly headers: ReadonlyMap<string, string>;
-    }
-  | FailedHttpAnswer;
+export type HttpAnswer = Exclude<RequestOutcome, FailedRequest> | FailedHttpAnswer;
 
-/** A front page that could not be observed. */
-interface FailedHttpAnswer extends Failed {
+interface FailedHttpAnswer extends FailedRequest {
   /** True: HTTPS was declined before the failure (see HttpClient.observe). */
   readonly httpsDeclined?: boolean;
 }
@@ -79,16 +75,16 @@ async function observe(addresses: readonly string[], progress: Progress): Promis
   const selected = selectAddresses(addresses, allowPrivate);
   if ('kind' in selected) return selected;
   const secure = await observeBy('https', selected, progress);
-  if (secure.kind !== 'declined') return answerOf('https', secure);
-  const plain = answerOf('http', await observeBy('http', selected, progress));
-  return plain.kind === 'failed' ? { ...plain, httpsDeclined: true } : plain;
+  if (!isDeclined(secure)) return secure;
+  const plain = await observeBy('http', selected, progress);
+  return plain.kind === 'answered' ? plain : { ...plain, httpsDeclined: true };
 }
 
 function observeBy(
   scheme: 'https' | 'http',
   addresses: readonly string[],
   progress: Progress,
-): Promise<SchemeOutcome> {
+): Promise<RequestOutcome> {
   const { domain, endpoints, signal } = progress;
   const port = scheme === 'https' ? progress.httpsPort : progress.httpPort;
   return tryAddresses(addresses, async (address) => {
@@ -116,15 +112,8 @@ async function requestUnlessSilent(target: Target, progress: Progress): Promise<
   return outcome;
 }
 
-/** The result of all addresses of a domain under one scheme. */
-type SchemeOutcome =
-  | (Extract<RequestOutcome, { kind: 'answered' }> & { readonly address: string })
-  | Failed
-  /** Every address that can be reached rejects the connection, or TLS for the name: the other scheme may be tried. */
-  | { readonly kind: 'declined'; readonly failure: Failure };
-
-/** The outcomes after which the next address is tried, the one that counts most first. */
-const NEXT_ADDRESS = ['slow', 'closed', 'no-tls', 'refused', 'no-route'] as const;
+/** Of several addresses' obstacles the one that counts most comes first. */
+const NEXT_ADDRESS: readonly (Obstacle | undefined)[] = ['slow', 'closed', 'no-tls', 'refused', 'no-route'];
 
 /**
  * Tries the addresses, at least one, one after the other until one gives a response, or a failure that is the
@@ -136,19 +125,19 @@ const NEXT_ADDRESS = ['slow', 'closed', 'no-tls', 'refused', 'no-route'] as cons
 export async function tryAddresses(
   addresses: readonly string[],
   request: (address: string) => Promise<RequestOutcome>,
-): Promise<SchemeOutcome> {
-  const failures: Partial<Record<RequestOutcome['kind'], Failure>> = {};
+): Promise<RequestOutcome> {
+  const failures: FailedRequest[] = [];
   for (const address of addresses) {
     const outcome = await request(address);
-    if (outcome.kind === 'answered') return { ...outcome, address };
-    if (outcome.kind === 'failed') return outcome;
-    failures[outcome.kind] = outcome.failure;
+    if (outcome.kind === 'answered' || !NEXT_ADDRESS.includes(outcome.obstacle)) return outcome;
+    failures.push(outcome);
   }
-  const kind = NEXT_ADDRESS.find((candidate) => failures[candidate] !== undefined) ?? 'no-route';
-  const failure = failures[kind] ?? NO_ADDRESS.failure;
-  return { kind: kind === 'no-tls' || kind === 'refused' ? 'declined' : 'failed', failure };
+  const rank = ({ obstacle }: FailedRequest) => NEXT_ADDRESS.indexOf(obstacle);
+  const [first = NO_ADDRESS] = failures.reverse().sort((one, other) => rank(one) - rank(other));
+  return first;
 }
 
-function answerOf(scheme: 'https' | 'http', outcome: SchemeOutcome): HttpAnswer {
-  return outcome.kind === 'answered' ? { ...outcome, scheme } : { kind: 'failed', failure: outcome.failure };
+/** Whether every address that can be reached rejects the connection, or TLS for the name: the other scheme may be tried. */
+export function isDeclined(outcome: RequestOutcome): boolean {
+  return outcome.kind === 'failed' && (outcome.obstacle === 'no-tls' || outcome.obstacle === 'refused');
 }

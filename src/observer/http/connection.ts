@@ -25,7 +25,7 @@ export function connectTcp(
  *
  * @param protocol The only one that is offered (ALPN, RFC 7301).
  * @param signal Destroys the socket.
- * @throws the socket's error; see speaksNoTls, declinesName and agreesOnNoProtocol.
+ * @throws the socket's error.
  */
 export function startTls(
   socket: Socket,
@@ -64,33 +64,3 @@ export function createLenientContext(): SecureContext {
     ca: [],
   });
 }
-
-/**
- * Whether an error of the handshake means that the server does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of
- * octets that are no TLS record header (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and
- * two names of its own for what looks like a request. It is 3 by chance: the length is beyond any record's, under
- * three names. Fewer than five octets say nothing.
- */
-export function speaksNoTls(code: string): boolean {
-  const wrong = /^ERR_SSL_(WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST)$/;
-  return wrong.test(code) || /^ERR_SSL_(PACKET|DATA|ENCRYPTED)_LENGTH_TOO_LONG$/.test(code);
-}
-
-/**
- * Whether an error is an alert with which servers decline a name that has no TLS (RFC 6066, section 3; RFC 8446, section 6.2),
- * if nothing came before it: unrecognized_name, and handshake_failure and internal_error of those that have no certificate for it.
- */
-export function declinesName(code: string): boolean {
-  return /^ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/.test(code);
-}
-
-/**
- * Whether an error is the alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2), or what
- * OpenSSL says of one that has chosen another.
- */
-export function agreesOnNoProtocol(code: string): boolean {
-  return code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' || code === 'ERR_SSL_BAD_EXTENSION';
-}
-
-/** The octets of the shortest ServerHello, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has seven. */
-export const SHORTEST_SERVER_HELLO = 47;

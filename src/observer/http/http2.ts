@@ -2,7 +2,13 @@ import { connect } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { errorCode } from '../../model/errors.js';
 import type { HeaderField, ResponseHead } from '../../model/response-head.js';
-import { InvalidResponseError, LARGEST_HEAD, MOST_INTERIM_RESPONSES } from './response.js';
+import {
+  HEAD_TOO_LARGE,
+  InvalidResponseError,
+  LARGEST_HEAD,
+  MOST_INTERIM_RESPONSES,
+  TOO_MANY_INTERIM,
+} from './response.js';
 
 /**
  * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts 32 octets more
@@ -41,16 +47,14 @@ export async function requestHeadByHttp2(
       let interim = 0;
       stream.on('headers', () => {
         interim += 1;
-        if (interim <= MOST_INTERIM_RESPONSES) return;
-        const message = `more than ${MOST_INTERIM_RESPONSES} interim responses came`;
-        reject(new InvalidResponseError('too-large', message));
+        if (interim > MOST_INTERIM_RESPONSES) reject(new InvalidResponseError('too-large', TOO_MANY_INTERIM));
       });
       // Node.js gives the fields as they came, too; its types do not know it.
       stream.on('response', ({ ':status': status = 0 }, _flags, raw: readonly string[] = []) => {
         const fields = fieldsOf(raw);
         const length = fields.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
         if (length <= LARGEST_HEAD) resolve({ status, fields });
-        else reject(new InvalidResponseError('too-large', TOO_LARGE));
+        else reject(new InvalidResponseError('too-large', HEAD_TOO_LARGE));
       });
       stream.on('error', fail);
       stream.on('close', () => reject(new Error('the connection was closed')));
@@ -60,24 +64,15 @@ export async function requestHeadByHttp2(
   }
 }
 
-const TOO_LARGE = `its head is larger than ${LARGEST_HEAD / 1024} kB`;
-
 /** Pseudo-header fields are no header fields (RFC 9113, section 8.3). */
 function fieldsOf(raw: readonly string[]): HeaderField[] {
-  const fields: HeaderField[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at] ?? '';
-    if (!name.startsWith(':')) fields.push([name, raw[at + 1] ?? '']);
-  }
-  return fields;
+  return raw.flatMap((name, at) => (at % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[at + 1] ?? '']]));
 }
 
 /** Node.js ends a stream with too many fields with ENHANCE_YOUR_CALM, and takes nine frames for them at most. */
 function meaningOf(error: Error): Error {
   if (!/^ERR_HTTP2_/.test(errorCode(error))) return error;
-  const isTooLarge = /ENHANCE_YOUR_CALM|Too many CONTINUATION frames/.test(error.message);
-  return new InvalidResponseError(
-    isTooLarge ? 'too-large' : 'malformed',
-    isTooLarge ? TOO_LARGE : error.message,
-  );
+  return /ENHANCE_YOUR_CALM|Too many CONTINUATION frames/.test(error.message)
+    ? new InvalidResponseError('too-large', HEAD_TOO_LARGE)
+    : new InvalidResponseError('malformed', error.message);
 }

@@ -5,6 +5,8 @@ import { type HeaderField, parseResponseHead, type ResponseHead } from '../../mo
 /** In octets: all field lines of a response and its status line together. */
 export const LARGEST_HEAD = 65_536;
 export const MOST_INTERIM_RESPONSES = 10;
+export const HEAD_TOO_LARGE = `its head is larger than ${LARGEST_HEAD / 1024} kB`;
+export const TOO_MANY_INTERIM = `more than ${MOST_INTERIM_RESPONSES} interim responses came`;
 
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
@@ -25,13 +27,12 @@ export class InvalidResponseError extends Error {
  * @returns the head with a character for each octet.
  * @throws InvalidResponseError; InvalidObservationError for a head that cannot be parsed; the socket's error.
  */
-export function requestHead(socket: Duplex, fields: Readonly<Record<string, string>>): Promise<ResponseHead> {
+export async function requestHead(
+  socket: Duplex,
+  fields: Readonly<Record<string, string>>,
+): Promise<ResponseHead> {
   const lines = Object.entries({ ...fields, Accept: '*/*', Connection: 'close' });
   socket.write(`GET / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
-  return finalHead(socket);
-}
-
-async function finalHead(socket: Duplex): Promise<ResponseHead> {
   let interim = 0;
   for await (const text of headsIn(socket)) {
     const head = parseResponseHead(text);
@@ -41,12 +42,7 @@ async function finalHead(socket: Duplex): Promise<ResponseHead> {
     if (head.status === 101) throw new InvalidResponseError('malformed', 'it switches protocols');
     if (head.status >= 200) return head;
     interim += 1;
-    if (interim > MOST_INTERIM_RESPONSES) {
-      throw new InvalidResponseError(
-        'too-large',
-        `more than ${MOST_INTERIM_RESPONSES} interim responses came`,
-      );
-    }
+    if (interim > MOST_INTERIM_RESPONSES) throw new InvalidResponseError('too-large', TOO_MANY_INTERIM);
   }
   throw new Error('the connection was closed');
 }
@@ -82,8 +78,7 @@ function endOfHead(text: string, searched: number): number {
 function checkBeginning(text: string): void {
   const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
   if (!START_OF_HEAD.startsWith(start)) throw new InvalidResponseError('malformed', 'it is not HTTP');
-  if (text.length > LARGEST_HEAD)
-    throw new InvalidResponseError('too-large', `its head is larger than ${LARGEST_HEAD / 1024} kB`);
+  if (text.length > LARGEST_HEAD) throw new InvalidResponseError('too-large', HEAD_TOO_LARGE);
 }
 
 /**

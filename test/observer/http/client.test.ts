@@ -228,7 +228,7 @@ describe('the front page of a domain', () => {
     const client = clientOf({ httpsPort: https.port, httpPort: http.port });
     const answer = await client.observe('a.example', ['127.0.0.2', '127.0.0.3']);
     const message = `127.0.0.2:${https.port} closed the connection during the TLS handshake`;
-    expect(answer).toEqual({ kind: 'failed', failure: { code: 'closed', message } });
+    expect(answer).toEqual({ kind: 'failed', failure: { code: 'closed', message }, obstacle: 'closed' });
     expect(http.connections).toBe(0);
   });
 
