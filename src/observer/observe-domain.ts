@@ -5,8 +5,7 @@ import {
   type Observation,
   type ObservationLimits,
 } from '../model/observation.js';
-import { parseRdata } from '../model/rdata-values.js';
-import type { DnsAnswer } from './dns/answer.js';
+import { addressesOf, type DnsAnswer } from './dns/answer.js';
 import type { DnsClient } from './dns/client.js';
 import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';
 import { type Failure, failed } from './failure.js';
@@ -63,7 +62,11 @@ export function createDomainObserver(options: DomainObserverOptions): DomainObse
     async check(domain, signal = new AbortController().signal, priority = 'normal') {
       const observedAt = options.now();
       const clockFault = clock.faultOf(observedAt);
-      if (clockFault !== null) return notChecked(domain, observedAt, types, clockFault);
+      if (clockFault !== null) {
+        const http = failed('clock', clockFault);
+        const dns = new Map(types.map((type) => [type, http]));
+        return { domain, observedAt, duration: 0, dns, http, observation: null, clockFault };
+      }
       const began = performance.now();
       const joined = joinAnswers(domain, await options.dns.query(domain, types, signal, priority));
       const dns = new Map<string, DnsAnswer>();
@@ -76,17 +79,6 @@ export function createDomainObserver(options: DomainObserverOptions): DomainObse
       return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
     },
   };
-}
-
-function notChecked(
-  domain: string,
-  observedAt: Instant,
-  types: readonly string[],
-  clockFault: string,
-): DomainCheck {
-  const failure = failed('clock', clockFault);
-  const dns = new Map(types.map((type) => [type, failure]));
-  return { domain, observedAt, duration: 0, dns, http: failure, observation: null, clockFault };
 }
 
 /** In place of `stopped` where the time for the whole check was over. */
@@ -122,8 +114,8 @@ async function observeSite(
   dns: ReadonlyMap<string, DnsAnswer>,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const ipv4 = addressesOf(dns.get('A'), 'ip');
-  const ipv6 = addressesOf(dns.get('AAAA'), 'ipv6');
+  const ipv4 = addressesIn(dns.get('A'));
+  const ipv6 = addressesIn(dns.get('AAAA'));
   // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time before.
   if (ipv4 === null || (ipv6 === null && ipv4.length === 0)) {
     return failed('no-address', 'its addresses could not be resolved');
@@ -131,9 +123,8 @@ async function observeSite(
   return http.observe(domain, [...ipv4, ...(ipv6 ?? [])], signal);
 }
 
-function addressesOf(answer: DnsAnswer | undefined, field: 'ip' | 'ipv6'): string[] | null {
-  if (answer?.kind !== 'answered') return null;
-  return answer.records.map(({ rdata }) => String(parseRdata(rdata)[field]));
+function addressesIn(answer: DnsAnswer | undefined): string[] | null {
+  return answer?.kind === 'answered' ? addressesOf(answer.records) : null;
 }
 
 function observationOf(
@@ -143,16 +134,14 @@ function observationOf(
   answers: JoinedAnswers,
   http: HttpAnswer,
 ): Observation | null {
-  const records = dnsObservation(answers);
-  if (records === null && http.kind === 'failed') return null;
-  const dnsPart = records === null ? {} : { dns: records };
+  const dns = dnsObservation(answers);
+  if (dns === null && http.kind === 'failed') return null;
+  const dnsPart = dns === null ? {} : { dns };
   return { domain, observedAt, source, ...dnsPart, ...siteObservation(http, ignoredHeaders) };
 }
 
-type SiteObservation = Pick<Observation, 'httpHeaders' | 'ignoredHeaders' | 'response' | 'httpsDeclined'>;
-
 /** HTTP is tried only where HTTPS was declined. */
-function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>): SiteObservation {
+function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>): Partial<Observation> {
   if (http.kind === 'failed') return http.httpsDeclined === true ? { httpsDeclined: true } : {};
   const { scheme, status, address, headers: httpHeaders } = http;
   const response = { scheme, status, address };

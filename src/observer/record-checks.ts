@@ -29,13 +29,11 @@ export async function recordChecks(
   record: RecordObservations,
   checks: readonly DomainCheck[],
 ): Promise<RecordedCheck[]> {
-  const observations = checks.flatMap(({ observation }) => observation ?? []);
-  const { outcomes, changes } = await record(observations);
-  const recorded = new Map<Observation | null, Outcome | undefined>(
-    observations.map((observation, place) => [observation, outcomes[place]]),
-  );
+  const { outcomes, changes } = await record(checks.flatMap(({ observation }) => observation ?? []));
+  const left = outcomes.values();
   return checks.map((check) => {
-    const { kind = 'nothing', heldBack = null } = recorded.get(check.observation) ?? {};
+    const recorded = check.observation === null ? undefined : left.next().value;
+    const { kind = 'nothing', heldBack = null } = recorded ?? {};
     const outcome = outcomeOf(check.dns, check.http, heldBack);
     return { check, outcome, recording: kind, changes: changes.get(check.domain) ?? null };
   });
@@ -93,15 +91,17 @@ function siteOutcome(http: CheckOutcome['http']): string {
   return http.heldBack === undefined ? 'answered' : 'held-back';
 }
 
+const NO_CHANGES: Pick<Changes, 'added' | 'removed' | 'headers'> = { added: [], removed: [], headers: [] };
+
 function countChanges(changes: Changes | null): Readonly<Record<string, number>> {
-  const headers = (kind: HeaderChangeKind) =>
-    changes?.headers.filter((change) => change.kind === kind).length ?? 0;
+  const { added, removed, headers } = changes ?? NO_CHANGES;
+  const count = (kind: HeaderChangeKind) => headers.filter((change) => change.kind === kind).length;
   return {
-    recordsAdded: changes?.added.length ?? 0,
-    recordsRemoved: changes?.removed.length ?? 0,
-    headersCreated: headers('created'),
-    headersUpdated: headers('updated'),
-    headersGone: headers('gone'),
-    headersReturned: headers('returned'),
+    recordsAdded: added.length,
+    recordsRemoved: removed.length,
+    headersCreated: count('created'),
+    headersUpdated: count('updated'),
+    headersGone: count('gone'),
+    headersReturned: count('returned'),
   };
 }

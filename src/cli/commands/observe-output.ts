@@ -5,7 +5,7 @@ import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
-import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
+import { type CheckOutcome, responseText } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, recordText } from '../history-text.js';
 import { counted, jsonLine } from '../output.js';
@@ -21,7 +21,7 @@ export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): strin
   const changes = recorded.changes ?? NOTHING;
   const lines = [
     `${check.domain} at ${formatInstant(check.observedAt)}`,
-    ...(saysNoSuchName(check.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
+    ...(outcome.dns.nameExists === false ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
     ...httpLines(check.http, outcome, changes),
     summary(changes, isRecorded, recorded.recording),

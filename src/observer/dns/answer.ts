@@ -1,4 +1,5 @@
 import type { DnsRecord } from '../../model/dns-record.js';
+import { parseRdata } from '../../model/rdata-values.js';
 import type { Failed } from '../failure.js';
 
 /** The verdict about one type. */
@@ -25,4 +26,12 @@ export interface Denial {
   /** The server's address and port. */
   readonly by: string;
   readonly nameExists: boolean;
+}
+
+/** Those of A and AAAA records. */
+export function addressesOf(records: readonly DnsRecord[]): string[] {
+  return records.map(({ rdata }) => {
+    const { ip, ipv6 } = parseRdata(rdata);
+    return String(ip ?? ipv6);
+  });
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import { type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../priority.js';
-import type { Denial, DnsAnswer, FailedAnswer } from './answer.js';
+import { addressesOf, type Denial, type DnsAnswer, type FailedAnswer } from './answer.js';
 import { queryServer } from './exchange.js';
 import { createQuestion, type Question } from './message.js';
 import {
@@ -14,7 +14,7 @@ import {
   type NameServer,
   TRIES_IN_A_ROW,
 } from './name-server.js';
-import { addressesOf, type ResolverChecks } from './resolver-checks.js';
+import type { ResolverChecks } from './resolver-checks.js';
 
 export interface DnsClientOptions {
   /** At least one, in the order of preference. One that has timed out recently comes last for a while. */

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { DnsRecord } from '../../model/dns-record.js';
 import type { Instant } from '../../model/instant.js';
-import { parseRdata } from '../../model/rdata-values.js';
+import { addressesOf } from './answer.js';
 import { queryServer } from './exchange.js';
 import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer } from './name-server.js';
@@ -126,13 +126,6 @@ export class ResolverChecks {
 
 function randomLabel(): string {
   return Array.from({ length: LABEL_LENGTH }, () => String.fromCharCode(97 + randomInt(26))).join('');
-}
-
-export function addressesOf(records: readonly DnsRecord[]): string[] {
-  return records.map(({ rdata }) => {
-    const { ip, ipv6 } = parseRdata(rdata);
-    return String(ip ?? ipv6);
-  });
 }
 
 function setOf(records: readonly DnsRecord[]): string {

@@ -1,14 +1,10 @@
 import type { Instant } from '../../model/instant.js';
+import type { LeasedDomain } from './leases.js';
 
-/** A finished observation, as a LeasedDomain has it. */
-export interface Finished {
+/** A finished observation: `failures` includes it. */
+export interface Finished extends Pick<LeasedDomain, 'scheduled' | 'every' | 'failures' | 'first'> {
   /** When the observation ended. */
   readonly now: Instant;
-  readonly scheduled: Instant;
-  readonly every: bigint;
-  /** Of observations in a row, this one included. */
-  readonly failures: number;
-  readonly first: boolean;
   /** A random number from 0 to 1, without 1. */
   readonly chance: number;
 }
@@ -23,16 +19,11 @@ const MOST_DOUBLINGS = 40;
  * What is late, after an outage, and what is observed for the first time waits up to a third longer:
  * a backlog must not come back as one wave at each interval.
  */
-export function nextTime(finished: Finished): Instant {
-  const { now, scheduled, every, first, chance } = finished;
-  const wait = waitAfter(every, finished.failures);
+export function nextTime({ now, scheduled, every, failures, first, chance }: Finished): Instant {
+  const longest = every > DAY ? every : DAY;
+  const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
+  const wait = doubled < longest ? doubled : longest;
   const late = now - scheduled > every / 10n;
   const spread = first || late ? wait / 3n : wait / 10n;
   return now + wait + (spread * BigInt(Math.floor(chance * 1_000_000))) / 1_000_000n;
-}
-
-function waitAfter(every: bigint, failures: number): bigint {
-  const longest = every > DAY ? every : DAY;
-  const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
-  return doubled < longest ? doubled : longest;
 }
