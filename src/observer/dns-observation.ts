@@ -1,11 +1,9 @@
-import type { DnsRecord } from '../model/dns-record.js';
-import { recordsByType } from '../model/dns-record.js';
+import { type DnsRecord, recordsByType } from '../model/dns-record.js';
 import { ancestorsOf } from '../model/host-name.js';
 import type { DnsObservation } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
 import type { DnsAnswer } from './dns/answer.js';
 
-/** What the answers of a check show together. */
 export interface JoinedAnswers {
   /** Those for CNAME and DNAME include every alias that led to the records of the other types. */
   readonly dns: ReadonlyMap<string, DnsAnswer>;
@@ -15,19 +13,17 @@ export interface JoinedAnswers {
 
 type Answered = Extract<DnsAnswer, { kind: 'answered' }>;
 
-/**
- * Joins the answers for a domain: those for other types than CNAME and DNAME show the aliases on their way.
- */
+/** The answers for other types than CNAME and DNAME show the aliases on their way. */
 export function joinAnswers(domain: string, answers: ReadonlyMap<string, DnsAnswer>): JoinedAnswers {
-  const found = recordsByType([...answers.values()].flatMap(({ aliases = [] }) => aliases));
+  const own = ['CNAME', 'DNAME'].flatMap((type) => recordsOf(answers.get(type)));
+  const found = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);
   const complete = completeChains(answers);
   const [dns, observedOwners] = [new Map(answers), new Map<string, ReadonlySet<string>>()];
   for (const type of ['CNAME', 'DNAME']) {
-    const records = union(recordsOf(answers.get(type)), found.get(type) ?? []);
-    if (records.length > 0) {
-      dns.set(type, { kind: 'answered', nameExists: true, records, aliases: [] });
-      if (complete.length === 0) observedOwners.set(type, new Set(records.map(({ host }) => host)));
-    }
+    const records = found.get(type);
+    if (records === undefined) continue;
+    dns.set(type, { kind: 'answered', nameExists: true, records, aliases: [] });
+    if (complete.length === 0) observedOwners.set(type, new Set(records.map(({ host }) => host)));
   }
   // The names below a DNAME show it, whether it was queried or not; of those at and below the domain nothing is known.
   if (!answers.has('DNAME') && complete.length > 0) {
@@ -53,10 +49,6 @@ function completeChains(answers: ReadonlyMap<string, DnsAnswer>): Answered[] {
 
 function recordsOf(answer: DnsAnswer | undefined): readonly DnsRecord[] {
   return answer?.kind === 'answered' ? answer.records : [];
-}
-
-function union(one: readonly DnsRecord[], other: readonly DnsRecord[]): readonly DnsRecord[] {
-  return [...recordsByType([...one, ...other]).values()].flat();
 }
 
 function textOf({ type, host, rdata }: DnsRecord): string {

@@ -46,9 +46,7 @@ interface DomainObserverOptions {
   readonly ignoredHeaders: ReadonlySet<string>;
   /** What one observation may hold: a part with more has failed; the others are not affected. */
   readonly limits: ObservationLimits;
-  /** The wall clock. */
   readonly now: () => Instant;
-  /** The name of the observer. */
   readonly source: string;
 }
 

@@ -17,10 +17,7 @@ export interface CheckOutcome {
   readonly http: SiteOutcome | { readonly failure: Failure };
 }
 
-interface SiteOutcome {
-  readonly scheme: 'https' | 'http';
-  readonly status: number;
-  readonly address: string;
+interface SiteOutcome extends Omit<Extract<HttpAnswer, { kind: 'answered' }>, 'kind' | 'headers'> {
   /** Why it was not recorded; absent: it was. Times as in RFC 3339. */
   readonly heldBack?: { readonly since: string; readonly checks: number; readonly until: string };
 }

@@ -112,12 +112,11 @@ export class Worker {
   /** Leases what is due, whenever there is room for more. */
   async #leaseDomains(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      if (!this.#isTimeRight()) {
-        await this.#pauseUntilRoom(NOTHING);
-        continue;
-      }
       const room = this.#room();
-      const left = hasRoom(room, EITHER) ? await this.#attempt(() => this.#lease(room)) : EITHER;
+      let left: Counts | undefined = NOTHING;
+      if (this.#isTimeRight()) {
+        left = hasRoom(room, EITHER) ? await this.#attempt(() => this.#lease(room)) : EITHER;
+      }
       await this.#pauseUntilRoom(left ?? NOTHING);
     }
   }

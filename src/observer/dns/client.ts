@@ -29,36 +29,31 @@ export interface DnsClientOptions {
   readonly checks?: ResolverChecks;
 }
 
-/** Queries DNS servers for records. */
-export interface DnsClient {
-  /**
-   * Queries the types of one name: one or a few first, and all others at once when there is an answer. If each
-   * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. All begin at
-   * one server, and another one is queried only after two tries there: the resolvers of a GeoDNS have different
-   * views, which must not mix. It never rejects.
-   *
-   * @param name Any name that DNS allows, as canonicalHostName takes it.
-   * @param types Types that have a number (typeNumber); another is answered as malformed.
-   * @param signal Settles what is not answered as stopped.
-   * @param priority Which queries go first where they wait for a server; normal if absent.
-   * @returns The answer for each type, by the type's canonical name; a type or name that cannot be queried has
-   * failed as malformed. A failed query has the most telling failure of its tries.
-   */
-  query(
-    name: string,
-    types: readonly string[],
-    signal?: AbortSignal,
-    priority?: Priority,
-  ): Promise<ReadonlyMap<string, DnsAnswer>>;
-}
+export type DnsClient = ReturnType<typeof createDnsClient>;
 
-/** A client that keeps nothing open between lookups. */
-export function createDnsClient(options: DnsClientOptions): DnsClient {
+/** Keeps nothing open between lookups. */
+export function createDnsClient(options: DnsClientOptions) {
   const named = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
   // One that is named twice is one witness.
   const servers = [...new Map(named.map((server) => [server.text, server])).values()];
   return {
-    query(name, types, signal = new AbortController().signal, priority = 'normal') {
+    /**
+     * Queries the types of one name: one or a few first, and all others at once when there is an answer. If each
+     * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. All begin at
+     * one server, and another one is queried only after two tries there: the resolvers of a GeoDNS have different
+     * views, which must not mix. It never rejects.
+     *
+     * @param name Any name that DNS allows, as canonicalHostName takes it.
+     * @param signal Settles what is not answered as stopped.
+     * @returns By the type's canonical name. A type or name that cannot be queried has failed as malformed; a failed
+     * query has the most telling failure of its tries.
+     */
+    query(
+      name: string,
+      types: readonly string[],
+      signal = new AbortController().signal,
+      priority: Priority = 'normal',
+    ) {
       // Each query that waits has a listener, and Node.js takes more than ten for a leak.
       setMaxListeners(0, signal);
       return new Lookup({ ...options, servers, name, signal, priority }).answers(types);

@@ -100,7 +100,6 @@ function isReferral({ authority }: Message): boolean {
   return has(NS) && !has(SOA);
 }
 
-/** All records of the message, which ends with the last of them. */
 function readSections(question: Question, { counts, message }: Response) {
   // Its name is the one that most owner names point to.
   const names = new Map([[HEADER_LENGTH, question.name]]);
@@ -132,7 +131,6 @@ function extendedRcode({ rcode, additional }: Message): number {
   return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
-/** The alias that a record is, or none. */
 function aliasOf({ owner, type, class: dnsClass, rdata }: ResourceRecord): readonly Alias[] {
   if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
   const target = rdata.fork();

@@ -3,11 +3,9 @@ import { InvalidObservationError } from '../../model/errors.js';
 import { hostNameOctets } from '../../model/host-name.js';
 import { HEADER_LENGTH } from '../../model/message-reader.js';
 
-/** One question: a name and a type, in class IN. */
+/** In class IN; name and type in canonical form. */
 export interface Question {
-  /** The name in canonical form. */
   readonly name: string;
-  /** The type's canonical name (src/model/dns-types.ts). */
   readonly type: string;
   readonly qtype: number;
   /** The question section of the message (RFC 1035, section 4.1.2). */

@@ -6,7 +6,6 @@ import { queryServer } from './exchange.js';
 import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer } from './name-server.js';
 
-/** What is known of a resolver. */
 export interface ResolverState {
   /** Its address and port. */
   readonly server: string;
@@ -20,7 +19,6 @@ interface ResolverChecksOptions {
   readonly servers: readonly DnsServer[];
   /** For one query, in milliseconds. */
   readonly timeout: number;
-  /** The wall clock. */
   readonly now: () => Instant;
   /** Has the state of a resolver that begins to invent addresses, or ends it. */
   readonly report: (state: ResolverState) => void;
@@ -65,12 +63,11 @@ export class ResolverChecks {
     );
   }
 
-  /** What is known of each resolver, in their order. */
   get states(): readonly ResolverState[] {
     return [...this.#checks.values()].map(({ state }) => state);
   }
 
-  /** Checks all that are due, and waits for it. */
+  /** Checks those that are due. */
   async checkAll(): Promise<readonly ResolverState[]> {
     await Promise.all([...this.#checks.values()].map((check) => this.#begin(check)));
     return this.states;

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { isIP } from 'node:net';
 import { endpointText, failed, STOPPED } from '../failure.js';
-import { createLenientContext } from './connection.js';
 import { Endpoints } from './endpoints.js';
 import {
   type FailedRequest,
@@ -13,7 +12,6 @@ import {
 } from './request.js';
 import { NO_ADDRESS, selectAddresses, type Target } from './target.js';
 
-/** The result of observing a domain's front page. */
 export type HttpAnswer = Exclude<RequestOutcome, FailedRequest> | FailedHttpAnswer;
 
 interface FailedHttpAnswer extends FailedRequest {
@@ -21,7 +19,7 @@ interface FailedHttpAnswer extends FailedRequest {
   readonly httpsDeclined?: boolean;
 }
 
-export interface HttpClientOptions extends Omit<RequestOptions, 'secureContext'> {
+export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
   /** In milliseconds, for one observation, both schemes together. */
@@ -33,35 +31,28 @@ export interface HttpClientOptions extends Omit<RequestOptions, 'secureContext'>
   readonly connectionsPerAddress: number;
 }
 
-/** Observes the front pages of domains. */
-export interface HttpClient {
-  /**
-   * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-   * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
-   * name. It never rejects,
-   * and closes everything.
-   *
-   * @param addresses The domain's A and AAAA addresses, as DNS answered them.
-   * @param signal Ends it with the failure `stopped`.
-   */
-  observe(domain: string, addresses: readonly string[], signal?: AbortSignal): Promise<HttpAnswer>;
-}
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createHttpClient(options: HttpClientOptions): HttpClient {
+export function createHttpClient(options: HttpClientOptions) {
   const endpoints = new Endpoints(options.connectionsPerAddress);
-  const secureContext = createLenientContext();
   return {
-    observe(domain, addresses, signal = new AbortController().signal) {
+    /**
+     * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
+     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
+     * name. It never rejects, and closes everything.
+     *
+     * @param addresses The domain's A and AAAA addresses, as DNS answered them.
+     * @param signal Ends it with the failure `stopped`.
+     */
+    observe(domain: string, addresses: readonly string[], signal = new AbortController().signal) {
       // Many observations may share it, and Node.js takes more than ten listeners for a leak.
       setMaxListeners(0, signal);
-      const timeLeft = options.timeout;
-      return observe(addresses, { ...options, secureContext, endpoints, domain, signal, timeLeft });
+      return observe(addresses, { ...options, endpoints, domain, signal, timeLeft: options.timeout });
     },
   };
 }
 
-/** One observation. */
-interface Progress extends HttpClientOptions, RequestOptions {
+interface Progress extends HttpClientOptions {
   readonly endpoints: Endpoints;
   readonly domain: string;
   readonly signal: AbortSignal;

@@ -2,7 +2,13 @@ import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
-import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type TLSSocket,
+  connect as tlsConnect,
+} from 'node:tls';
 import { guardedLookup, type Target } from './target.js';
 
 /**
@@ -21,19 +27,27 @@ export function connectTcp(
 }
 
 /**
- * Starts TLS on a connected socket, with the domain as the server name (RFC 6066, section 3).
- *
- * @param protocol The only one that is offered (ALPN, RFC 7301).
- * @param signal Destroys the socket.
- * @throws the socket's error.
+ * Accepts whatever TLS a server still speaks: the headers are worth knowing even of a site that cannot be
+ * trusted. Certificates are not verified, so no roots are loaded.
  */
+const LENIENT: SecureContextOptions = {
+  minVersion: 'TLSv1',
+  ciphers: 'DEFAULT@SECLEVEL=0',
+  secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+  ca: [],
+};
+
+/** Of all connections; undefined before the first. */
+let secureContext: SecureContext | undefined;
+
+/** @param protocol The only one that is offered (ALPN, RFC 7301). */
 export function startTls(
   socket: Socket,
   servername: string,
-  secureContext: SecureContext,
   protocol: 'http/1.1' | 'h2',
   signal: AbortSignal,
 ): Promise<TLSSocket> {
+  secureContext ??= createSecureContext(LENIENT);
   const secure = tlsConnect({
     ...{ socket, servername, secureContext },
     ALPNProtocols: [protocol],
@@ -50,17 +64,4 @@ async function opened<Kind extends Socket>(socket: Kind, event: string, signal: 
   socket.on('error', () => undefined);
   await once(socket, event);
   return socket;
-}
-
-/**
- * Accepts whatever TLS a server still speaks: the headers are worth knowing even of a site that cannot be
- * trusted. Certificates are not verified, so no roots are loaded.
- */
-export function createLenientContext(): SecureContext {
-  return createSecureContext({
-    minVersion: 'TLSv1',
-    ciphers: 'DEFAULT@SECLEVEL=0',
-    secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
-    ca: [],
-  });
 }

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
 import { errorCode, InvalidObservationError } from '../../model/errors.js';
 import { endpointText, type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
 import { connectTcp, startTls } from './connection.js';
@@ -7,19 +6,15 @@ import { requestHeadByHttp2 } from './http2.js';
 import { InvalidResponseError, requestHead, responseFields } from './response.js';
 import { hostField, PrivateAddressError, type Target } from './target.js';
 
-/** What all requests of a client have in common. */
 export interface RequestOptions {
   readonly userAgent: string;
   readonly ignoredHeaders: ReadonlySet<string>;
   readonly allowPrivate: boolean;
-  readonly secureContext: SecureContext;
 }
 
-/** What ends a request; times in milliseconds. */
+/** What ends a request: the milliseconds for the connection to be accepted, those for everything, the signal. */
 interface RequestLimits {
-  /** For the connection to be accepted. */
   readonly connectTime: number;
-  /** For everything. */
   readonly time: number;
   readonly signal: AbortSignal;
 }
@@ -76,7 +71,7 @@ export async function sendRequest(
 async function requestBy(
   protocol: 'http/1.1' | 'h2',
   target: Target,
-  { userAgent, ignoredHeaders, allowPrivate, secureContext }: RequestOptions,
+  { userAgent, ignoredHeaders, allowPrivate }: RequestOptions,
   { connectTime, time, signal }: RequestLimits,
 ): Promise<RequestOutcome> {
   if (signal.aborted) return STOPPED;
@@ -98,10 +93,7 @@ async function requestBy(
     socket = await connectTcp(target, allowPrivate, closing.signal);
     clearTimeout(connectTimer);
     step = 'handshake';
-    const secure =
-      scheme === 'https'
-        ? await startTls(socket, domain, secureContext, protocol, closing.signal)
-        : undefined;
+    const secure = scheme === 'https' ? await startTls(socket, domain, protocol, closing.signal) : undefined;
     step = 'head';
     // Older versions of OpenSSL let a server choose HTTP/2 though it was not offered.
     const head =
@@ -125,7 +117,6 @@ function hindered(obstacle: Obstacle, code: FailureCode, message: string): Faile
   return { ...failed(code, message), obstacle };
 }
 
-/** The outcome of an endpoint that does not respond in time. */
 export function slow(message: string): FailedRequest {
   return hindered('slow', 'timeout', message);
 }
@@ -158,7 +149,6 @@ const NO_PROTOCOL = /^ERR_SSL_(TLSV1_ALERT_NO_APPLICATION_PROTOCOL|BAD_EXTENSION
 
 const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
 
-/** The outcome of a request that an error has ended in the given step. */
 export function outcomeOfError(error: unknown, step: Step, endpoint: string): FailedRequest {
   if (error instanceof PrivateAddressError) return failed('private-address', error.message);
   if (error instanceof InvalidResponseError || error instanceof InvalidObservationError) {

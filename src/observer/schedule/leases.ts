@@ -22,7 +22,7 @@ export interface LeasedDomain {
   readonly first: boolean;
 }
 
-/** The priority of a leased domain, as the statements for candidates have it. */
+/** As HAS_PRIORITY has it. */
 export function priorityOf({ failures, first }: LeasedDomain): Priority {
   return failures > 0 || first ? 'low' : 'normal';
 }
