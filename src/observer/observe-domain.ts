@@ -1,17 +1,20 @@
+import { type DnsRecord, recordsByType } from '../model/dns-record.js';
+import { ancestorsOf } from '../model/host-name.js';
 import type { Instant } from '../model/instant.js';
 import {
+  type DnsObservation,
   excessOfHeaders,
   excessOfRecords,
   type Observation,
   type ObservationLimits,
 } from '../model/observation.js';
+import { parseRdata } from '../model/rdata-values.js';
 import { addressesOf, type DnsAnswer } from './dns/answer.js';
 import type { DnsClient } from './dns/client.js';
-import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';
 import { type Failure, failed } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
+import type { Priority } from './limiter.js';
 import { LookClock } from './look-clock.js';
-import type { Priority } from './priority.js';
 
 export interface DomainCheck {
   readonly domain: string;
@@ -26,16 +29,7 @@ export interface DomainCheck {
   readonly clockFault?: string;
 }
 
-export interface DomainObserver {
-  /**
-   * Checks a domain once. It never rejects: what could not be observed has a failure.
-   *
-   * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the signal's
-   * reason is CHECK_TIMEOUT.
-   * @param priority Which queries go first where they wait; normal if absent.
-   */
-  check(domain: string, signal?: AbortSignal, priority?: Priority): Promise<DomainCheck>;
-}
+export type DomainObserver = ReturnType<typeof createDomainObserver>;
 
 interface DomainObserverOptions {
   readonly dns: DnsClient;
@@ -53,11 +47,21 @@ interface DomainObserverOptions {
 /** The reason of a signal that ends a check because it took too long. */
 export const CHECK_TIMEOUT = new Error('the check took too long');
 
-export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
+export function createDomainObserver(options: DomainObserverOptions) {
   const { types, limits } = options;
   const clock = new LookClock();
   return {
-    async check(domain, signal = new AbortController().signal, priority = 'normal') {
+    /**
+     * Checks a domain once. It never rejects: what could not be observed has a failure.
+     *
+     * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the signal's
+     * reason is CHECK_TIMEOUT.
+     */
+    async check(
+      domain: string,
+      signal = new AbortController().signal,
+      priority: Priority = 'normal',
+    ): Promise<DomainCheck> {
       const observedAt = options.now();
       const clockFault = clock.faultOf(observedAt);
       if (clockFault !== null) {
@@ -144,4 +148,71 @@ function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>):
   const { scheme, status, address, headers: httpHeaders } = http;
   const response = { scheme, status, address };
   return { httpHeaders, ignoredHeaders, response, httpsDeclined: scheme === 'http' };
+}
+
+interface JoinedAnswers {
+  /** Those for CNAME and DNAME include every alias that led to the records of the other types. */
+  readonly dns: ReadonlyMap<string, DnsAnswer>;
+  /** See DnsObservation. */
+  readonly observedOwners: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+type Answered = Extract<DnsAnswer, { kind: 'answered' }>;
+
+/** The answers for other types than CNAME and DNAME show the aliases on their way. */
+function joinAnswers(domain: string, answers: ReadonlyMap<string, DnsAnswer>): JoinedAnswers {
+  const own = ['CNAME', 'DNAME'].flatMap((type) => recordsOf(answers.get(type)));
+  const found = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);
+  const complete = completeChains(answers);
+  const [dns, observedOwners] = [new Map(answers), new Map<string, ReadonlySet<string>>()];
+  for (const type of ['CNAME', 'DNAME']) {
+    const records = found.get(type);
+    if (records === undefined) continue;
+    dns.set(type, { kind: 'answered', nameExists: true, records, aliases: [] });
+    if (complete.length === 0) observedOwners.set(type, new Set(records.map(({ host }) => host)));
+  }
+  // The names below a DNAME show it, whether it was queried or not; of those at and below the domain nothing is known.
+  if (!answers.has('DNAME') && complete.length > 0) {
+    const names = [domain, ...complete.flatMap(({ aliases }) => aliases.map(targetOf))];
+    observedOwners.set('DNAME', new Set(names.flatMap(ancestorsOf)));
+  }
+  return { dns, observedOwners };
+}
+
+/**
+ * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records. The
+ * answer for CNAME alone does not show where the CNAME leads, and one without that CNAME does not count.
+ */
+function completeChains(answers: ReadonlyMap<string, DnsAnswer>): Answered[] {
+  const own = recordsOf(answers.get('CNAME')).map(textOf);
+  return [...answers].flatMap(([type, answer]) => {
+    if (answer.kind === 'failed' || type === 'CNAME') return [];
+    const links = new Set(answer.aliases.map(textOf));
+    const isChain = own.every((link) => links.has(link)) && links.size + answer.records.length > 0;
+    return isChain ? [answer] : [];
+  });
+}
+
+function recordsOf(answer: DnsAnswer | undefined): readonly DnsRecord[] {
+  return answer?.kind === 'answered' ? answer.records : [];
+}
+
+function textOf({ type, host, rdata }: DnsRecord): string {
+  return `${type} ${host} ${rdata}`;
+}
+
+function targetOf({ rdata }: DnsRecord): string {
+  const { target, data } = parseRdata(rdata);
+  return String(target ?? data);
+}
+
+/** What there is to record of the answers; null: no type was answered. Types without an answer keep their records. */
+function dnsObservation({ dns, observedOwners }: JoinedAnswers): DnsObservation | null {
+  const answered = [...dns].filter(([, { kind }]) => kind === 'answered');
+  if (answered.length === 0) return null;
+  const types = new Set(answered.map(([type]) => type));
+  // Not those of a type whose answer has too many records.
+  const owners = new Map([...observedOwners].filter(([type]) => types.has(type) || !dns.has(type)));
+  const records = recordsByType(answered.flatMap(([, answer]) => recordsOf(answer)));
+  return owners.size === 0 ? { types, records } : { types, observedOwners: owners, records };
 }

@@ -13,9 +13,10 @@ export interface RecordedCheck {
   readonly outcome: CheckOutcome;
   /** `nothing`: no part was observed. */
   readonly recording: Outcome['kind'] | 'nothing';
-  /** Null: it changed nothing. */
-  readonly changes: Changes | null;
+  readonly changes: Changes;
 }
+
+const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 
 /** Records observations, or only compares them with what is known. */
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
@@ -35,7 +36,7 @@ export async function recordChecks(
     const recorded = check.observation === null ? undefined : left.next().value;
     const { kind = 'nothing', heldBack = null } = recorded ?? {};
     const outcome = outcomeOf(check.dns, check.http, heldBack);
-    return { check, outcome, recording: kind, changes: changes.get(check.domain) ?? null };
+    return { check, outcome, recording: kind, changes: changes.get(check.domain) ?? NO_CHANGES };
   });
 }
 
@@ -90,10 +91,7 @@ function siteOutcome(http: CheckOutcome['http']): string {
   return http.heldBack === undefined ? 'answered' : 'held-back';
 }
 
-const NO_CHANGES: Pick<Changes, 'added' | 'removed' | 'headers'> = { added: [], removed: [], headers: [] };
-
-function countChanges(changes: Changes | null): Readonly<Record<string, number>> {
-  const { added, removed, headers } = changes ?? NO_CHANGES;
+function countChanges({ added, removed, headers }: Changes): Readonly<Record<string, number>> {
   const count = (kind: HeaderChangeKind) => headers.filter((change) => change.kind === kind).length;
   return {
     recordsAdded: added.length,

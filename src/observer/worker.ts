@@ -5,10 +5,10 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
+import { type Counts, hasRoom, type Priority, type Room } from './limiter.js';
 import { LookClock } from './look-clock.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
-import { type Counts, hasRoom, type Priority, type Room } from './priority.js';
 import { type RecordedCheck, recordChecks } from './record-checks.js';
 import {
   type Completion,

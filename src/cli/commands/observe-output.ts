@@ -10,15 +10,13 @@ import type { RecordedCheck } from '../../observer/record-checks.js';
 import { printable, recordText } from '../history-text.js';
 import { counted, jsonLine } from '../output.js';
 
-const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 type Recording = RecordedCheck['recording'];
 
 const TYPE_WIDTH = 7;
 
 /** What was observed, line by line, each marked if it is new or gone. */
 export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
-  const { check, outcome } = recorded;
-  const changes = recorded.changes ?? NOTHING;
+  const { check, outcome, changes } = recorded;
   const lines = [
     `${check.domain} at ${formatInstant(check.observedAt)}`,
     ...(outcome.dns.nameExists === false ? ['  There is no such name (NXDOMAIN).'] : []),
@@ -84,7 +82,7 @@ function summary({ added, removed, headers }: Changes, isRecorded: boolean, reco
 export function checkAsJson(recorded: RecordedCheck, isRecorded: boolean): string {
   const { check, recording } = recorded;
   const { http } = recorded.outcome;
-  const { added, removed, headers } = recorded.changes ?? NOTHING;
+  const { added, removed, headers } = recorded.changes;
   return jsonLine({
     domain: check.domain,
     observedAt: formatInstant(check.observedAt),

@@ -3,15 +3,15 @@ import { canonicalType } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import { type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
-import type { Priority } from '../priority.js';
+import type { Priority } from '../limiter.js';
 import { addressesOf, type Denial, type DnsAnswer, type FailedAnswer } from './answer.js';
-import { queryServer } from './exchange.js';
 import { createQuestion, type Question } from './message.js';
 import {
   chooseServer,
   createNameServer,
   type DnsServer,
   type NameServer,
+  queryServer,
   TRIES_IN_A_ROW,
 } from './name-server.js';
 import type { ResolverChecks } from './resolver-checks.js';

@@ -2,9 +2,8 @@ import { randomInt } from 'node:crypto';
 import type { DnsRecord } from '../../model/dns-record.js';
 import type { Instant } from '../../model/instant.js';
 import { addressesOf } from './answer.js';
-import { queryServer } from './exchange.js';
 import { createQuestion } from './message.js';
-import { createNameServer, type DnsServer, type NameServer } from './name-server.js';
+import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 
 export interface ResolverState {
   /** Its address and port. */

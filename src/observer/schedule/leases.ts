@@ -3,8 +3,8 @@ import { Prisma, type PrismaClient } from '../../database/generated/client.js';
 import { PLANNED_EACH_TIME } from '../../database/query-limits.js';
 import type { Instant } from '../../model/instant.js';
 import { isContention, retryOnContention } from '../../recorder/contention.js';
+import { type Counts, type Priority, type Room, sharePlaces } from '../limiter.js';
 import type { CheckOutcome } from '../outcome.js';
-import { type Counts, type Priority, type Room, sharePlaces } from '../priority.js';
 
 /** A domain that this worker observes, until its lease ends. */
 export interface LeasedDomain {
