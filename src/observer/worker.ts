@@ -198,9 +198,9 @@ export class Worker {
       const batch = this.#unwritten.slice(0, BATCH);
       const aborted = batch.flatMap(({ domain, check }) => (check === null ? domain : []));
       if (aborted.length > 0) await handBack(prisma, aborted);
-      // A domain that is unwatched by now, or whose lease has ended, is not recorded.
       const leased = batch.map(({ domain }) => domain);
       const held = await stillHeld(prisma, leased);
+      // A domain that is unwatched by now, or whose lease has ended, is not recorded.
       const isHeld = (each: FinishedCheck): each is CheckedDomain =>
         each.check !== null && held.has(each.domain.name);
       await this.#writeOrPostpone(batch.filter(isHeld));
@@ -215,9 +215,10 @@ export class Worker {
       await this.#writeBatch(batch);
     } catch (err) {
       if (isDatabaseFailure(err) || isContention(err)) throw err;
-      const [first] = batch;
-      if (first !== undefined && batch.length === 1) await this.#postpone(first, err);
-      else for (const checked of batch) await this.#writeOrPostpone([checked]);
+      for (const checked of batch) {
+        if (batch.length > 1) await this.#writeOrPostpone([checked]);
+        else await this.#postpone(checked, err);
+      }
     }
   }
 
