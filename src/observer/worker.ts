@@ -16,10 +16,10 @@ import {
   handBack,
   type LeasedDomain,
   leaseDue,
+  nextTime,
   priorityOf,
   stillHeld,
 } from './schedule/leases.js';
-import { nextTime } from './schedule/next-time.js';
 
 interface WorkerOptions {
   readonly prisma: PrismaClient;
@@ -72,7 +72,6 @@ export class Worker {
   readonly #clock = new LookClock();
   readonly #leasing: Promise<void>;
   readonly #running = new Map<LeasedDomain, RunningCheck>();
-  /** The priority of the check that was started last. */
   #latest: Priority | undefined;
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
@@ -109,7 +108,6 @@ export class Worker {
     await this.#writing;
   }
 
-  /** Leases what is due, whenever there is room for more. */
   async #leaseDomains(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const room = this.#room();
@@ -180,7 +178,6 @@ export class Worker {
     } while (!signal.aborted && performance.now() < end && !hasRoom(this.#room(), left));
   }
 
-  /** Writes what is finished, while the next domains are checked. */
   async #writeFinished(): Promise<void> {
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);

@@ -9,7 +9,6 @@ export interface Alias {
 
 /** The aliases that lead from a name to the end of its chain (RFC 1034, section 3.6.2; RFC 6672). */
 export interface Chain {
-  /** The aliases on the way, each once. */
   readonly links: readonly Alias[];
   /** The name that has no alias in the message. */
   readonly end: string;

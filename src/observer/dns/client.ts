@@ -81,11 +81,9 @@ interface Query {
   readonly queried: Map<NameServer, number>;
   /** The answer or, as long as there is none, the most telling failure. */
   verdict?: DnsAnswer;
-  /** The server of the answer. */
   source?: NameServer;
 }
 
-/** The queries for one name. */
 class Lookup {
   readonly #options: LookupOptions;
   /** Where all queries begin. */

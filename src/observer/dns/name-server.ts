@@ -64,7 +64,6 @@ export function chooseServer(
   return next.find(({ breaker }) => breaker.allows(now)) ?? next[0];
 }
 
-/** One try of a query at a server. */
 interface ServerQuery {
   readonly server: NameServer;
   readonly question: Question;
@@ -98,7 +97,6 @@ export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
   }
 }
 
-/** A query under way. */
 interface Exchange {
   readonly server: NameServer;
   readonly question: Question;
