@@ -2,7 +2,6 @@ import { type DnsRecord, recordsByType } from '../model/dns-record.js';
 import { ancestorsOf } from '../model/host-name.js';
 import type { Instant } from '../model/instant.js';
 import {
-  type DnsObservation,
   excessOfHeaders,
   excessOfRecords,
   type Observation,
@@ -48,7 +47,7 @@ interface DomainObserverOptions {
 export const CHECK_TIMEOUT = new Error('the check took too long');
 
 export function createDomainObserver(options: DomainObserverOptions) {
-  const { types, limits } = options;
+  const { types, limits, ignoredHeaders, source } = options;
   const clock = new LookClock();
   return {
     /**
@@ -75,9 +74,12 @@ export function createDomainObserver(options: DomainObserverOptions) {
       for (const [type, answer] of joined.dns) {
         dns.set(type, limitRecords(type, withTimeout(answer, signal), limits));
       }
-      const site = await observeSite(options.http, domain, dns, signal);
+      const addresses = siteAddresses(dns);
+      const site = addresses === null ? UNRESOLVED : await options.http.observe(domain, addresses, signal);
       const http = limitHeaders(withTimeout(site, signal), limits);
-      const observation = observationOf(options, domain, observedAt, { ...joined, dns }, http);
+      const parts = { ...dnsObservation({ ...joined, dns }), ...siteObservation(http, ignoredHeaders) };
+      const isEmpty = parts.dns === undefined && http.kind === 'failed';
+      const observation = isEmpty ? null : { domain, observedAt, source, ...parts };
       return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
     },
   };
@@ -106,40 +108,20 @@ function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer
   return { ...failed('too-large', message), httpsDeclined: answer.scheme === 'http' };
 }
 
+const UNRESOLVED = failed('no-address', 'its addresses could not be resolved');
+
 /**
  * A site is observed at the addresses that DNS has just answered, so that records and headers are of the
  * same moment, and no name is resolved twice.
+ *
+ * @returns null: they are not known.
  */
-async function observeSite(
-  http: HttpClient,
-  domain: string,
-  dns: ReadonlyMap<string, DnsAnswer>,
-  signal: AbortSignal,
-): Promise<HttpAnswer> {
-  const ipv4 = addressesIn(dns.get('A'));
-  const ipv6 = addressesIn(dns.get('AAAA'));
+function siteAddresses(dns: ReadonlyMap<string, DnsAnswer>): readonly string[] | null {
+  const [ipv4, ipv6] = [dns.get('A'), dns.get('AAAA')];
+  const found = addressesOf([...recordsOf(ipv4), ...recordsOf(ipv6)]);
   // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time before.
-  if (ipv4 === null || (ipv6 === null && ipv4.length === 0)) {
-    return failed('no-address', 'its addresses could not be resolved');
-  }
-  return http.observe(domain, [...ipv4, ...(ipv6 ?? [])], signal);
-}
-
-function addressesIn(answer: DnsAnswer | undefined): string[] | null {
-  return answer?.kind === 'answered' ? addressesOf(answer.records) : null;
-}
-
-function observationOf(
-  { ignoredHeaders, source }: DomainObserverOptions,
-  domain: string,
-  observedAt: Instant,
-  answers: JoinedAnswers,
-  http: HttpAnswer,
-): Observation | null {
-  const dns = dnsObservation(answers);
-  if (dns === null && http.kind === 'failed') return null;
-  const dnsPart = dns === null ? {} : { dns };
-  return { domain, observedAt, source, ...dnsPart, ...siteObservation(http, ignoredHeaders) };
+  const isKnown = ipv4?.kind === 'answered' && (ipv4.records.length > 0 || ipv6?.kind === 'answered');
+  return isKnown ? found : null;
 }
 
 /** HTTP is tried only where HTTPS was declined. */
@@ -206,13 +188,13 @@ function targetOf({ rdata }: DnsRecord): string {
   return String(target ?? data);
 }
 
-/** What there is to record of the answers; null: no type was answered. Types without an answer keep their records. */
-function dnsObservation({ dns, observedOwners }: JoinedAnswers): DnsObservation | null {
+/** What there is to record of the answers. Types without an answer keep their records. */
+function dnsObservation({ dns, observedOwners }: JoinedAnswers): Pick<Observation, 'dns'> {
   const answered = [...dns].filter(([, { kind }]) => kind === 'answered');
-  if (answered.length === 0) return null;
+  if (answered.length === 0) return {};
   const types = new Set(answered.map(([type]) => type));
   // Not those of a type whose answer has too many records.
   const owners = new Map([...observedOwners].filter(([type]) => types.has(type) || !dns.has(type)));
   const records = recordsByType(answered.flatMap(([, answer]) => recordsOf(answer)));
-  return owners.size === 0 ? { types, records } : { types, observedOwners: owners, records };
+  return { dns: owners.size === 0 ? { types, records } : { types, observedOwners: owners, records } };
 }

@@ -84,6 +84,16 @@ interface Query {
   source?: NameServer;
 }
 
+/** Tries of a query. */
+interface Tries {
+  readonly query: Query;
+  readonly question: Question;
+  /** How often each server has had the query or, of the first queries, any of them. */
+  readonly queried: Map<NameServer, number>;
+  /** A denial that another server is to confirm, if there is another one. */
+  witness?: Denial;
+}
+
 class Lookup {
   readonly #options: LookupOptions;
   /** Where all queries begin. */
@@ -134,15 +144,12 @@ class Lookup {
     return reported;
   }
 
-  /**
-   * @param queried How often each server has had what counts as one query.
-   * @returns the verdict of these tries.
-   */
+  /** @returns the verdict of these tries. */
   async #query(query: Query, tries = query.triesLeft, queried = query.queried): Promise<DnsAnswer> {
     let answer: DnsAnswer;
     try {
       const question = createQuestion(canonicalHostName(this.#options.name), query.type);
-      answer = await this.#answer(question, query, tries, queried);
+      answer = await this.#answer({ query, question, queried }, tries);
     } catch (error) {
       answer = failed('malformed', messageOf(error));
     }
@@ -153,37 +160,27 @@ class Lookup {
   }
 
   /** A negative answer without proof counts if the next one, of another server, is equal: a server queried twice is one witness. */
-  async #answer(
-    question: Question,
-    query: Query,
-    tries: number,
-    queried: Map<NameServer, number>,
-  ): Promise<DnsAnswer> {
+  async #answer(tries: Tries, count: number): Promise<DnsAnswer> {
     let reported: FailedAnswer | undefined;
-    let witness: Denial | undefined;
-    for (let left = tries; left > 0; left -= 1) {
-      const answer = await this.#try(question, query, queried, witness?.by);
+    for (let left = count; left > 0; left -= 1) {
+      const answer = await this.#try(tries);
       if (answer.kind === 'answered' || isFinal(answer)) return answer;
       reported = moreTelling(reported, answer);
       const { denial } = answer;
       if (denial === undefined) continue;
+      const { witness } = tries;
       if (witness !== undefined && witness.by !== denial.by) return confirmed(witness, denial) ?? reported;
       // Once only: the other server may have nothing to say.
       if (witness === undefined) left = Math.max(left, Math.min(2, this.#options.servers.length));
-      witness = denial;
+      tries.witness = denial;
     }
     return reported ?? STOPPED;
   }
 
-  /** @param witness The server whose denial another one is to confirm, if there is another one. */
-  async #try(
-    question: Question,
-    query: Query,
-    queried: Map<NameServer, number>,
-    witness: string | undefined,
-  ): Promise<DnsAnswer> {
+  async #try(tries: Tries): Promise<DnsAnswer> {
     const { servers, timeout, signal, priority, checks } = this.#options;
-    const server = await this.#enterServer(queried, witness);
+    const { query, question, queried } = tries;
+    const server = await this.#enterServer(tries);
     if (server === undefined) return this.#inventing.size === servers.length ? this.#invented : STOPPED;
     for (const counts of new Set([queried, query.queried])) counts.set(server, (counts.get(server) ?? 0) + 1);
     const leave = () => server.limiter.leave(priority);
@@ -201,10 +198,10 @@ class Lookup {
     return answer;
   }
 
-  #choose(queried: ReadonlyMap<NameServer, number>, witness: string | undefined): NameServer | undefined {
+  #choose({ queried, witness }: Tries): NameServer | undefined {
     const servers = this.#options.servers.filter((server) => !this.#inventing.has(server));
     const now = performance.now();
-    const others = witness === undefined ? [] : servers.filter(({ text }) => text !== witness);
+    const others = witness === undefined ? [] : servers.filter(({ text }) => text !== witness.by);
     if (others.length > 0) return chooseServer(others, queried, now);
     // Before the first answer there is no view that another server's could mix with.
     const isKept = servers.some((each) => each === this.#home && (this.#isBound || !each.breaker.isOpen));
@@ -214,18 +211,14 @@ class Lookup {
   }
 
   /** The server for the next try, its limiter entered; undefined if stopped. */
-  async #enterServer(
-    queried: ReadonlyMap<NameServer, number>,
-    witness: string | undefined,
-  ): Promise<NameServer | undefined> {
+  async #enterServer(tries: Tries): Promise<NameServer | undefined> {
     const { signal, priority } = this.#options;
-    const choose = () => this.#choose(queried, witness);
-    let server = choose();
+    let server = this.#choose(tries);
     while (server !== undefined && !signal.aborted) {
       if (server.limiter.tryEnter(priority)) return server;
       if (!(await server.limiter.enter(signal, priority))) return undefined;
       // It may have timed out meanwhile: all waiting queries would time out one after the other.
-      const better = server.breaker.isOpen ? choose() : server;
+      const better = server.breaker.isOpen ? this.#choose(tries) : server;
       if (better === server) return server;
       server.limiter.leave(priority);
       server = better;
