@@ -106,17 +106,19 @@ interface Exchange {
   readonly settle: (result: Result) => void;
   /** Closes the socket. */
   readonly closing: AbortSignal;
+  /** The result of a timeout. */
+  late: Failed;
 }
 
-/** @param send begins the exchange, and returns what a timeout results in. */
 async function firstResult(
   { server, question, timeout, signal }: ServerQuery,
   withEdns: boolean,
-  send: (exchange: Exchange) => () => Failed,
+  send: (exchange: Exchange) => void,
 ): Promise<Result> {
   if (signal.aborted) return STOPPED;
   const id = randomInt(0x10000);
   const message = encodeQuery(question, id, withEdns);
+  const late = failed('timeout', `no answer from ${server.text} in time`);
   return new Promise((resolve) => {
     const closing = new AbortController();
     const settle = (result: Result) => {
@@ -127,9 +129,10 @@ async function firstResult(
     };
     const stop = () => settle(STOPPED);
     signal.addEventListener('abort', stop);
+    const exchange = { server, question, id, message, settle, closing: closing.signal, late };
     // After the turn in which sockets are read: a busy process may not have read the response yet.
-    const timer = setTimeout(() => setImmediate(() => settle(timedOut())), timeout);
-    const timedOut = send({ server, question, id, message, settle, closing: closing.signal });
+    const timer = setTimeout(() => setImmediate(() => settle(exchange.late)), timeout);
+    send(exchange);
   });
 }
 
@@ -138,9 +141,9 @@ async function firstResult(
  * (RFC 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
  * port.
  */
-function sendByUdp({ server, question, id, message, settle, closing }: Exchange): () => Failed {
+function sendByUdp(exchange: Exchange): void {
+  const { server, question, id, message, settle, closing } = exchange;
   const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal: closing });
-  let isMismatched = false;
   const fail = (error: Error | null) => {
     if (error !== null) settle(unreachable(server, errorCode(error) || error.message));
   };
@@ -148,15 +151,14 @@ function sendByUdp({ server, question, id, message, settle, closing }: Exchange)
   socket.on('connect', () => socket.send(message, fail));
   socket.on('message', (received) => {
     const response = responseTo(question, id, received);
-    if (response === undefined) isMismatched = true;
+    if (response === undefined) exchange.late = mismatched(server);
     else settle(response);
   });
   socket.connect(server.port, server.address);
-  return () => (isMismatched ? mismatched(server) : late(server));
 }
 
 /** Sends a query over a TCP connection of its own (RFC 7766). */
-function sendByTcp({ server, question, id, message, settle, closing }: Exchange): () => Failed {
+function sendByTcp({ server, question, id, message, settle, closing }: Exchange): void {
   const socket = connect({ host: server.address, port: server.port, noDelay: true, signal: closing });
   const chunks: Buffer[] = [];
   let [received, end] = [0, Number.POSITIVE_INFINITY];
@@ -175,11 +177,6 @@ function sendByTcp({ server, question, id, message, settle, closing }: Exchange)
     settle(responseTo(question, id, Buffer.concat(chunks).subarray(2, end)) ?? mismatched(server));
   });
   socket.write(Buffer.concat([Buffer.of(message.length >> 8, message.length & 0xff), message]));
-  return () => late(server);
-}
-
-function late({ text }: NameServer): Failed {
-  return failed('timeout', `no answer from ${text} in time`);
 }
 
 function mismatched({ text }: NameServer): Failed {

@@ -12,12 +12,8 @@ import {
 } from './request.js';
 import { NO_ADDRESS, selectAddresses, type Target } from './target.js';
 
-export type HttpAnswer = Exclude<RequestOutcome, FailedRequest> | FailedHttpAnswer;
-
-interface FailedHttpAnswer extends FailedRequest {
-  /** True: HTTPS was declined before the failure (see HttpClient.observe). */
-  readonly httpsDeclined?: boolean;
-}
+/** `httpsDeclined` of a failure: whether HTTPS was declined before it. */
+export type HttpAnswer = RequestOutcome & { readonly httpsDeclined?: boolean };
 
 export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;

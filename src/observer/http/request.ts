@@ -2,13 +2,7 @@ import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
-import {
-  createSecureContext,
-  type SecureContext,
-  type SecureContextOptions,
-  type TLSSocket,
-  connect as tlsConnect,
-} from 'node:tls';
+import { createSecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { errorCode, InvalidObservationError } from '../../model/errors.js';
 import { endpointText, type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
 import { InvalidResponseError, requestHead, requestHeadByHttp2, responseFields } from './response.js';
@@ -139,15 +133,12 @@ function connectTcp(
  * Accepts whatever TLS a server still speaks: the headers are worth knowing even of a site that cannot be
  * trusted. Certificates are not verified, so no roots are loaded.
  */
-const LENIENT: SecureContextOptions = {
+const secureContext = createSecureContext({
   minVersion: 'TLSv1',
   ciphers: 'DEFAULT@SECLEVEL=0',
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
   ca: [],
-};
-
-/** Of all connections; undefined before the first. */
-let secureContext: SecureContext | undefined;
+});
 
 /** @param protocol The only one that is offered (ALPN, RFC 7301). */
 function startTls(
@@ -156,7 +147,6 @@ function startTls(
   protocol: 'http/1.1' | 'h2',
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  secureContext ??= createSecureContext(LENIENT);
   const secure = tlsConnect({
     ...{ socket, servername, secureContext },
     ALPNProtocols: [protocol],
