@@ -53,7 +53,7 @@ export function createDomainObserver(options: DomainObserverOptions) {
     /**
      * Checks a domain once. It never rejects: what could not be observed has a failure.
      *
-     * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the signal's
+     * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the
      * reason is CHECK_TIMEOUT.
      */
     async check(

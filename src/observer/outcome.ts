@@ -11,7 +11,7 @@ export interface CheckOutcome {
   readonly dns: {
     readonly answered: readonly string[];
     readonly failures: Readonly<Record<string, Failure>>;
-    /** False: there is no such name (NXDOMAIN): mostly it is misspelt, or no longer registered. Null: nothing was answered. */
+    /** False: NXDOMAIN, mostly of a name misspelt or no longer registered. Null: nothing was answered. */
     readonly nameExists: boolean | null;
   };
   readonly http: SiteOutcome | { readonly failure: Failure };

@@ -45,7 +45,7 @@ export type ReportCheck = (recorded: RecordedCheck) => void;
 /** Upper bounds in seconds: from a response on the same network to timeouts everywhere. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
 
-/** Reports checks that were recorded: a line in the log each, and metrics, which are created once for each registry. */
+/** Reports recorded checks: each is a line in the log, and the metrics are created once for each registry. */
 export function createCheckReport(log: Logger, registry: Registry): ReportCheck {
   const registers = [registry];
   const observations = new Counter({

@@ -9,7 +9,7 @@ import { type Counts, hasRoom, type Priority, type Room } from './limiter.js';
 import { LookClock } from './look-clock.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
-import { type RecordedCheck, recordChecks } from './record-checks.js';
+import { type ReportCheck, recordChecks } from './record-checks.js';
 import {
   type Completion,
   completeLeases,
@@ -25,7 +25,7 @@ interface WorkerOptions {
   readonly prisma: PrismaClient;
   readonly observer: DomainObserver;
   readonly recorder: Recorder;
-  readonly report: (recorded: RecordedCheck) => void;
+  readonly report: ReportCheck;
   readonly log: Logger;
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */
   readonly now: () => Instant;

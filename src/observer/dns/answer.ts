@@ -18,7 +18,7 @@ export type DnsAnswer =
 export interface FailedAnswer extends Failed {
   /** Those of a chain whose end the server does not know; absent: none. */
   readonly aliases?: readonly DnsRecord[];
-  /** A negative answer without proof from a recursive server (RFC 2308): it counts if another server gives the same. */
+  /** Of a recursive server, without proof (RFC 2308): it counts if another server denies the same. */
   readonly denial?: Denial;
 }
 

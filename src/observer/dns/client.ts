@@ -38,15 +38,15 @@ export function createDnsClient(options: DnsClientOptions) {
   const servers = [...new Map(named.map((server) => [server.text, server])).values()];
   return {
     /**
-     * Queries the types of one name: one or a few first, and all others at once when there is an answer. If each
-     * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. All begin at
-     * one server, and another one is queried only after two tries there: the resolvers of a GeoDNS have different
-     * views, which must not mix. It never rejects.
+     * Queries the types of one name: one or a few first, and all others at once when there is an answer. If
+     * each of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so.
+     * All begin at one server, and another one is queried only after two tries there: the resolvers of a GeoDNS
+     * have different views, which must not mix. It never rejects.
      *
      * @param name Any name that DNS allows, as canonicalHostName takes it.
      * @param signal Settles what is not answered as stopped.
-     * @returns By the type's canonical name. A type or name that cannot be queried has failed as malformed; a failed
-     * query has the most telling failure of its tries.
+     * @returns By the type's canonical name. A type or name that cannot be queried has failed as malformed; a
+     * failed query has the most telling failure of its tries.
      */
     query(
       name: string,

@@ -74,7 +74,7 @@ interface ServerQuery {
 
 type Result = Response | Failed;
 
-/** Queries a server over UDP, without EDNS if it does not know it, and over TCP if the response is truncated. */
+/** Queries over UDP, without EDNS if the server does not know it, and over TCP if the response is truncated. */
 export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
   const { server, question } = query;
   const sent = performance.now();

@@ -124,7 +124,7 @@ export async function tryAddresses(
   return first;
 }
 
-/** Whether every address that can be reached rejects the connection, or TLS for the name: the other scheme may be tried. */
+/** Whether every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
 export function isDeclined(outcome: RequestOutcome): boolean {
   return outcome.kind === 'failed' && (outcome.obstacle === 'no-tls' || outcome.obstacle === 'refused');
 }

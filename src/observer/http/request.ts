@@ -14,7 +14,7 @@ export interface RequestOptions {
   readonly allowPrivate: boolean;
 }
 
-/** What ends a request: the milliseconds for the connection to be accepted, those for everything, the signal. */
+/** What ends a request: the milliseconds for the connection, those for everything, and a signal. */
 interface RequestLimits {
   readonly connectTime: number;
   readonly time: number;
@@ -40,18 +40,12 @@ export interface FailedRequest extends Failed {
 
 /** Why another address is to be tried, or another protocol. */
 export type Obstacle =
-  /** The port rejects the connection. */
-  | 'refused'
-  /** This machine has no route to such addresses (no IPv6, say). */
-  | 'no-route'
-  /** The address cannot be reached now, or not in time, and may yet answer the next time. */
-  | 'slow'
-  /** The port is open and speaks no TLS, or declines it for this name. */
-  | 'no-tls'
-  /** The connection was closed or reset before the response's head ended. */
-  | 'closed'
-  /** The server does not speak HTTP/1.1. */
-  | 'other-protocol';
+  | 'refused' // The port rejects the connection.
+  | 'no-route' // This machine has no route to such addresses (no IPv6, say).
+  | 'slow' // The address cannot be reached now, or not in time, and may yet answer the next time.
+  | 'no-tls' // The port is open and speaks no TLS, or declines it for this name.
+  | 'closed' // The connection was closed or reset before the response's head ended.
+  | 'other-protocol'; // The server does not speak HTTP/1.1.
 
 /**
  * Connects to the target and reads the head of its response to `GET /`; where it speaks no HTTP/1.1, once again by
@@ -180,22 +174,24 @@ export type Step = 'connect' | 'hello' | 'handshake' | 'head';
 const SHORTEST_SERVER_HELLO = 47;
 
 /**
- * A server that does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of octets that are no TLS record header (RFC 8446,
- * section 5.1). The second octet is not 3: wrong version number, and two names of its own for what looks like a request. It
- * is 3 by chance: the length is beyond any record's, under three names. Fewer than five octets say nothing.
+ * A server that does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of octets that are no TLS record
+ * header (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and two names of its own for
+ * what looks like a request. It is 3 by chance: the length is beyond any record's, under three names. Fewer
+ * than five octets say nothing.
  */
 const NO_TLS =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST|(PACKET|DATA|ENCRYPTED)_LENGTH_TOO_LONG)$/;
 
 /**
- * An alert with which servers decline a name that has no TLS (RFC 6066, section 3; RFC 8446, section 6.2), if nothing came
- * before it: unrecognized_name, and handshake_failure and internal_error of those that have no certificate for it.
+ * An alert with which servers decline a name that has no TLS (RFC 6066, section 3; RFC 8446, section 6.2), if
+ * nothing came before it: unrecognized_name, and handshake_failure and internal_error of those that have no
+ * certificate for it.
  */
 const DECLINED_NAME = /^ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/;
 
 /**
- * The alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2), or what OpenSSL says of one that
- * has chosen another.
+ * The alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2), or what OpenSSL says
+ * of one that has chosen another.
  */
 const NO_PROTOCOL = /^ERR_SSL_(TLSV1_ALERT_NO_APPLICATION_PROTOCOL|BAD_EXTENSION)$/;
 
