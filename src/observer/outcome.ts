@@ -11,16 +11,13 @@ export interface CheckOutcome {
   readonly dns: {
     readonly answered: readonly string[];
     readonly failures: Readonly<Record<string, Failure>>;
-    /** False: the answers say that there is no such name (NXDOMAIN). Null: nothing was answered. */
+    /** False: NXDOMAIN, mostly of a name misspelt or no longer registered. Null: nothing was answered. */
     readonly nameExists: boolean | null;
   };
   readonly http: SiteOutcome | { readonly failure: Failure };
 }
 
-interface SiteOutcome {
-  readonly scheme: 'https' | 'http';
-  readonly status: number;
-  readonly address: string;
+interface SiteOutcome extends Omit<Extract<HttpAnswer, { kind: 'answered' }>, 'kind' | 'headers'> {
   /** Why it was not recorded; absent: it was. Times as in RFC 3339. */
   readonly heldBack?: { readonly since: string; readonly checks: number; readonly until: string };
 }
@@ -33,11 +30,15 @@ export function outcomeOf(
 ): CheckOutcome {
   const answered: string[] = [];
   const failures: Record<string, Failure> = {};
+  let nameExists: boolean | null = null;
   for (const [type, answer] of dns) {
-    if (answer.kind === 'answered') answered.push(type);
-    else failures[type] = answer.failure;
+    if (answer.kind === 'failed') failures[type] = answer.failure;
+    else {
+      answered.push(type);
+      nameExists = nameExists === true || answer.nameExists;
+    }
   }
-  const names = { answered, failures, nameExists: answered.length === 0 ? null : !saysNoSuchName(dns) };
+  const names = { answered, failures, nameExists };
   if (http.kind === 'failed') return { dns: names, http: { failure: http.failure } };
   const { scheme, status, address } = http;
   const response = { scheme, status, address };
@@ -45,12 +46,6 @@ export function outcomeOf(
   const { since, checks, until } = heldBack;
   const times = { since: formatInstant(since), checks, until: formatInstant(until) };
   return { dns: names, http: { ...response, heldBack: times } };
-}
-
-/** Whether the answers say that there is no such name: mostly it is misspelt, or no longer registered. */
-export function saysNoSuchName(dns: ReadonlyMap<string, DnsAnswer>): boolean {
-  const answers = [...dns.values()].filter((answer) => answer.kind === 'answered');
-  return answers.length > 0 && answers.every(({ nameExists }) => !nameExists);
 }
 
 /** Whether nothing was observed: the domain is observed again after a longer time. */

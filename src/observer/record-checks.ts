@@ -13,9 +13,10 @@ export interface RecordedCheck {
   readonly outcome: CheckOutcome;
   /** `nothing`: no part was observed. */
   readonly recording: Outcome['kind'] | 'nothing';
-  /** Null: it changed nothing. */
-  readonly changes: Changes | null;
+  readonly changes: Changes;
 }
+
+const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 
 /** Records observations, or only compares them with what is known. */
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
@@ -29,25 +30,22 @@ export async function recordChecks(
   record: RecordObservations,
   checks: readonly DomainCheck[],
 ): Promise<RecordedCheck[]> {
-  const observations = checks.flatMap(({ observation }) => observation ?? []);
-  const { outcomes, changes } = await record(observations);
-  const recorded = new Map<Observation | null, Outcome | undefined>(
-    observations.map((observation, place) => [observation, outcomes[place]]),
-  );
+  const { outcomes, changes } = await record(checks.flatMap(({ observation }) => observation ?? []));
+  const left = outcomes.values();
   return checks.map((check) => {
-    const { kind = 'nothing', heldBack = null } = recorded.get(check.observation) ?? {};
+    const recorded = check.observation === null ? undefined : left.next().value;
+    const { kind = 'nothing', heldBack = null } = recorded ?? {};
     const outcome = outcomeOf(check.dns, check.http, heldBack);
-    return { check, outcome, recording: kind, changes: changes.get(check.domain) ?? null };
+    return { check, outcome, recording: kind, changes: changes.get(check.domain) ?? NO_CHANGES };
   });
 }
 
-/** Reports a check that was recorded: one line in the log, and counters. */
 export type ReportCheck = (recorded: RecordedCheck) => void;
 
 /** Upper bounds in seconds: from a response on the same network to timeouts everywhere. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
 
-/** Creates the metrics of observations in a registry, once for each registry. */
+/** Reports recorded checks: each is a line in the log, and the metrics are created once for each registry. */
 export function createCheckReport(log: Logger, registry: Registry): ReportCheck {
   const registers = [registry];
   const observations = new Counter({
@@ -93,15 +91,14 @@ function siteOutcome(http: CheckOutcome['http']): string {
   return http.heldBack === undefined ? 'answered' : 'held-back';
 }
 
-function countChanges(changes: Changes | null): Readonly<Record<string, number>> {
-  const headers = (kind: HeaderChangeKind) =>
-    changes?.headers.filter((change) => change.kind === kind).length ?? 0;
+function countChanges({ added, removed, headers }: Changes): Readonly<Record<string, number>> {
+  const count = (kind: HeaderChangeKind) => headers.filter((change) => change.kind === kind).length;
   return {
-    recordsAdded: changes?.added.length ?? 0,
-    recordsRemoved: changes?.removed.length ?? 0,
-    headersCreated: headers('created'),
-    headersUpdated: headers('updated'),
-    headersGone: headers('gone'),
-    headersReturned: headers('returned'),
+    recordsAdded: added.length,
+    recordsRemoved: removed.length,
+    headersCreated: count('created'),
+    headersUpdated: count('updated'),
+    headersGone: count('gone'),
+    headersReturned: count('returned'),
   };
 }

@@ -5,27 +5,27 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
-import { ActiveChecks, type FinishedCheck } from './active-checks.js';
+import { type Counts, hasRoom, type Priority, type Room } from './limiter.js';
 import { LookClock } from './look-clock.js';
-import type { DomainCheck, DomainObserver } from './observe-domain.js';
+import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
-import { type Counts, hasRoom, type Room } from './priority.js';
-import { type RecordedCheck, recordChecks } from './record-checks.js';
+import { type ReportCheck, recordChecks } from './record-checks.js';
 import {
   type Completion,
   completeLeases,
   handBack,
   type LeasedDomain,
   leaseDue,
+  nextTime,
+  priorityOf,
   stillHeld,
 } from './schedule/leases.js';
-import { nextTime } from './schedule/next-time.js';
 
 interface WorkerOptions {
   readonly prisma: PrismaClient;
   readonly observer: DomainObserver;
   readonly recorder: Recorder;
-  readonly report: (recorded: RecordedCheck) => void;
+  readonly report: ReportCheck;
   readonly log: Logger;
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */
   readonly now: () => Instant;
@@ -50,29 +50,38 @@ const MOST_UNWRITTEN = 2;
 /** How many checks are recorded in one transaction at most. */
 const BATCH = 256;
 
-interface CheckedDomain {
+interface RunningCheck {
+  readonly controller: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** A leased domain and its check; null: it was aborted, or the clock is wrong, and it is checked again. */
+interface FinishedCheck {
   readonly domain: LeasedDomain;
+  readonly check: DomainCheck | null;
+}
+
+interface CheckedDomain extends FinishedCheck {
   readonly check: DomainCheck;
 }
 
 /** Observes what is due until it is stopped. Any number of workers share the work. */
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #checks: ActiveChecks;
   readonly #stopping = new AbortController();
   readonly #clock = new LookClock();
-  #isClockWrong = false;
   readonly #leasing: Promise<void>;
+  readonly #running = new Map<LeasedDomain, RunningCheck>();
+  #latest: Priority | undefined;
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
+  #isClockWrong = false;
+  #isDatabaseFailing = false;
+  #isAborting = false;
   #isAbandoned = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#checks = new ActiveChecks(options.observer, options.lease / 2, (finished) => {
-      this.#unwritten.push(finished);
-      this.#writing ??= this.#writeFinished();
-    });
     this.#leasing = this.#leaseDomains();
   }
 
@@ -83,7 +92,10 @@ export class Worker {
    */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
-    const abort = setTimeout(() => this.#checks.abort(), grace);
+    const abort = setTimeout(() => {
+      this.#isAborting = true;
+      for (const { controller } of this.#running.values()) controller.abort();
+    }, grace);
     // Leases of what is not written by then end by themselves.
     await Promise.race([this.#finish(), pause(grace + WITHOUT_DATABASE, undefined, { ref: false })]);
     this.#isAbandoned = true;
@@ -92,20 +104,17 @@ export class Worker {
 
   async #finish(): Promise<void> {
     await this.#leasing;
-    await this.#checks.finish();
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     await this.#writing;
   }
 
-  /** Leases what is due, whenever there is room for more. */
   async #leaseDomains(): Promise<void> {
-    const database = new DatabaseRetry(this.#options.log);
     while (!this.#stopping.signal.aborted) {
-      if (!this.#isTimeRight()) {
-        await this.#pauseUntilRoom(NOTHING);
-        continue;
-      }
       const room = this.#room();
-      const left = hasRoom(room, EITHER) ? await database.attempt(() => this.#lease(room)) : EITHER;
+      let left: Counts | undefined = NOTHING;
+      if (this.#isTimeRight()) {
+        left = hasRoom(room, EITHER) ? await this.#attempt(() => this.#lease(room)) : EITHER;
+      }
       await this.#pauseUntilRoom(left ?? NOTHING);
     }
   }
@@ -125,17 +134,37 @@ export class Worker {
     const now = this.#options.now();
     const until = now + BigInt(this.#options.lease) * 1000n;
     const { domains, left } = await leaseDue(this.#options.prisma, now, until, room);
-    for (const domain of domains) this.#checks.start(domain);
+    for (const domain of domains) this.#start(domain);
     return left;
+  }
+
+  #start(domain: LeasedDomain): void {
+    // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js 20 one
+    // with an AbortSignal.timeout can be collected before it fires.
+    const controller = new AbortController();
+    if (this.#isAborting) controller.abort();
+    this.#latest = priorityOf(domain);
+    this.#running.set(domain, { controller, ended: this.#check(domain, controller) });
+  }
+
+  async #check(domain: LeasedDomain, controller: AbortController): Promise<void> {
+    const { observer, lease } = this.#options;
+    const timer = setTimeout(() => controller.abort(CHECK_TIMEOUT), lease / 2);
+    const check = await observer.check(domain.name, controller.signal, priorityOf(domain));
+    clearTimeout(timer);
+    this.#running.delete(domain);
+    const isVoid = this.#isAborting || check.clockFault !== undefined;
+    this.#unwritten.push({ domain, check: isVoid ? null : check });
+    this.#writing ??= this.#writeFinished();
   }
 
   /** How many domains may be leased: where the database is slow, finished checks do not pile up. */
   #room(): Room {
     const { concurrency } = this.#options;
-    const { normal, low } = this.#checks.counts;
-    const running = normal + low;
+    const low = [...this.#running.keys()].filter((domain) => priorityOf(domain) === 'low').length;
     const most = Math.min(concurrency, MOST_UNWRITTEN * concurrency - this.#unwritten.length);
-    return { places: concurrency, free: Math.max(most - running, 0), low, latest: this.#checks.latest };
+    const free = Math.max(most - this.#running.size, 0);
+    return { places: concurrency, free, low, latest: this.#latest };
   }
 
   /** Waits until there is room for what was left; others may be due after the idle time. */
@@ -149,15 +178,13 @@ export class Worker {
     } while (!signal.aborted && performance.now() < end && !hasRoom(this.#room(), left));
   }
 
-  /** Writes what is finished, while the next domains are checked. */
   async #writeFinished(): Promise<void> {
-    const database = new DatabaseRetry(this.#options.log);
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);
       // A domain whose lease has ended before its check could be written is leased and checked by another worker.
       const now = this.#options.now();
       this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
-      await database.attempt(() => this.#write());
+      await this.#attempt(() => this.#write());
     }
     this.#writing = undefined;
   }
@@ -166,15 +193,14 @@ export class Worker {
     const { prisma } = this.#options;
     while (this.#unwritten.length > 0) {
       const batch = this.#unwritten.slice(0, BATCH);
-      const aborted = batch.filter(({ check }) => check === null).map(({ domain }) => domain);
+      const aborted = batch.flatMap(({ domain, check }) => (check === null ? domain : []));
       if (aborted.length > 0) await handBack(prisma, aborted);
-      const checked = batch.flatMap(({ domain, check }) => (check === null ? [] : [{ domain, check }]));
+      const leased = batch.map(({ domain }) => domain);
+      const held = await stillHeld(prisma, leased);
       // A domain that is unwatched by now, or whose lease has ended, is not recorded.
-      const held = await stillHeld(
-        prisma,
-        checked.map(({ domain }) => domain),
-      );
-      await this.#writeOrPostpone(checked.filter(({ domain }) => held.has(domain.name)));
+      const isHeld = (each: FinishedCheck): each is CheckedDomain =>
+        each.check !== null && held.has(each.domain.name);
+      await this.#writeOrPostpone(batch.filter(isHeld));
       this.#unwritten.splice(0, batch.length);
     }
   }
@@ -186,9 +212,10 @@ export class Worker {
       await this.#writeBatch(batch);
     } catch (err) {
       if (isDatabaseFailure(err) || isContention(err)) throw err;
-      const [first] = batch;
-      if (first !== undefined && batch.length === 1) await this.#postpone(first, err);
-      else for (const checked of batch) await this.#writeOrPostpone([checked]);
+      for (const checked of batch) {
+        if (batch.length > 1) await this.#writeOrPostpone([checked]);
+        else await this.#postpone(checked, err);
+      }
     }
   }
 
@@ -215,6 +242,22 @@ export class Worker {
     await completeLeases(prisma, completions);
     for (const each of recorded) report(each);
   }
+
+  /** Survives failures of the database, and logs the first of several in a row, and the recovery. */
+  async #attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    const { log } = this.#options;
+    try {
+      const result = await work();
+      if (this.#isDatabaseFailing) log.info('the worker continues: the database is available again');
+      this.#isDatabaseFailing = false;
+      return result;
+    } catch (err) {
+      if (!this.#isDatabaseFailing) log.error({ err }, 'the worker waits for the database');
+      this.#isDatabaseFailing = true;
+      await pause(AFTER_FAILURE);
+      return undefined;
+    }
+  }
 }
 
 /** @param isRejected The check could not be recorded: it counts as a failure, whatever it observed. */
@@ -229,29 +272,4 @@ function completionOf(
   const failures = isRejected || hasFailed(outcome) ? inRow : 0;
   const next = nextTime({ ...domain, now, failures, chance: Math.random() });
   return { domain, observedAt: check.observedAt, outcome, failures, next };
-}
-
-/** Survives failures of the database, and logs the first of several in a row, and the recovery. */
-class DatabaseRetry {
-  readonly #log: Logger;
-  #isFailing = false;
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  /** @returns undefined where it failed. */
-  async attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-    try {
-      const result = await work();
-      if (this.#isFailing) this.#log.info('the worker continues: the database is available again');
-      this.#isFailing = false;
-      return result;
-    } catch (err) {
-      if (!this.#isFailing) this.#log.error({ err }, 'the worker waits for the database');
-      this.#isFailing = true;
-      await pause(AFTER_FAILURE);
-      return undefined;
-    }
-  }
 }

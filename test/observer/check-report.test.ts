@@ -67,7 +67,7 @@ test('each observation is one line of the log and one set of counters', async ()
     ...RECORDED,
     outcome: { ...OUTCOME, http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack } },
     recording: 'unchanged',
-    changes: null,
+    changes: { added: [], removed: [], headers: [], responses: [], earlier: [] },
   });
   expect(lines).toHaveLength(3);
   const changes = {

@@ -6,23 +6,21 @@ import { formatInstant } from '../../model/instant.js';
 import { printable } from '../../model/text.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
-import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
+import { type CheckOutcome, responseText } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
 import { recordText } from '../history-text.js';
 import { counted, jsonLine } from '../output.js';
 
-const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 type Recording = RecordedCheck['recording'];
 
 const TYPE_WIDTH = 7;
 
 /** What was observed, line by line, each marked if it is new or gone. */
 export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
-  const { check, outcome } = recorded;
-  const changes = recorded.changes ?? NOTHING;
+  const { check, outcome, changes } = recorded;
   const lines = [
     `${check.domain} at ${formatInstant(check.observedAt)}`,
-    ...(saysNoSuchName(check.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
+    ...(outcome.dns.nameExists === false ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
     ...httpLines(check.http, outcome, changes),
     summary(changes, isRecorded, recorded.recording),
@@ -85,7 +83,7 @@ function summary({ added, removed, headers }: Changes, isRecorded: boolean, reco
 export function checkAsJson(recorded: RecordedCheck, isRecorded: boolean): string {
   const { check, recording } = recorded;
   const { http } = recorded.outcome;
-  const { added, removed, headers } = recorded.changes ?? NOTHING;
+  const { added, removed, headers } = recorded.changes;
   return jsonLine({
     domain: check.domain,
     observedAt: formatInstant(check.observedAt),

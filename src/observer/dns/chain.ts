@@ -9,7 +9,6 @@ export interface Alias {
 
 /** The aliases that lead from a name to the end of its chain (RFC 1034, section 3.6.2; RFC 6672). */
 export interface Chain {
-  /** The aliases on the way, each once. */
   readonly links: readonly Alias[];
   /** The name that has no alias in the message. */
   readonly end: string;
@@ -29,33 +28,25 @@ const MOST_NAMES = 64;
 export function followChain(name: string, aliases: readonly Alias[], stopsAtCname: boolean): Chain {
   const links = new Set<Alias>();
   const passed = new Set<string>();
-  for (let end = name; ; ) {
-    if (passed.has(end)) return { links: [...links], end, fault: 'loops' };
-    if (passed.size === MOST_NAMES) return { links: [...links], end, fault: `has over ${MOST_NAMES} names` };
+  const allDnames = aliases.filter(({ type }) => type === 'DNAME');
+  const allCnames = aliases.filter(({ type }) => type === 'CNAME');
+  let end = name;
+  while (!passed.has(end) && passed.size < MOST_NAMES) {
     passed.add(end);
-    const step = stepFrom(end, aliases, stopsAtCname);
-    if (step === undefined) return { links: [...links], end, fault: 'branches' };
-    for (const link of step.links) links.add(link);
-    if (step.next === undefined) return { links: [...links], end };
-    end = step.next;
+    const dnames = allDnames.filter(({ owner }) => isBelow(end, owner));
+    const cnames = allCnames.filter(({ owner }) => owner === end);
+    if (stopsAtCname && dnames.length === 0) return { links: [], end };
+    // A CNAME below a DNAME is the one that follows from it (RFC 6672, section 2.4): any other contradicts it.
+    const substitutes = dnames.map((dname) => substituted(end, dname));
+    const targets = new Set([...substitutes, ...cnames.map(({ target }) => target)]);
+    if (targets.size > 1) return { links: [...links], end, fault: 'branches' };
+    for (const dname of dnames) links.add(dname);
+    const [next] = targets;
+    if (stopsAtCname || next === undefined) return { links: [...links], end };
+    for (const cname of cnames) links.add(cname);
+    end = next;
   }
-}
-
-/** The aliases at one name, and where they lead; undefined where they disagree. */
-function stepFrom(
-  name: string,
-  aliases: readonly Alias[],
-  stopsAtCname: boolean,
-): { readonly links: readonly Alias[]; readonly next: string | undefined } | undefined {
-  const dnames = aliases.filter(({ type, owner }) => type === 'DNAME' && isBelow(name, owner));
-  const cnames = aliases.filter(({ type, owner }) => type === 'CNAME' && owner === name);
-  // A CNAME below a DNAME is the one that follows from it (RFC 6672, section 2.4): any other contradicts it.
-  const substitutes = dnames.map((dname) => substituted(name, dname));
-  const targets = new Set([...substitutes, ...cnames.map(({ target }) => target)]);
-  const areRecords = stopsAtCname && dnames.length === 0;
-  if (targets.size > 1 && !areRecords) return undefined;
-  const [next] = targets;
-  return stopsAtCname ? { links: dnames, next: undefined } : { links: [...dnames, ...cnames], next };
+  return { links: [...links], end, fault: passed.has(end) ? 'loops' : `has over ${MOST_NAMES} names` };
 }
 
 /** Whether a name is below another one, which it does not equal. */

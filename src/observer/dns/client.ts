@@ -1,21 +1,20 @@
 import { setMaxListeners } from 'node:events';
-import type { DnsRecord } from '../../model/dns-record.js';
-import { canonicalType, typeNumber } from '../../model/dns-types.js';
+import { canonicalType } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
-import { type Failed, failed, STOPPED } from '../failure.js';
-import type { Priority } from '../priority.js';
-import { type BareAnswer, type DnsAnswer, type FailedAnswer, moreTelling } from './answer.js';
-import { createQuestion, type Question, type Response } from './message.js';
+import { type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
+import type { Priority } from '../limiter.js';
+import { addressesOf, type Denial, type DnsAnswer, type FailedAnswer } from './answer.js';
+import { createQuestion, type Question } from './message.js';
 import {
   chooseServer,
   createNameServer,
   type DnsServer,
   type NameServer,
+  queryServer,
   TRIES_IN_A_ROW,
 } from './name-server.js';
-import { queryServer } from './query-server.js';
-import { addressesOf, hasAddresses, type ResolverChecks } from './resolver-checks.js';
+import type { ResolverChecks } from './resolver-checks.js';
 
 export interface DnsClientOptions {
   /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
@@ -30,36 +29,31 @@ export interface DnsClientOptions {
   readonly checks?: ResolverChecks;
 }
 
-/** Queries DNS servers for records. */
-export interface DnsClient {
-  /**
-   * Queries the types of one name: one or a few first, and all others at once when there is an answer. If each
-   * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. All begin at
-   * one server, and another one is queried only after two tries there: the resolvers of a GeoDNS have different
-   * views, which must not mix. It never rejects.
-   *
-   * @param name Any name that DNS allows, as canonicalHostName takes it.
-   * @param types Types that have a number (typeNumber); another is answered as malformed.
-   * @param signal Settles what is not answered as stopped.
-   * @param priority Which queries go first where they wait for a server; normal if absent.
-   * @returns The answer for each type, by the type's canonical name; a type or name that cannot be queried has
-   * failed as malformed. A failed query has the most telling failure of its tries.
-   */
-  query(
-    name: string,
-    types: readonly string[],
-    signal?: AbortSignal,
-    priority?: Priority,
-  ): Promise<ReadonlyMap<string, DnsAnswer>>;
-}
+export type DnsClient = ReturnType<typeof createDnsClient>;
 
-/** A client that keeps nothing open between lookups. */
-export function createDnsClient(options: DnsClientOptions): DnsClient {
+/** Keeps nothing open between lookups. */
+export function createDnsClient(options: DnsClientOptions) {
   const named = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
   // One that is named twice is one witness.
   const servers = [...new Map(named.map((server) => [server.text, server])).values()];
   return {
-    query(name, types, signal = new AbortController().signal, priority = 'normal') {
+    /**
+     * Queries the types of one name: one or a few first, and all others at once when there is an answer. If
+     * each of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so.
+     * All begin at one server, and another one is queried only after two tries there: the resolvers of a GeoDNS
+     * have different views, which must not mix. It never rejects.
+     *
+     * @param name Any name that DNS allows, as canonicalHostName takes it.
+     * @param signal Settles what is not answered as stopped.
+     * @returns By the type's canonical name. A type or name that cannot be queried has failed as malformed; a
+     * failed query has the most telling failure of its tries.
+     */
+    query(
+      name: string,
+      types: readonly string[],
+      signal = new AbortController().signal,
+      priority: Priority = 'normal',
+    ) {
       // Each query that waits has a listener, and Node.js takes more than ten for a leak.
       setMaxListeners(0, signal);
       return new Lookup({ ...options, servers, name, signal, priority }).answers(types);
@@ -79,178 +73,152 @@ interface LookupOptions extends DnsClientOptions {
  * none) where the servers fail for addresses only.
  */
 const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
-/** The fewest first queries, however few tries each has: one may be lost. Of several servers, two have one. */
-const LEAST_FIRST = 2;
 
 interface Query {
   readonly type: string;
   triesLeft: number;
   /** How often each server has had it. */
   readonly queried: Map<NameServer, number>;
-  /** The failure to report if the tries left give no answer either. */
-  reported?: FailedAnswer;
+  /** The answer or, as long as there is none, the most telling failure. */
+  verdict?: DnsAnswer;
+  source?: NameServer;
 }
 
-/** The queries for one name. */
+/** Tries of a query. */
+interface Tries {
+  readonly query: Query;
+  readonly question: Question;
+  /** How often each server has had the query or, of the first queries, any of them. */
+  readonly queried: Map<NameServer, number>;
+  /** A denial that another server is to confirm, if there is another one. */
+  witness?: Denial;
+}
+
 class Lookup {
   readonly #options: LookupOptions;
   /** Where all queries begin. */
   #home: NameServer | undefined;
   /** Whether there was an answer: it came from home, which stays so. */
   #isBound = false;
-  /** The server of each answer. */
-  readonly #sources = new Map<DnsAnswer, NameServer>();
   /** Those that have answered with addresses of their own invention, and the failure of the latest. */
   readonly #inventing = new Set<NameServer>();
-  #invented: FailedAnswer | undefined;
+  #invented: FailedAnswer = STOPPED;
 
   constructor(options: LookupOptions) {
     this.#options = options;
   }
 
   async answers(types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
-    const { tries } = this.#options;
     const distinct = new Set(types.map((type) => canonicalType(type) ?? type));
-    const queries = [...distinct].map((type): Query => ({ type, triesLeft: tries, queried: new Map() }));
-    const first = queries.length > 1 ? await this.#queryFirst(queries) : new Map<Query, DnsAnswer>();
-    const entries = queries.map(async (query) => {
-      return [query.type, first.get(query) ?? (await this.#query(query))] as const;
-    });
-    const answers = await Promise.all(entries);
-    return new Map(answers.map(([type, answer]) => [type, this.#unlessInvented(answer)]));
+    const triesLeft = this.#options.tries;
+    const queries = [...distinct].map((type): Query => ({ type, triesLeft, queried: new Map() }));
+    const failure = queries.length > 1 ? await this.#queryFirst(queries) : undefined;
+    if (failure !== undefined) return new Map(queries.map(({ type }) => [type, failure]));
+    await Promise.all(queries.map((query) => query.triesLeft > 0 && this.#query(query)));
+    return new Map(queries.map((query) => [query.type, this.#verdictOn(query)]));
   }
 
   /** A server that has invented addresses for a name tells nothing about its other types. */
-  #unlessInvented(answer: DnsAnswer): DnsAnswer {
-    const server = this.#sources.get(answer);
-    const isInvented = server !== undefined && this.#inventing.has(server);
-    return isInvented ? (this.#invented ?? answer) : answer;
+  #verdictOn({ verdict = STOPPED, source }: Query): DnsAnswer {
+    return source !== undefined && this.#inventing.has(source) ? this.#invented : verdict;
   }
 
   /**
    * Sends one query after the other, as many as each has tries and each for another type, until there is
    * an answer. Without one the name is given up: otherwise each query for a dead name would hold its place
    * at a server for all its tries, and other names would wait for it.
+   *
+   * @returns the failure of all types; undefined: they are to be queried.
    */
-  async #queryFirst(queries: readonly Query[]): Promise<ReadonlyMap<Query, DnsAnswer>> {
+  async #queryFirst(queries: readonly Query[]): Promise<FailedAnswer | undefined> {
     const { tries, servers } = this.#options;
-    const least = servers.length > 1 ? TRIES_IN_A_ROW + 1 : LEAST_FIRST;
+    // However few tries each has: one may be lost, and a second server is to have one.
+    const least = Math.min(servers.length, TRIES_IN_A_ROW) + 1;
     const queried = new Map<NameServer, number>();
     let reported: FailedAnswer | undefined;
     for (const query of firstQueries(queries, Math.max(tries, least))) {
-      const before = new Map(queried);
-      const answer = await this.#query({ type: query.type, triesLeft: 1, queried });
-      if (answer.kind === 'answered' || isFinal(answer)) return new Map([[query, answer]]);
-      query.triesLeft -= 1;
-      for (const [server, count] of queried) {
-        const more = count - (before.get(server) ?? 0);
-        if (more > 0) query.queried.set(server, (query.queried.get(server) ?? 0) + more);
-      }
-      query.reported = answer;
-      if (!isUnresolved(answer) && answer.failure.code !== 'invented') return new Map();
+      const answer = await this.#query(query, 1, queried);
+      if (answer.kind === 'answered' || !isUnresolved(answer)) return undefined;
       reported = moreTelling(reported, answer);
     }
-    return new Map(queries.map((query) => [query, reported ?? STOPPED]));
+    return reported;
   }
 
-  async #query(query: Query): Promise<DnsAnswer> {
+  /** @returns the verdict of these tries. */
+  async #query(query: Query, tries = query.triesLeft, queried = query.queried): Promise<DnsAnswer> {
+    let answer: DnsAnswer;
     try {
-      const number = typeNumber(query.type);
-      if (number === undefined) return failed('malformed', `${query.type} is not a type that can be queried`);
-      const question = createQuestion(canonicalHostName(this.#options.name), query.type, number);
-      return await this.#answer(question, query);
+      const question = createQuestion(canonicalHostName(this.#options.name), query.type);
+      answer = await this.#answer({ query, question, queried }, tries);
     } catch (error) {
-      return failed('malformed', messageOf(error));
+      answer = failed('malformed', messageOf(error));
     }
+    const isOver = answer.kind === 'answered' || isFinal(answer);
+    query.triesLeft = isOver ? 0 : query.triesLeft - tries;
+    query.verdict = isOver ? answer : moreTelling(query.verdict, answer);
+    return answer;
   }
 
   /** A negative answer without proof counts if the next one, of another server, is equal: a server queried twice is one witness. */
-  async #answer(question: Question, { triesLeft, queried, reported }: Query): Promise<DnsAnswer> {
-    let bare: BareAnswer | undefined;
-    for (let left = triesLeft; left > 0; left -= 1) {
-      const answer = await this.#try(question, queried, bare?.server);
-      if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
+  async #answer(tries: Tries, count: number): Promise<DnsAnswer> {
+    let reported: FailedAnswer | undefined;
+    for (let left = count; left > 0; left -= 1) {
+      const answer = await this.#try(tries);
+      if (answer.kind === 'answered' || isFinal(answer)) return answer;
       reported = moreTelling(reported, answer);
-      if (answer.kind === 'failed') continue;
-      if (bare !== undefined && bare.server !== answer.server) return confirmed(bare, answer) ?? reported;
+      const { denial } = answer;
+      if (denial === undefined) continue;
+      const { witness } = tries;
+      if (witness !== undefined && witness.by !== denial.by) return confirmed(witness, denial) ?? reported;
       // Once only: the other server may have nothing to say.
-      if (bare === undefined) left = Math.max(left, Math.min(2, this.#options.servers.length));
-      bare = answer;
+      if (witness === undefined) left = Math.max(left, Math.min(2, this.#options.servers.length));
+      tries.witness = denial;
     }
     return reported ?? STOPPED;
   }
 
-  /** @param witness The server whose denial another one is to confirm, if there is another one. */
-  async #try(
-    question: Question,
-    queried: Map<NameServer, number>,
-    witness: string | undefined,
-  ): Promise<DnsAnswer | BareAnswer> {
-    if (this.#invented !== undefined && this.#inventing.size === this.#options.servers.length)
-      return this.#invented;
-    const server = await this.#enterServer(queried, witness);
-    if (server === undefined) return STOPPED;
-    queried.set(server, (queried.get(server) ?? 0) + 1);
-    const answer = await this.#exchange(server, question);
-    if (answer.kind !== 'answered') return answer;
-    if (hasAddresses(question.type, answer) && (await this.#isInvented(server, answer.records))) {
+  async #try(tries: Tries): Promise<DnsAnswer> {
+    const { servers, timeout, signal, priority, checks } = this.#options;
+    const { query, question, queried } = tries;
+    const server = await this.#enterServer(tries);
+    if (server === undefined) return this.#inventing.size === servers.length ? this.#invented : STOPPED;
+    for (const counts of new Set([queried, query.queried])) counts.set(server, (counts.get(server) ?? 0) + 1);
+    const leave = () => server.limiter.leave(priority);
+    const answer = await queryServer({ server, question, timeout, signal }).finally(leave);
+    if (answer.kind === 'failed') return answer;
+    if (await checks?.isInvented(server.text, question.type, answer.records)) {
       this.#inventing.add(server);
       const addresses = addressesOf(answer.records).join(', ');
-      this.#invented = failed(
-        'invented',
-        `${server.text} gives ${addresses} for names that do not exist, too`,
-      );
+      const message = `${server.text} gives ${addresses} for names that do not exist, too`;
+      this.#invented = failed('invented', message);
       return this.#invented;
     }
-    this.#sources.set(answer, server);
+    query.source = server;
     if (!this.#isBound) [this.#home, this.#isBound] = [server, true];
     return answer;
   }
 
-  async #isInvented(server: NameServer, records: readonly DnsRecord[]): Promise<boolean> {
-    return (await this.#options.checks?.isInvented(server.text, records)) ?? false;
-  }
-
-  /** One try, in the place at the server that was taken for it. */
-  async #exchange(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
-    const { timeout, signal, priority } = this.#options;
-    const sent = performance.now();
-    try {
-      return await queryServer({ server, question, timeout, signal }, (result) =>
-        recordResult(server, result, sent),
-      );
-    } finally {
-      server.limiter.leave(priority);
-    }
-  }
-
-  #choose(queried: ReadonlyMap<NameServer, number>, witness: string | undefined): NameServer | undefined {
+  #choose({ queried, witness }: Tries): NameServer | undefined {
     const servers = this.#options.servers.filter((server) => !this.#inventing.has(server));
     const now = performance.now();
-    const others = witness === undefined ? [] : servers.filter(({ text }) => text !== witness);
+    const others = witness === undefined ? [] : servers.filter(({ text }) => text !== witness.by);
     if (others.length > 0) return chooseServer(others, queried, now);
     // Before the first answer there is no view that another server's could mix with.
-    const isLeft = this.#home !== undefined && servers.includes(this.#home);
-    if (this.#home === undefined || !isLeft || (!this.#isBound && this.#home.breaker.isOpen)) {
-      this.#home = chooseServer(servers, queried, now);
-    }
+    const isKept = servers.some((each) => each === this.#home && (this.#isBound || !each.breaker.isOpen));
+    if (!isKept) this.#home = chooseServer(servers, queried, now);
     const isNew = this.#home !== undefined && !queried.has(this.#home);
     return isNew ? this.#home : chooseServer(servers, queried, now);
   }
 
   /** The server for the next try, its limiter entered; undefined if stopped. */
-  async #enterServer(
-    queried: ReadonlyMap<NameServer, number>,
-    witness: string | undefined,
-  ): Promise<NameServer | undefined> {
+  async #enterServer(tries: Tries): Promise<NameServer | undefined> {
     const { signal, priority } = this.#options;
-    const choose = () => this.#choose(queried, witness);
-    let server = choose();
+    let server = this.#choose(tries);
     while (server !== undefined && !signal.aborted) {
       if (server.limiter.tryEnter(priority)) return server;
       if (!(await server.limiter.enter(signal, priority))) return undefined;
       // It may have timed out meanwhile: all waiting queries would time out one after the other.
-      const better = server.breaker.isOpen ? choose() : server;
+      const better = server.breaker.isOpen ? this.#choose(tries) : server;
       if (better === server) return server;
       server.limiter.leave(priority);
       server = better;
@@ -260,16 +228,10 @@ class Lookup {
 }
 
 /** What two servers deny without proof; undefined where they do not say the same. */
-function confirmed(one: BareAnswer, { nameExists }: BareAnswer): DnsAnswer | undefined {
+function confirmed(one: Denial, { nameExists }: Denial): DnsAnswer | undefined {
   return one.nameExists === nameExists
     ? { kind: 'answered', nameExists, records: [], aliases: [] }
     : undefined;
-}
-
-/** A server that cannot be reached, or sends what is no response, counts as one that has timed out. */
-function recordResult({ breaker }: NameServer, result: Response | Failed, sent: number): void {
-  if (result.kind === 'response') breaker.recordResponse(performance.now());
-  else if (result.failure.code !== 'stopped') breaker.recordTimeout(sent, performance.now());
 }
 
 /** So many queries in their order; once all have had their turn, the first again. */
@@ -283,10 +245,19 @@ function firstQueries(queries: readonly Query[], count: number): Query[] {
 
 /** Resolvers are silent or answer SERVFAIL where the name's own servers are silent. */
 function isUnresolved({ failure }: Failed): boolean {
-  return failure.code === 'timeout' || failure.code === 'servfail';
+  return ['timeout', 'servfail', 'invented'].includes(failure.code);
 }
 
 /** Another try would give the same: no message is larger than those over TCP. */
 function isFinal({ failure }: Failed): boolean {
   return failure.code === 'stopped' || failure.code === 'truncated';
+}
+
+/** A response tells more than no response: any other code has the rank 2. */
+const RANKS: Readonly<Partial<Record<FailureCode, number>>> = { timeout: 0, unreachable: 0, mismatched: 1 };
+
+/** Of two verdicts without an answer the later, unless the earlier tells more. */
+function moreTelling<Verdict extends DnsAnswer>(earlier: Verdict | undefined, later: Verdict): Verdict {
+  const rank = (verdict: DnsAnswer) => (verdict.kind === 'failed' ? (RANKS[verdict.failure.code] ?? 2) : 3);
+  return earlier !== undefined && rank(earlier) > rank(later) ? earlier : later;
 }

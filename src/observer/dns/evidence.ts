@@ -1,21 +1,11 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../../model/dns-record.js';
-import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
 import { type FailureCode, failed } from '../failure.js';
-import type { BareAnswer, DnsAnswer, FailedAnswer } from './answer.js';
+import type { DnsAnswer, FailedAnswer } from './answer.js';
 import { type Alias, type Chain, followChain, isBelow } from './chain.js';
-import {
-  CLASS_IN,
-  type Header,
-  NOERROR,
-  NXDOMAIN,
-  type Question,
-  REFUSED,
-  type Response,
-  SERVFAIL,
-} from './message.js';
+import { CLASS_IN, NOERROR, NXDOMAIN, type Question, REFUSED, type Response, SERVFAIL } from './message.js';
 
 const NS = 2;
 const CNAME = 5;
@@ -36,8 +26,11 @@ interface ResourceRecord {
   readonly rdata: MessageReader;
 }
 
-/** The three sections of resource records (RFC 1035, section 4.1). */
-interface Sections {
+/** A response with its three sections of resource records (RFC 1035, section 4.1). */
+interface Message extends Response {
+  /** Its address and port, with which the message of a failure begins. */
+  readonly server: string;
+  readonly question: Question;
   readonly answer: readonly ResourceRecord[];
   readonly authority: readonly ResourceRecord[];
   readonly additional: readonly ResourceRecord[];
@@ -53,23 +46,16 @@ interface Sections {
  * @param server Its address and port, for messages.
  * @param response A truncated one only if it came over TCP.
  */
-export function readAnswer(
-  server: string,
-  question: Question,
-  { header, message }: Response,
-): DnsAnswer | BareAnswer {
-  if (header.rcode !== NOERROR && header.rcode !== NXDOMAIN) return rcodeFailure(server, header.rcode);
-  if (header.isTruncated) {
+export function readAnswer(server: string, question: Question, response: Response): DnsAnswer {
+  const { rcode } = response;
+  if (rcode !== NOERROR && rcode !== NXDOMAIN) return rcodeFailure(server, rcode);
+  if (response.isTruncated) {
     return failed('truncated', `the answer of ${server} does not fit into a message over TCP`);
   }
   try {
-    const sections = readSections(question, header, message);
-    const rcode = extendedRcode(header, sections);
-    if (rcode !== header.rcode) return rcodeFailure(server, rcode);
-    const answer = weigh(question, header, sections);
-    if (answer.kind === 'answered') return answer;
-    const failure = { ...answer.failure, message: `${server} ${answer.failure.message}` };
-    return answer.kind === 'bare' ? { ...answer, server, failure } : { ...answer, failure };
+    const message = { ...response, server, question, ...readSections(question, response) };
+    const extended = extendedRcode(message);
+    return extended === rcode ? weigh(message) : rcodeFailure(server, extended);
   } catch (error) {
     if (error instanceof MalformedMessageError || error instanceof InvalidObservationError) {
       return failed('malformed', `${server} sends a malformed message: ${error.message}`);
@@ -90,42 +76,36 @@ function rcodeFailure(server: string, rcode: number): FailedAnswer {
   return failed(rcode === REFUSED ? 'refused' : 'rcode', message);
 }
 
-/** What a message proves, whichever server sends it. */
-type Weight = DnsAnswer | Omit<BareAnswer, 'server'>;
-
-/** What a whole message proves. The message of a failure completes a sentence that begins with the server. */
-function weigh(question: Question, header: Header, sections: Sections): Weight {
-  const qtype = typeNumber(question.type) ?? 0;
+/** What a whole message proves. */
+function weigh(message: Message): DnsAnswer {
+  const { name, qtype } = message.question;
   // A DNAME applies only to the names below it.
-  const others = sections.answer.filter((record) => !(qtype === DNAME && isOf(record, DNAME, question.name)));
-  const chain = followChain(question.name, others.flatMap(aliasOf), qtype === CNAME);
-  const records = sections.answer.filter((record) => isOf(record, qtype, chain.end));
-  if (!header.isAuthoritative && !header.recursionAvailable) {
-    return records.length === 0 && isReferral(sections)
-      ? noEvidence('referral', REFERS)
-      : noEvidence('lame', 'is neither authoritative for the name nor recursive');
+  const others = message.answer.filter((record) => !(qtype === DNAME && isOf(record, DNAME, name)));
+  const chain = followChain(name, others.flatMap(aliasOf), qtype === CNAME);
+  const records = message.answer.filter((record) => isOf(record, qtype, chain.end));
+  if (!message.isAuthoritative && !message.recursionAvailable) {
+    return records.length === 0 && isReferral(message)
+      ? noEvidence(message, 'referral', REFERS)
+      : noEvidence(message, 'lame', 'is neither authoritative for the name nor recursive');
   }
   if (chain.fault !== undefined) {
-    return noEvidence('malformed', `sends a chain of aliases that ${chain.fault}`);
+    return noEvidence(message, 'malformed', `sends a chain of aliases that ${chain.fault}`);
   }
-  return records.length > 0
-    ? readPositive(question.type, header, chain, records)
-    : readNegative(qtype, header, chain, sections);
+  return records.length > 0 ? readPositive(message, chain, records) : readNegative(message, chain);
 }
 
 /** Name servers in place of an answer (RFC 1034, section 4.3.2). */
-function isReferral({ authority }: Sections): boolean {
+function isReferral({ authority }: Message): boolean {
   const has = (wanted: number) => authority.some(({ type }) => type === wanted);
   return has(NS) && !has(SOA);
 }
 
-/** All records of the message, which ends with the last of them. */
-function readSections(question: Question, header: Header, message: Buffer): Sections {
+function readSections(question: Question, { counts, message }: Response) {
   // Its name is the one that most owner names point to.
   const names = new Map([[HEADER_LENGTH, question.name]]);
   const start = HEADER_LENGTH + question.section.length;
   const reader = new MessageReader(message, start, message.length, names);
-  const [, answers, authorities, additionals] = header.counts;
+  const [, answers, authorities, additionals] = counts;
   const answer = readRecords(reader, answers);
   const authority = readRecords(reader, authorities);
   const additional = readRecords(reader, additionals);
@@ -145,13 +125,12 @@ function readRecords(reader: MessageReader, count: number): ResourceRecord[] {
 }
 
 /** The first octet of the OPT record's TTL extends the RCODE of the header (RFC 6891, sections 6.1.1 and 6.1.3). */
-function extendedRcode({ rcode }: Header, { additional }: Sections): number {
+function extendedRcode({ rcode, additional }: Message): number {
   const [opt, ...others] = additional.filter(({ type }) => type === OPT);
   if (others.length > 0) throw new MalformedMessageError('more than one OPT record');
   return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
-/** The alias that a record is, or none. */
 function aliasOf({ owner, type, class: dnsClass, rdata }: ResourceRecord): readonly Alias[] {
   if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
   const target = rdata.fork();
@@ -165,15 +144,12 @@ function isOf(record: ResourceRecord, type: number, owner: string): boolean {
   return record.type === type && record.class === CLASS_IN && record.owner === owner;
 }
 
-function readPositive(
-  type: string,
-  header: Header,
-  chain: Chain,
-  records: readonly ResourceRecord[],
-): DnsAnswer {
-  if (header.rcode === NXDOMAIN) {
-    return noEvidence('malformed', 'says that the name does not exist (NXDOMAIN), and sends its records');
+function readPositive(message: Message, chain: Chain, records: readonly ResourceRecord[]): DnsAnswer {
+  if (message.rcode === NXDOMAIN) {
+    const reason = 'says that the name does not exist (NXDOMAIN), and sends its records';
+    return noEvidence(message, 'malformed', reason);
   }
+  const { type } = message.question;
   const parsed = records.map(({ rdata }) =>
     parseDnsRecord({ host: chain.end, class: 'IN', type, ...readRdata(type, rdata.fork()) }),
   );
@@ -182,29 +158,30 @@ function readPositive(
 }
 
 /** A message without records of the queried type: they do not exist, or the server does not know them. */
-function readNegative(qtype: number, header: Header, chain: Chain, sections: Sections): Weight {
-  const nameExists = header.rcode === NOERROR;
-  const { answer, authority, additional } = sections;
+function readNegative(message: Message, chain: Chain): DnsAnswer {
+  const { server, answer, authority, additional, rcode } = message;
+  const { qtype } = message.question;
+  const nameExists = rcode === NOERROR;
   if (!answer.every((record) => belongsTo(chain, record))) {
-    return noEvidence('unproven', 'answers with records that were not queried');
+    return noEvidence(message, 'unproven', 'answers with records that were not queried');
   }
   if (qtype === CNAME && chain.links.length > 0) {
-    return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it');
+    return noEvidence(message, 'incomplete', 'sends a DNAME without the CNAME that follows from it');
   }
-  if (isReferral(sections)) return noEvidence('referral', REFERS, chain);
+  if (isReferral(message)) return noEvidence(message, 'referral', REFERS, chain);
   if ([...authority, ...additional].some((record) => isOf(record, qtype, chain.end))) {
-    return noEvidence('unproven', 'sends the queried records outside its answer', chain);
+    return noEvidence(message, 'unproven', 'sends the queried records outside its answer', chain);
   }
   if (authority.some((record) => isProof(record, qtype, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
   }
-  if (header.recursionAvailable && answer.length === 0 && authority.length === 0) {
-    const message = 'denies the records without proof, and no other resolver of DNS_SERVERS says the same';
-    return { kind: 'bare', nameExists, failure: { code: 'unproven', message } };
+  if (message.recursionAvailable && answer.length === 0 && authority.length === 0) {
+    const reason = 'denies the records without proof, and no other resolver of DNS_SERVERS says the same';
+    return { ...noEvidence(message, 'unproven', reason), denial: { by: server, nameExists } };
   }
   return chain.links.length > 0
-    ? noEvidence('incomplete', `does not say what the alias ${chain.end} leads to`, chain)
-    : noEvidence('unproven', 'denies the records without the SOA record of their zone (RFC 2308)');
+    ? noEvidence(message, 'incomplete', `does not say what the alias ${chain.end} leads to`, chain)
+    : noEvidence(message, 'unproven', 'denies the records without the SOA record of their zone (RFC 2308)');
 }
 
 /** Whether a record of the answer section is a link of the chain or, as far as can be told, signs one. */
@@ -232,7 +209,11 @@ function aliasRecords({ links }: Chain): readonly DnsRecord[] {
   });
 }
 
-/** @param chain An incomplete chain, whose aliases count nevertheless. */
-function noEvidence(code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
-  return { ...failed(code, reason), aliases: chain === undefined ? [] : aliasRecords(chain) };
+/**
+ * @param reason Completes a sentence that begins with the server.
+ * @param chain An incomplete chain, whose aliases count nevertheless.
+ */
+function noEvidence({ server }: Message, code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
+  const aliases = chain === undefined ? [] : aliasRecords(chain);
+  return { ...failed(code, `${server} ${reason}`), aliases };
 }

@@ -1,12 +1,13 @@
+import { typeNumber } from '../../model/dns-types.js';
+import { InvalidObservationError } from '../../model/errors.js';
 import { hostNameOctets } from '../../model/host-name.js';
 import { HEADER_LENGTH } from '../../model/message-reader.js';
 
-/** One question: a name and a type, in class IN. */
+/** In class IN; name and type in canonical form. */
 export interface Question {
-  /** The name in canonical form. */
   readonly name: string;
-  /** The type's canonical name (src/model/dns-types.ts). */
   readonly type: string;
+  readonly qtype: number;
   /** The question section of the message (RFC 1035, section 4.1.2). */
   readonly section: Buffer;
 }
@@ -18,10 +19,15 @@ const UDP_PAYLOAD_SIZE = 1232;
 /** RFC 6891, section 6.1.2: an OPT record of the root, version 0, without flags and options. */
 const OPT_RECORD = Buffer.from([0, 0, 41, UDP_PAYLOAD_SIZE >> 8, UDP_PAYLOAD_SIZE & 0xff, 0, 0, 0, 0, 0, 0]);
 
-/** @param name Canonical, as canonicalHostName gives it. */
-export function createQuestion(name: string, type: string, typeNumber: number): Question {
-  const end = Buffer.of(typeNumber >> 8, typeNumber & 0xff, 0, CLASS_IN);
-  return { name, type, section: Buffer.concat([hostNameOctets(name), end]) };
+/**
+ * @param name Canonical, as canonicalHostName gives it.
+ * @throws InvalidObservationError for a type that cannot be queried.
+ */
+export function createQuestion(name: string, type: string): Question {
+  const qtype = typeNumber(type);
+  if (qtype === undefined) throw new InvalidObservationError(`${type} is not a type that can be queried`);
+  const end = Buffer.of(qtype >> 8, qtype & 0xff, 0, CLASS_IN);
+  return { name, type, qtype, section: Buffer.concat([hostNameOctets(name), end]) };
 }
 
 /** A query with recursion desired. */
@@ -53,10 +59,11 @@ export const NXDOMAIN = 3;
 export const NOTIMP = 4;
 export const REFUSED = 5;
 
-/** The header of a message (RFC 1035, section 4.1.1). */
-export interface Header {
+/** A response, with its header (RFC 1035, section 4.1.1). */
+export interface Response {
+  readonly kind: 'response';
+  readonly message: Buffer;
   readonly id: number;
-  readonly isResponse: boolean;
   readonly isAuthoritative: boolean;
   readonly isTruncated: boolean;
   readonly recursionAvailable: boolean;
@@ -65,46 +72,35 @@ export interface Header {
   readonly counts: readonly [questions: number, answers: number, authorities: number, additionals: number];
 }
 
-/** The header of a message, or undefined where it is too short to have one. */
-export function readHeader(message: Buffer): Header | undefined {
+/** A message as a response; undefined where it is none, or too short to have a header. */
+export function readResponse(message: Buffer): Response | undefined {
   if (message.length < HEADER_LENGTH) return undefined;
   const flags = message.readUInt16BE(2);
+  // A response with another opcode does not count.
+  if ((flags & (RESPONSE | OPCODE)) !== RESPONSE) return undefined;
+  const [questions, answers] = [message.readUInt16BE(4), message.readUInt16BE(6)];
   return {
+    kind: 'response',
+    message,
     id: message.readUInt16BE(0),
-    // A response with another opcode does not count.
-    isResponse: (flags & (RESPONSE | OPCODE)) === RESPONSE,
+    rcode: flags & RCODE,
     isAuthoritative: (flags & AUTHORITATIVE) !== 0,
     isTruncated: (flags & TRUNCATED) !== 0,
     recursionAvailable: (flags & RECURSION_AVAILABLE) !== 0,
-    rcode: flags & RCODE,
-    counts: [
-      message.readUInt16BE(4),
-      message.readUInt16BE(6),
-      message.readUInt16BE(8),
-      message.readUInt16BE(10),
-    ],
+    counts: [questions, answers, message.readUInt16BE(8), message.readUInt16BE(10)],
   };
-}
-
-/** A message that is the response to a query. */
-export interface Response {
-  readonly kind: 'response';
-  readonly header: Header;
-  readonly message: Buffer;
 }
 
 /** The message as the response to the query with this id; undefined if it is one to something else. */
 export function responseTo(question: Question, id: number, message: Buffer): Response | undefined {
-  const header = readHeader(message);
-  if (header?.id !== id || !answersQuestion(question, header, message)) return undefined;
-  return { kind: 'response', header, message };
+  const response = readResponse(message);
+  return response?.id === id && answersQuestion(question, response) ? response : undefined;
 }
 
 /** Servers that cannot read a query send the header alone back, so that an error needs no question. */
-function answersQuestion(question: Question, header: Header, message: Buffer): boolean {
-  if (!header.isResponse) return false;
-  if (header.counts[0] === 0) return header.rcode !== NOERROR && header.rcode !== NXDOMAIN;
-  return header.counts[0] === 1 && hasQuestion(question, message);
+function answersQuestion(question: Question, { counts, rcode, message }: Response): boolean {
+  if (counts[0] === 0) return rcode !== NOERROR && rcode !== NXDOMAIN;
+  return counts[0] === 1 && hasQuestion(question, message);
 }
 
 /** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */

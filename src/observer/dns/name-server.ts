@@ -1,6 +1,22 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import { errorCode } from '../../model/errors.js';
 import { CircuitBreaker } from '../circuit-breaker.js';
-import { endpointText } from '../failure.js';
+import { endpointText, type Failed, failed, STOPPED } from '../failure.js';
 import { Limiter } from '../limiter.js';
+import type { DnsAnswer } from './answer.js';
+import { readAnswer } from './evidence.js';
+import {
+  encodeQuery,
+  FORMERR,
+  NOERROR,
+  NOTIMP,
+  NXDOMAIN,
+  type Question,
+  type Response,
+  responseTo,
+} from './message.js';
 
 /** Where a DNS server listens, over UDP and TCP. */
 export interface DnsServer {
@@ -46,4 +62,127 @@ export function chooseServer(
   const fewest = Math.min(...servers.map(triesOf));
   const next = servers.filter((server) => triesOf(server) === fewest);
   return next.find(({ breaker }) => breaker.allows(now)) ?? next[0];
+}
+
+interface ServerQuery {
+  readonly server: NameServer;
+  readonly question: Question;
+  /** For all of it, in milliseconds. */
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+}
+
+type Result = Response | Failed;
+
+/** Queries over UDP, without EDNS if the server does not know it, and over TCP if the response is truncated. */
+export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
+  const { server, question } = query;
+  const sent = performance.now();
+  let [withEdns, send] = [true, sendByUdp];
+  for (;;) {
+    const timeout = Math.max(Math.ceil(sent + query.timeout - performance.now()), 1);
+    const result = await firstResult({ ...query, timeout }, withEdns, send);
+    if (result.kind === 'failed') {
+      // A server that cannot be reached, or sends what is no response, counts as one that has timed out.
+      if (result !== STOPPED) server.breaker.recordTimeout(sent, performance.now());
+      return result;
+    }
+    server.breaker.recordResponse(performance.now());
+    const { rcode, isTruncated } = result;
+    // How servers respond that do not know EDNS (RFC 6891, section 7).
+    if (withEdns && (rcode === FORMERR || rcode === NOTIMP)) withEdns = false;
+    // Truncated errors stay errors over TCP.
+    else if (send === sendByUdp && isTruncated && (rcode === NOERROR || rcode === NXDOMAIN)) send = sendByTcp;
+    else return readAnswer(server.text, question, result);
+  }
+}
+
+interface Exchange {
+  readonly server: NameServer;
+  readonly question: Question;
+  readonly id: number;
+  readonly message: Buffer;
+  /** The first result counts. */
+  readonly settle: (result: Result) => void;
+  /** Closes the socket. */
+  readonly closing: AbortSignal;
+  /** The result of a timeout. */
+  late: Failed;
+}
+
+async function firstResult(
+  { server, question, timeout, signal }: ServerQuery,
+  withEdns: boolean,
+  send: (exchange: Exchange) => void,
+): Promise<Result> {
+  if (signal.aborted) return STOPPED;
+  const id = randomInt(0x10000);
+  const message = encodeQuery(question, id, withEdns);
+  const late = failed('timeout', `no answer from ${server.text} in time`);
+  return new Promise((resolve) => {
+    const closing = new AbortController();
+    const settle = (result: Result) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      closing.abort();
+      resolve(result);
+    };
+    const stop = () => settle(STOPPED);
+    signal.addEventListener('abort', stop);
+    const exchange = { server, question, id, message, settle, closing: closing.signal, late };
+    // After the turn in which sockets are read: a busy process may not have read the response yet.
+    const timer = setTimeout(() => setImmediate(() => settle(exchange.late)), timeout);
+    send(exchange);
+  });
+}
+
+/**
+ * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too
+ * (RFC 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
+ * port.
+ */
+function sendByUdp(exchange: Exchange): void {
+  const { server, question, id, message, settle, closing } = exchange;
+  const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal: closing });
+  const fail = (error: Error | null) => {
+    if (error !== null) settle(unreachable(server, errorCode(error) || error.message));
+  };
+  socket.on('error', fail);
+  socket.on('connect', () => socket.send(message, fail));
+  socket.on('message', (received) => {
+    const response = responseTo(question, id, received);
+    if (response === undefined) exchange.late = mismatched(server);
+    else settle(response);
+  });
+  socket.connect(server.port, server.address);
+}
+
+/** Sends a query over a TCP connection of its own (RFC 7766). */
+function sendByTcp({ server, question, id, message, settle, closing }: Exchange): void {
+  const socket = connect({ host: server.address, port: server.port, noDelay: true, signal: closing });
+  const chunks: Buffer[] = [];
+  let [received, end] = [0, Number.POSITIVE_INFINITY];
+  socket.on('error', (error) => settle(unreachable(server, errorCode(error) || error.message)));
+  socket.on('end', () => {
+    const malformed = `malformed answer from ${server.text}: the connection ends before it does`;
+    settle(received > 0 ? failed('malformed', malformed) : unreachable(server, 'it closes the connection'));
+  });
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    received += chunk.length;
+    // The message has its length in two octets before it (RFC 1035, section 4.2.2).
+    if (received >= 2 && !Number.isFinite(end)) end = 2 + Buffer.concat(chunks).readUInt16BE(0);
+    if (received < end) return;
+    // Only the server can write here: a response to something else is final.
+    settle(responseTo(question, id, Buffer.concat(chunks).subarray(2, end)) ?? mismatched(server));
+  });
+  socket.write(Buffer.concat([Buffer.of(message.length >> 8, message.length & 0xff), message]));
+}
+
+function mismatched({ text }: NameServer): Failed {
+  return failed('mismatched', `only answers to something else came from ${text}`);
+}
+
+function unreachable({ text }: NameServer, reason: string): Failed {
+  return failed('unreachable', `${text} cannot be reached (${reason})`);
 }

@@ -1,14 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { DnsRecord } from '../../model/dns-record.js';
-import { typeNumber } from '../../model/dns-types.js';
 import type { Instant } from '../../model/instant.js';
-import { parseRdata } from '../../model/rdata-values.js';
-import type { DnsAnswer } from './answer.js';
+import { addressesOf } from './answer.js';
 import { createQuestion } from './message.js';
-import { createNameServer, type DnsServer, type NameServer } from './name-server.js';
-import { queryServer } from './query-server.js';
+import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 
-/** What is known of a resolver. */
 export interface ResolverState {
   /** Its address and port. */
   readonly server: string;
@@ -22,7 +18,6 @@ interface ResolverChecksOptions {
   readonly servers: readonly DnsServer[];
   /** For one query, in milliseconds. */
   readonly timeout: number;
-  /** The wall clock. */
   readonly now: () => Instant;
   /** Has the state of a resolver that begins to invent addresses, or ends it. */
   readonly report: (state: ResolverState) => void;
@@ -67,12 +62,11 @@ export class ResolverChecks {
     );
   }
 
-  /** What is known of each resolver, in their order. */
   get states(): readonly ResolverState[] {
     return [...this.#checks.values()].map(({ state }) => state);
   }
 
-  /** Checks all that are due, and waits for it. */
+  /** Checks those that are due. */
   async checkAll(): Promise<readonly ResolverState[]> {
     await Promise.all([...this.#checks.values()].map((check) => this.#begin(check)));
     return this.states;
@@ -84,9 +78,9 @@ export class ResolverChecks {
    *
    * @param server Its address and port.
    */
-  async isInvented(server: string, records: readonly DnsRecord[]): Promise<boolean> {
+  async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
     const check = this.#checks.get(server);
-    if (check === undefined || records.length === 0) return false;
+    if (check === undefined || !TYPES.includes(type) || records.length === 0) return false;
     const running = this.#begin(check);
     if (check.state.checkedAt === null) await running;
     return check.sets.has(setOf(records));
@@ -118,28 +112,16 @@ export class ResolverChecks {
 
   /** The records for a name that does not exist; undefined: no response tells. */
   async #ask(server: NameServer, name: string, type: string): Promise<readonly DnsRecord[] | undefined> {
-    const question = createQuestion(name, type, typeNumber(type) ?? 0);
+    const question = createQuestion(name, type);
     const { signal } = new AbortController();
     const answer = await queryServer({ server, question, timeout: this.#options.timeout, signal });
-    if (answer.kind === 'bare') return [];
-    return answer.kind === 'answered' ? answer.records : undefined;
+    if (answer.kind === 'answered') return answer.records;
+    return answer.denial === undefined ? undefined : [];
   }
-}
-
-/** Whether an answer has addresses, which a resolver may have invented. */
-export function hasAddresses(type: string, answer: DnsAnswer): boolean {
-  return TYPES.includes(type) && answer.kind === 'answered' && answer.records.length > 0;
 }
 
 function randomLabel(): string {
   return Array.from({ length: LABEL_LENGTH }, () => String.fromCharCode(97 + randomInt(26))).join('');
-}
-
-export function addressesOf(records: readonly DnsRecord[]): string[] {
-  return records.map(({ rdata }) => {
-    const { ip, ipv6 } = parseRdata(rdata);
-    return String(ip ?? ipv6);
-  });
 }
 
 function setOf(records: readonly DnsRecord[]): string {

@@ -1,31 +1,21 @@
 import { setMaxListeners } from 'node:events';
 import { isIP } from 'node:net';
-import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
-import { createLenientContext } from './connection.js';
+import { endpointText, failed, STOPPED } from '../failure.js';
 import { Endpoints } from './endpoints.js';
-import { type RequestOptions, type RequestOutcome, sendRequest, slow } from './request.js';
+import {
+  type FailedRequest,
+  type Obstacle,
+  type RequestOptions,
+  type RequestOutcome,
+  sendRequest,
+  slow,
+} from './request.js';
 import { NO_ADDRESS, selectAddresses, type Target } from './target.js';
 
-/** The result of observing a domain's front page. */
-export type HttpAnswer =
-  | {
-      readonly kind: 'answered';
-      readonly scheme: 'https' | 'http';
-      /** Where the connection went. */
-      readonly address: string;
-      readonly status: number;
-      /** As responseFields() gives them. */
-      readonly headers: ReadonlyMap<string, string>;
-    }
-  | FailedHttpAnswer;
+/** `httpsDeclined` of a failure: whether HTTPS was declined before it. */
+export type HttpAnswer = RequestOutcome & { readonly httpsDeclined?: boolean };
 
-/** A front page that could not be observed. */
-interface FailedHttpAnswer extends Failed {
-  /** True: HTTPS was declined before the failure (see HttpClient.observe). */
-  readonly httpsDeclined?: boolean;
-}
-
-export interface HttpClientOptions extends Omit<RequestOptions, 'secureContext'> {
+export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
   /** In milliseconds, for one observation, both schemes together. */
@@ -37,35 +27,28 @@ export interface HttpClientOptions extends Omit<RequestOptions, 'secureContext'>
   readonly connectionsPerAddress: number;
 }
 
-/** Observes the front pages of domains. */
-export interface HttpClient {
-  /**
-   * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-   * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
-   * name. It never rejects,
-   * and closes everything.
-   *
-   * @param addresses The domain's A and AAAA addresses, as DNS answered them.
-   * @param signal Ends it with the failure `stopped`.
-   */
-  observe(domain: string, addresses: readonly string[], signal?: AbortSignal): Promise<HttpAnswer>;
-}
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createHttpClient(options: HttpClientOptions): HttpClient {
+export function createHttpClient(options: HttpClientOptions) {
   const endpoints = new Endpoints(options.connectionsPerAddress);
-  const secureContext = createLenientContext();
   return {
-    observe(domain, addresses, signal = new AbortController().signal) {
+    /**
+     * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
+     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
+     * name. It never rejects, and closes everything.
+     *
+     * @param addresses The domain's A and AAAA addresses, as DNS answered them.
+     * @param signal Ends it with the failure `stopped`.
+     */
+    observe(domain: string, addresses: readonly string[], signal = new AbortController().signal) {
       // Many observations may share it, and Node.js takes more than ten listeners for a leak.
       setMaxListeners(0, signal);
-      const timeLeft = options.timeout;
-      return observe(addresses, { ...options, secureContext, endpoints, domain, signal, timeLeft });
+      return observe(addresses, { ...options, endpoints, domain, signal, timeLeft: options.timeout });
     },
   };
 }
 
-/** One observation. */
-interface Progress extends HttpClientOptions, RequestOptions {
+interface Progress extends HttpClientOptions {
   readonly endpoints: Endpoints;
   readonly domain: string;
   readonly signal: AbortSignal;
@@ -79,16 +62,16 @@ async function observe(addresses: readonly string[], progress: Progress): Promis
   const selected = selectAddresses(addresses, allowPrivate);
   if ('kind' in selected) return selected;
   const secure = await observeBy('https', selected, progress);
-  if (secure.kind !== 'declined') return answerOf('https', secure);
-  const plain = answerOf('http', await observeBy('http', selected, progress));
-  return plain.kind === 'failed' ? { ...plain, httpsDeclined: true } : plain;
+  if (!isDeclined(secure)) return secure;
+  const plain = await observeBy('http', selected, progress);
+  return plain.kind === 'answered' ? plain : { ...plain, httpsDeclined: true };
 }
 
 function observeBy(
   scheme: 'https' | 'http',
   addresses: readonly string[],
   progress: Progress,
-): Promise<SchemeOutcome> {
+): Promise<RequestOutcome> {
   const { domain, endpoints, signal } = progress;
   const port = scheme === 'https' ? progress.httpsPort : progress.httpPort;
   return tryAddresses(addresses, async (address) => {
@@ -116,15 +99,8 @@ async function requestUnlessSilent(target: Target, progress: Progress): Promise<
   return outcome;
 }
 
-/** The result of all addresses of a domain under one scheme. */
-type SchemeOutcome =
-  | (Extract<RequestOutcome, { kind: 'answered' }> & { readonly address: string })
-  | Failed
-  /** Every address that can be reached rejects the connection, or TLS for the name: the other scheme may be tried. */
-  | { readonly kind: 'declined'; readonly failure: Failure };
-
-/** The outcomes after which the next address is tried, the one that counts most first. */
-const NEXT_ADDRESS = ['slow', 'closed', 'no-tls', 'refused', 'no-route'] as const;
+/** Of several addresses' obstacles the one that counts most comes first. */
+const NEXT_ADDRESS: readonly (Obstacle | undefined)[] = ['slow', 'closed', 'no-tls', 'refused', 'no-route'];
 
 /**
  * Tries the addresses, at least one, one after the other until one gives a response, or a failure that is the
@@ -136,19 +112,19 @@ const NEXT_ADDRESS = ['slow', 'closed', 'no-tls', 'refused', 'no-route'] as cons
 export async function tryAddresses(
   addresses: readonly string[],
   request: (address: string) => Promise<RequestOutcome>,
-): Promise<SchemeOutcome> {
-  const failures: Partial<Record<RequestOutcome['kind'], Failure>> = {};
+): Promise<RequestOutcome> {
+  const failures: FailedRequest[] = [];
   for (const address of addresses) {
     const outcome = await request(address);
-    if (outcome.kind === 'answered') return { ...outcome, address };
-    if (outcome.kind === 'failed') return outcome;
-    failures[outcome.kind] = outcome.failure;
+    if (outcome.kind === 'answered' || !NEXT_ADDRESS.includes(outcome.obstacle)) return outcome;
+    failures.push(outcome);
   }
-  const kind = NEXT_ADDRESS.find((candidate) => failures[candidate] !== undefined) ?? 'no-route';
-  const failure = failures[kind] ?? NO_ADDRESS.failure;
-  return { kind: kind === 'no-tls' || kind === 'refused' ? 'declined' : 'failed', failure };
+  const rank = ({ obstacle }: FailedRequest) => NEXT_ADDRESS.indexOf(obstacle);
+  const [first = NO_ADDRESS] = failures.reverse().sort((one, other) => rank(one) - rank(other));
+  return first;
 }
 
-function answerOf(scheme: 'https' | 'http', outcome: SchemeOutcome): HttpAnswer {
-  return outcome.kind === 'answered' ? { ...outcome, scheme } : { kind: 'failed', failure: outcome.failure };
+/** Whether every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
+export function isDeclined(outcome: RequestOutcome): boolean {
+  return outcome.kind === 'failed' && (outcome.obstacle === 'no-tls' || outcome.obstacle === 'refused');
 }

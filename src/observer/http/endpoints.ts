@@ -40,7 +40,6 @@ export class Endpoints {
     }
   }
 
-  /** Whether a request may be sent now, and does not only wait for a timeout. */
   allows(endpoint: string, now: number): boolean {
     return this.#breakers.get(endpoint)?.allows(now) ?? true;
   }

@@ -1,10 +1,13 @@
+import { connect } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { errorCode } from '../../model/errors.js';
 import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../../model/header-fields.js';
 import { type HeaderField, parseResponseHead, type ResponseHead } from '../../model/response-head.js';
 
 /** In octets: all field lines of a response and its status line together. */
-export const LARGEST_HEAD = 65_536;
-export const MOST_INTERIM_RESPONSES = 10;
+const LARGEST_HEAD = 65_536;
+const MOST_INTERIM_RESPONSES = 10;
 
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
@@ -16,6 +19,14 @@ export class InvalidResponseError extends Error {
   }
 }
 
+function headTooLarge(): InvalidResponseError {
+  return new InvalidResponseError('too-large', `its head is larger than ${LARGEST_HEAD / 1024} kB`);
+}
+
+function tooManyInterim(): InvalidResponseError {
+  return new InvalidResponseError('too-large', `more than ${MOST_INTERIM_RESPONSES} interim responses came`);
+}
+
 /**
  * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it
  * is not read.
@@ -25,13 +36,12 @@ export class InvalidResponseError extends Error {
  * @returns the head with a character for each octet.
  * @throws InvalidResponseError; InvalidObservationError for a head that cannot be parsed; the socket's error.
  */
-export function requestHead(socket: Duplex, fields: Readonly<Record<string, string>>): Promise<ResponseHead> {
+export async function requestHead(
+  socket: Duplex,
+  fields: Readonly<Record<string, string>>,
+): Promise<ResponseHead> {
   const lines = Object.entries({ ...fields, Accept: '*/*', Connection: 'close' });
   socket.write(`GET / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
-  return finalHead(socket);
-}
-
-async function finalHead(socket: Duplex): Promise<ResponseHead> {
   let interim = 0;
   for await (const text of headsIn(socket)) {
     const head = parseResponseHead(text);
@@ -41,12 +51,7 @@ async function finalHead(socket: Duplex): Promise<ResponseHead> {
     if (head.status === 101) throw new InvalidResponseError('malformed', 'it switches protocols');
     if (head.status >= 200) return head;
     interim += 1;
-    if (interim > MOST_INTERIM_RESPONSES) {
-      throw new InvalidResponseError(
-        'too-large',
-        `more than ${MOST_INTERIM_RESPONSES} interim responses came`,
-      );
-    }
+    if (interim > MOST_INTERIM_RESPONSES) throw tooManyInterim();
   }
   throw new Error('the connection was closed');
 }
@@ -82,8 +87,74 @@ function endOfHead(text: string, searched: number): number {
 function checkBeginning(text: string): void {
   const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
   if (!START_OF_HEAD.startsWith(start)) throw new InvalidResponseError('malformed', 'it is not HTTP');
-  if (text.length > LARGEST_HEAD)
-    throw new InvalidResponseError('too-large', `its head is larger than ${LARGEST_HEAD / 1024} kB`);
+  if (text.length > LARGEST_HEAD) throw headTooLarge();
+}
+
+/**
+ * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts 32 octets more
+ * in HTTP/2 (RFC 9113, section 6.5.2).
+ */
+const MOST_FIELDS = LARGEST_HEAD / ':\r\n'.length;
+const LARGEST_SECTION = LARGEST_HEAD + 32 * MOST_FIELDS;
+
+/** Any URL will do: `:authority` has the domain's name, and not every name can be in a URL. */
+const ANY_URL = 'https://domain.invalid';
+
+/**
+ * Requests `/` by HTTP/2 on a socket that has agreed on it, and waits for the head of the final response. No body is
+ * read, and the socket is destroyed.
+ *
+ * @param authority The domain, with the port where it is not the scheme's own.
+ * @returns the head with a character for each octet, without pseudo-header fields.
+ * @throws InvalidResponseError, or the socket's error.
+ */
+export async function requestHeadByHttp2(
+  socket: TLSSocket,
+  authority: string,
+  userAgent: string,
+): Promise<Pick<ResponseHead, 'status' | 'fields'>> {
+  const session = connect(ANY_URL, {
+    createConnection: () => socket,
+    settings: { enablePush: false, maxHeaderListSize: LARGEST_SECTION },
+    maxHeaderListPairs: MOST_FIELDS,
+  });
+  try {
+    return await new Promise((resolve, reject) => {
+      const fail = (error: Error) => reject(meaningOf(error));
+      session.on('error', fail);
+      const request = { ':path': '/', ':scheme': 'https', ':authority': authority };
+      const stream = session.request({ ...request, 'user-agent': userAgent, accept: '*/*' });
+      let interim = 0;
+      stream.on('headers', () => {
+        interim += 1;
+        if (interim > MOST_INTERIM_RESPONSES) reject(tooManyInterim());
+      });
+      // Node.js gives the fields as they came, too; its types do not know it.
+      stream.on('response', ({ ':status': status = 0 }, _flags, raw: readonly string[] = []) => {
+        const fields = fieldsOf(raw);
+        const length = fields.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
+        if (length <= LARGEST_HEAD) resolve({ status, fields });
+        else reject(headTooLarge());
+      });
+      stream.on('error', fail);
+      stream.on('close', () => reject(new Error('the connection was closed')));
+    });
+  } finally {
+    session.destroy();
+  }
+}
+
+/** Pseudo-header fields are no header fields (RFC 9113, section 8.3). */
+function fieldsOf(raw: readonly string[]): HeaderField[] {
+  return raw.flatMap((name, at) => (at % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[at + 1] ?? '']]));
+}
+
+/** Node.js ends a stream with too many fields with ENHANCE_YOUR_CALM, and takes nine frames for them at most. */
+function meaningOf(error: Error): Error {
+  if (!/^ERR_HTTP2_/.test(errorCode(error))) return error;
+  return /ENHANCE_YOUR_CALM|Too many CONTINUATION frames/.test(error.message)
+    ? headTooLarge()
+    : new InvalidResponseError('malformed', error.message);
 }
 
 /**

@@ -12,7 +12,6 @@ export interface WatchedDomain {
   readonly every: bigint;
   /** When it is to be observed next; while a worker has it leased, when it was to be. */
   readonly next: Instant;
-  /** Whether a worker has it leased. */
   readonly leased: boolean;
   /** Of the latest observation; null: there was none. */
   readonly observedAt: Instant | null;
@@ -125,7 +124,7 @@ export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonl
   }
 }
 
-/** Whether a value of column `outcome`, which only completeLeases writes, is there. */
+/** Only this service writes the column. */
 function isCheckOutcome(value: unknown): value is CheckOutcome {
   return isJsonObject(value);
 }

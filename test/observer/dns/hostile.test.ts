@@ -4,7 +4,7 @@ import { compareDnsRecords, parseDnsRecord } from '../../../src/model/dns-record
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
 import { canonicalHostName, hostNameOctets } from '../../../src/model/host-name.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
-import { createQuestion, encodeQuery, readHeader } from '../../../src/observer/dns/message.js';
+import { createQuestion, encodeQuery, readResponse } from '../../../src/observer/dns/message.js';
 import { truncated } from '../../support/dns-behaviours.js';
 import { uint16, uint32, nameOctets as wireName } from '../../support/dns-octets.js';
 import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
@@ -21,9 +21,9 @@ const type = fc.constantFrom(...TYPES);
 const OWNER = 'example.test';
 
 function read(asked: string, message: Buffer): ReturnType<typeof readAnswer> | undefined {
-  const header = readHeader(message);
-  const question = createQuestion(OWNER, canonicalType(asked) ?? asked, typeNumber(asked) ?? 0);
-  return header && readAnswer('the server', question, { kind: 'response', header, message });
+  const response = readResponse(message);
+  const question = createQuestion(OWNER, canonicalType(asked) ?? asked);
+  return response && readAnswer('the server', question, response);
 }
 
 /** Records in an order, each once, and such as an importer would take unchanged. */
@@ -44,11 +44,11 @@ describe('whatever a server sends', () => {
       fc.property(
         type,
         counts,
-        // Not truncated, and with an RCODE of 0 to 3: of others nothing is read.
-        fc.integer({ min: 0, max: 0xffff }).map((flags) => flags & 0xfdf3),
+        // Not truncated, a response, and with an RCODE of 0 to 3: of others nothing is read.
+        fc.integer({ min: 0, max: 0xffff }).map((flags) => (flags & 0x85f3) | 0x8000),
         octets(300),
         (asked, count, flags, rest) => {
-          const { section } = createQuestion(OWNER, asked, typeNumber(asked) ?? 0);
+          const { section } = createQuestion(OWNER, asked);
           expectCanonical(read(asked, Buffer.concat([uint16(1, flags, 1, ...count), section, rest])));
         },
       ),
@@ -72,7 +72,7 @@ describe('whatever a server sends', () => {
     fc.assert(
       fc.property(type, fc.array(rdata, { minLength: 1, maxLength: 4 }), (asked, all) => {
         const number = typeNumber(asked) ?? 0;
-        const { section } = createQuestion(OWNER, asked, number);
+        const { section } = createQuestion(OWNER, asked);
         const records = all.flatMap((one) => [uint16(0xc00c, number, 1), uint32(1), uint16(one.length), one]);
         expectCanonical(
           read(asked, Buffer.concat([uint16(1, 0x8000, 1, all.length, 0, 0), section, ...records])),
@@ -83,7 +83,7 @@ describe('whatever a server sends', () => {
   });
 
   test('a message that breaks off anywhere in its answers is malformed', () => {
-    const { section } = createQuestion(OWNER, 'MX', 15);
+    const { section } = createQuestion(OWNER, 'MX');
     const rdata = Buffer.concat([uint16(10), wireName('mail.example.test')]);
     const record = Buffer.concat([uint16(0xc00c, 15, 1), uint32(1), uint16(rdata.length), rdata]);
     const message = Buffer.concat([uint16(1, 0x8400, 1, 2, 0, 0), section, record, record]);
@@ -96,7 +96,7 @@ describe('whatever a server sends', () => {
   });
 
   test('a header that promises 65,535 records without having them is malformed', () => {
-    const { section } = createQuestion(OWNER, 'A', 1);
+    const { section } = createQuestion(OWNER, 'A');
     for (const counts of [
       [65_535, 0, 0],
       [0, 65_535, 0],
@@ -109,7 +109,7 @@ describe('whatever a server sends', () => {
   });
 
   test('a message full of CNAMEs of one name, or of a chain without an end, is malformed and soon read', () => {
-    const { section } = createQuestion(OWNER, 'A', 1);
+    const { section } = createQuestion(OWNER, 'A');
     const alias = (owner: Buffer, target: Buffer) =>
       Buffer.concat([owner, uint16(5, 1), uint32(1), uint16(target.length), target]);
     const wide = Array.from({ length: 3000 }, (_, at) => alias(uint16(0xc00c), wireName(`n${at}`)));
@@ -136,7 +136,7 @@ describe('a query', () => {
   });
 
   test('is what RFC 1035 and RFC 6891 say: one question, recursion desired, 1,232 octets over UDP', () => {
-    const question = createQuestion('a.test', 'CAA', 257);
+    const question = createQuestion('a.test', 'CAA');
     const plain = '1234 0100 0001 0000 0000 0000 01 61 04 74657374 00 0101 0001';
     expect(encodeQuery(question, 0x1234, false).toString('hex')).toBe(plain.replaceAll(' ', ''));
     const withEdns = `1234 0100 0001 0000 0000 0001 ${plain.slice(30)} 00 0029 04d0 00000000 0000`;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDnsRecord } from '../../../src/model/dns-record.js';
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
-import { createQuestion, type Question, readHeader } from '../../../src/observer/dns/message.js';
+import { createQuestion, type Question, readResponse } from '../../../src/observer/dns/message.js';
 import { nameOctets, textOctets, uint16, uint32 } from '../../support/dns-octets.js';
 
 const OWNER = 'example.test';
@@ -11,7 +11,7 @@ const OWNER = 'example.test';
 /** What is read from a response with these octets as the one answer to a question for the type. */
 function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)) {
   const number = typeNumber(type) ?? 0;
-  const question = createQuestion(OWNER, canonicalType(type) ?? type, number);
+  const question = createQuestion(OWNER, canonicalType(type) ?? type);
   const answers = before.length === 0 ? 1 : 2;
   const message = Buffer.concat([
     ...[uint16(1, 0x8180, 1, answers, 0, 0), question.section, before],
@@ -21,9 +21,9 @@ function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)) {
 }
 
 function readMessage(question: Question, message: Buffer): ReturnType<typeof readAnswer> {
-  const header = readHeader(message);
-  if (header === undefined) throw new Error('The message has a header.');
-  return readAnswer('the server', question, { kind: 'response', header, message });
+  const response = readResponse(message);
+  if (response === undefined) throw new Error('The message is a response.');
+  return readAnswer('the server', question, response);
 }
 
 /** The one record's own fields, or what else came out. */
@@ -375,7 +375,7 @@ describe('names in rdata', () => {
   });
 
   test('nor may one lead forwards to a name that another pointer has led to', () => {
-    const question = createQuestion(OWNER, 'NS', 2);
+    const question = createQuestion(OWNER, 'NS');
     const start = 12 + question.section.length;
     // A record with the pointer, one with the name, and one whose owner is a pointer to that name.
     const place = start + 12 + 2 + 11;

@@ -224,11 +224,12 @@ describe('the front page of a domain', () => {
 
   test('is not observed by HTTP where one address rejects HTTPS and another resets it', async () => {
     const https = await kept(startRawServer(resets, { address: '127.0.0.2' }));
-    const http = await kept(startHttpServer({ address: '127.0.0.3' }));
+    // At the same address, so that it cannot have the port that the other one is to reject.
+    const http = await kept(startHttpServer({ address: '127.0.0.2' }));
     const client = clientOf({ httpsPort: https.port, httpPort: http.port });
     const answer = await client.observe('a.example', ['127.0.0.2', '127.0.0.3']);
     const message = `127.0.0.2:${https.port} closed the connection during the TLS handshake`;
-    expect(answer).toEqual({ kind: 'failed', failure: { code: 'closed', message } });
+    expect(answer).toEqual({ kind: 'failed', failure: { code: 'closed', message }, obstacle: 'closed' });
     expect(http.connections).toBe(0);
   });
 

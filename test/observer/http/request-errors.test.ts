@@ -1,17 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeOfError, type Step } from '../../../src/observer/http/request.js';
 
-/** Kind, code and message of what such an error of Node.js means. */
+/** Obstacle, code and message of what such an error of Node.js means. */
 function meaning(step: Step, code: string, reason?: string): unknown {
   const error = Object.assign(
     new Error('in the words of Node.js'),
     { code },
     reason === undefined ? {} : { reason },
   );
-  const outcome = outcomeOfError(error, step, '192.0.2.7:443');
-  return outcome.kind === 'answered'
-    ? outcome
-    : [outcome.kind, outcome.failure.code, outcome.failure.message];
+  const { obstacle, failure } = outcomeOfError(error, step, '192.0.2.7:443');
+  return [obstacle ?? 'failed', failure.code, failure.message];
 }
 
 describe('an error while connecting', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { FailureCode } from '../../../src/observer/failure.js';
-import { tryAddresses } from '../../../src/observer/http/client.js';
-import type { RequestOutcome } from '../../../src/observer/http/request.js';
+import { isDeclined, tryAddresses } from '../../../src/observer/http/client.js';
+import type { Obstacle, RequestOutcome } from '../../../src/observer/http/request.js';
 
-type Name = RequestOutcome['kind'];
+type Name = Obstacle | 'answered' | 'failed';
 
 const CODES: Readonly<Record<Exclude<Name, 'answered'>, FailureCode>> = {
   refused: 'refused',
@@ -11,12 +11,15 @@ const CODES: Readonly<Record<Exclude<Name, 'answered'>, FailureCode>> = {
   slow: 'timeout',
   'no-tls': 'tls',
   closed: 'closed',
+  'other-protocol': 'tls',
   failed: 'malformed',
 };
 
 function outcome(kind: Name): RequestOutcome {
-  if (kind === 'answered') return { kind, status: 200, headers: new Map() };
-  return { kind, failure: { code: CODES[kind], message: kind } };
+  if (kind === 'answered')
+    return { kind, scheme: 'https', address: '192.0.2.7', status: 200, headers: new Map() };
+  const failure = { code: CODES[kind], message: kind };
+  return kind === 'failed' ? { kind, failure } : { kind: 'failed', failure, obstacle: kind };
 }
 
 /** What the addresses 0, 1, … come to with these outcomes, in one word, and how many were visited. */
@@ -29,7 +32,8 @@ async function trial(outcomes: readonly Name[]): Promise<[word: string, visited:
       return outcome(outcomes[Number(address)] ?? 'failed');
     },
   );
-  return [result.kind === 'failed' ? result.failure.code : result.kind, visited];
+  const word = result.kind === 'failed' ? result.failure.code : result.kind;
+  return [isDeclined(result) ? 'declined' : word, visited];
 }
 
 describe('addresses tried one after the other', () => {
@@ -41,6 +45,7 @@ describe('addresses tried one after the other', () => {
     [['closed', 'closed', 'refused', 'answered'], 'answered', 4],
     [['no-route', 'slow', 'answered'], 'answered', 3],
     [['failed', 'answered'], 'malformed', 1],
+    [['other-protocol', 'answered'], 'tls', 1],
     [['refused', 'failed', 'answered'], 'malformed', 2],
     [['no-route', 'no-route'], 'unreachable', 2],
     [['slow', 'no-route'], 'timeout', 2],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Finished, nextTime } from '../../../src/observer/schedule/next-time.js';
+import { type Finished, nextTime } from '../../../src/observer/schedule/leases.js';
 
 const HOUR = 3_600_000_000n;
 const DAY = 24n * HOUR;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Counts, type Room, sharePlaces } from '../../src/observer/priority.js';
+import { type Counts, type Room, sharePlaces } from '../../src/observer/limiter.js';
 
 const PLENTY = { normal: 1_000, low: 1_000 };
 
