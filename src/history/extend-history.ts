@@ -135,11 +135,14 @@ export function isInside(state: DomainState, observation: Observation, older: bo
   // Also the first one after them: it is kept, even if it holds just what was sighted.
   const followsSightings = (type: string) => {
     const sighted = state.types.get(type)?.sighted ?? null;
+    if (sighted === null) return false;
     const latest = latestOfType(state, type);
-    return sighted !== null && (latest === null || (sighted.latest >= latest && observedAt >= latest));
+    return latest === null || (sighted.latest >= latest && observedAt >= latest);
   };
-  const types = [...(dns.types ?? state.types.keys())];
-  return types.some((type) => precedes(timesOfType(state, type)?.first) || followsSightings(type));
+  for (const type of dns.types ?? state.types.keys()) {
+    if (followsSightings(type) || (older && precedes(timesOfType(state, type)?.first))) return true;
+  }
+  return false;
 }
 
 const STALE: Outcome = {
