@@ -31,7 +31,9 @@ export function receiverAddress(text: string, { allowPrivate, smtp }: Sending): 
   }
   const host = url === undefined ? '' : hostOfUrl(url);
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(host));
-  if (url === undefined || !isSafe || url.username !== '' || url.password !== '') {
+  // URL takes https:///a for https://a, and a port of 0 leads to that of the scheme.
+  const isWhole = /^https?:\/\/[^/\\]/i.test(text) && url?.port !== '0';
+  if (url === undefined || !isSafe || !isWhole || url.username !== '' || url.password !== '') {
     throw new UsageError(
       '--url is no address that messages are sent to (it is not shown, since it may be a secret): write ' +
         'https://… without user and password (http is for this machine only), or mailto: and a mail address.',

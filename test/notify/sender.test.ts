@@ -741,6 +741,8 @@ describe('dms notify add', () => {
   test.each([
     [['ops', '--url', 'http://192.0.2.1/'], 'write https://'],
     [['ops', '--url', 'https://user:word@hooks.example/'], 'without user and password'],
+    [['ops', '--url', 'https:///hooks.example'], 'no address that messages are sent to'],
+    [['ops', '--url', 'http://127.0.0.1:0/'], 'no address that messages are sent to'],
     [['-x', '--url', 'https://hooks.example/'], ''],
     [['a b', '--url', 'https://hooks.example/'], 'is not a valid name'],
     [['ops', '--url', 'https://hooks.example/', '--kinds', 'NONSENSE'], '--kinds'],
