@@ -1,9 +1,9 @@
-import type { Sighting } from '../history/apply-observation.js';
-import { momentsOf, responsesByTime, sightingsOf } from '../history/moments.js';
+import { momentsOf, responsesByTime, sightingMoments } from '../history/moments.js';
 import { NOT, OTHER_TYPES, type RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { dnsRecordData, recordsByType } from '../model/dns-record.js';
+import { addTo } from '../model/groups.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
 import { type ExportFormat, isSelected, type Selection } from './export-format.js';
@@ -29,12 +29,8 @@ export function* exportDms(history: StoredHistory, selection: Selection = {}): G
     yield `${JSON.stringify(lineOf(selected, types, site))}\n`;
   }
   const stays = history.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
-  for (const sightings of sightingsByLine({ ...history, stays })) {
-    const [{ seenAt: observedAt, source }] = sightings;
-    if (!isKnown(observedAt, at)) continue;
-    const records = recordsByType(sightings.map(({ record }) => record));
-    const line = { domain: history.name, observedAt, dns: { records }, ...(source !== null && { source }) };
-    yield `${JSON.stringify({ ...lineOf(line), sighted: true })}\n`;
+  for (const line of sightingsByLine({ ...history, stays })) {
+    if (isKnown(line.observedAt, at)) yield `${JSON.stringify({ ...lineOf(line), sighted: true })}\n`;
   }
 }
 
@@ -100,16 +96,16 @@ function latestMoments(history: StoredHistory, at: Instant | undefined): Observa
 }
 
 /** The sightings of a history, in the order of time, those of one time and observer together. */
-function sightingsByLine(history: StoredHistory): [Sighting, ...Sighting[]][] {
-  const lines = new Map<string, [Sighting, ...Sighting[]]>();
-  for (const sighting of sightingsOf(history)) {
-    const key = `${sighting.seenAt} ${sighting.source ?? ''}`;
-    const line = lines.get(key);
-    if (line === undefined) lines.set(key, [sighting]);
-    // A record that was seen once began and was seen last then.
-    else if (line.at(-1)?.record !== sighting.record) line.push(sighting);
-  }
-  return [...lines.values()].sort(([a], [b]) => compareInstants(a.seenAt, b.seenAt));
+function sightingsByLine(history: StoredHistory): Observation[] {
+  const lines = new Map<string, Observation[]>();
+  for (const moment of sightingMoments(history))
+    addTo(lines, `${moment.observedAt} ${moment.source ?? ''}`, moment);
+  const merged = [...lines.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const records = [first, ...others].flatMap(({ dns }) => [...(dns?.records.values() ?? [])].flat());
+    return [{ ...first, dns: { records: recordsByType(records) } }];
+  });
+  return merged.sort((a, b) => compareInstants(a.observedAt, b.observedAt));
 }
 
 /** @param types As a line names them; undefined: all. @param site Where the headers came from, if that is known. */

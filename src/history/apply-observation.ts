@@ -1,22 +1,17 @@
-import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
-import type { Instant } from '../model/instant.js';
 import type { Observation, SiteResponse } from '../model/observation.js';
 import type { ActingHeaders, ActingParts, ActingType } from './acting-parts.js';
-import { type DnsChanges, diffHeaders, diffRecords, identityOf } from './diff.js';
-import { digestOfRecords } from './digest.js';
-import { asHeld } from './held-texts.js';
+import { type DnsChanges, diffHeaders, diffRecords } from './diff.js';
 import { judgeHeaders, judgeRecords, judgeResponse } from './judge-changes.js';
 import type { Judged } from './judge-https.js';
 import type { EarlierChanges } from './routine.js';
 import {
   type DomainState,
+  extendedTimes,
   type HeaderChange,
   type Holdings,
-  type KeptSighting,
+  laterOf,
   latestOfType,
   namedTimes,
-  type PartTimes,
-  type RecordStay,
   type ResponseChange,
 } from './state.js';
 
@@ -59,12 +54,14 @@ export function applyObservation(
   const responses = site !== null && (changed || site.isAnother) ? [site.response] : [];
   const next: DomainState = {
     created: state === null || observedAt < state.created ? observedAt : state.created,
-    lastUpdate: later(state?.lastUpdate, observedAt),
-    lastChange: changed ? later(state?.lastChange, observedAt) : (state?.lastChange ?? null),
-    everyType: acting.everyType ? extended(state?.everyType, observedAt) : (state?.everyType ?? null),
+    lastUpdate: laterOf(state?.lastUpdate, observedAt),
+    lastChange: changed ? laterOf(state?.lastChange, observedAt) : (state?.lastChange ?? null),
+    everyType: acting.everyType ? extendedTimes(state?.everyType, observedAt) : (state?.everyType ?? null),
     types: nextTypes(state, observation, acting),
     http:
-      http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
+      http === null
+        ? (state?.http ?? null)
+        : { ...extendedTimes(state?.http, observedAt), digest: http.digest },
     https,
     site: site?.state ?? state?.site ?? null,
   };
@@ -108,105 +105,6 @@ function changesOfHttp(
   };
 }
 
-/** That a record was seen at a time. */
-export interface Sighting {
-  readonly seenAt: Instant;
-  readonly record: DnsRecord;
-  readonly source: string | null;
-}
-
-/**
- * What a sighting was: the first of a stay, one of a record that is present, or one that tells nothing, since it is known, or the
- * complete observation of the same time is.
- */
-type SightingKind = 'added' | 'seen' | 'known';
-
-/**
- * Applies sightings, in the order of time and none before the latest observation: they tell nothing of other records,
- * and are no observation of their types.
- */
-export function applySightings(
-  state: DomainState | null,
-  holdings: Holdings,
-  sightings: readonly Sighting[],
-): {
-  readonly state: DomainState | null;
-  readonly holdings: Holdings;
-  readonly kinds: readonly SightingKind[];
-} {
-  const present = new Map<string, Map<string, SightedStay>>();
-  const added = new Set<string>();
-  let [created, lastUpdate, lastChange] = [state?.created, state?.lastUpdate, state?.lastChange ?? null];
-  const kinds = sightings.map(({ seenAt, record: sighted, source }): SightingKind => {
-    const { type } = sighted;
-    const ofType = present.get(type) ?? staysByIdentity(holdings.records.get(type) ?? []);
-    present.set(type, ofType);
-    const record = heldAs(sighted, ofType);
-    const identity = identityOf(record);
-    const stay = ofType.get(identity);
-    if (latestOfType(state, type) === seenAt || stay?.sightings.at(-1)?.seenAt === seenAt) return 'known';
-    created = created === undefined || seenAt < created ? seenAt : created;
-    lastUpdate = later(lastUpdate, seenAt);
-    // The first sighting of a type that was not observed before.
-    const isFirstSight =
-      latestOfType(state, type) === null &&
-      [...ofType.values()].every(({ firstSeen }) => firstSeen === seenAt);
-    if (stay !== undefined) {
-      stay.sightings.push({ seenAt, source });
-      return 'seen';
-    }
-    const routine = isFirstSight ? 'INITIAL' : null;
-    const begun = { firstSeen: seenAt, position: 0, record, source, routine, removal: null } as const;
-    ofType.set(identity, { ...begun, sightings: [{ seenAt, source }] });
-    added.add(type);
-    lastChange = later(lastChange, seenAt);
-    return 'added';
-  });
-  if (created === undefined || lastUpdate === undefined) return { state, holdings, kinds };
-  const types = new Map(state?.types);
-  for (const type of added) {
-    const records = Array.from(present.get(type)?.values() ?? [], (stay) => stay.record);
-    types.set(type, {
-      named: namedTimes(state, type),
-      ...types.get(type),
-      digest: digestOfRecords(records.sort(compareDnsRecords)),
-    });
-  }
-  const records = new Map<string, readonly RecordStay[]>(holdings.records);
-  for (const [type, stays] of present) {
-    const held = Array.from(stays.values(), ({ sightings, ...stay }) =>
-      sightings.length === 0 ? stay : { ...stay, sightings },
-    );
-    records.set(type, held);
-  }
-  const parts = { everyType: null, http: null, https: null, site: null };
-  return {
-    state: { ...parts, ...state, types, created, lastUpdate, lastChange },
-    holdings: { ...holdings, records },
-    kinds,
-  };
-}
-
-/** A record that is sighted, as it is held. @param stays Of its type, by identity. */
-function heldAs(sighted: DnsRecord, stays: ReadonlyMap<string, RecordStay>): DnsRecord {
-  if (sighted.type !== 'TXT' || stays.has(identityOf(sighted))) return sighted;
-  const [held = sighted] = asHeld(
-    [sighted],
-    Array.from(stays.values(), ({ record }) => record),
-  );
-  return held;
-}
-
-interface SightedStay extends RecordStay {
-  readonly sightings: KeptSighting[];
-}
-
-function staysByIdentity(stays: readonly RecordStay[]): Map<string, SightedStay> {
-  return new Map(
-    stays.map((stay) => [identityOf(stay.record), { ...stay, sightings: [...(stay.sightings ?? [])] }]),
-  );
-}
-
 /** Whether there is nothing to write besides the domain's new state. */
 export function isEmpty(changes: Changes): boolean {
   return !tellsOfParts(changes) && changes.responses.length === 0;
@@ -231,15 +129,7 @@ function nextTypes(
   for (const type of dns?.notOther ?? []) if (!types.has(type)) types.set(type, { digest: '', named: null });
   for (const { type, digest } of acting) {
     const named = namedTimes(state, type);
-    types.set(type, { ...types.get(type), digest, named: byName ? extended(named, observedAt) : named });
+    types.set(type, { ...types.get(type), digest, named: byName ? extendedTimes(named, observedAt) : named });
   }
   return types;
-}
-
-function extended(times: PartTimes | null | undefined, observedAt: Instant): PartTimes {
-  return { first: times?.first ?? observedAt, latest: observedAt };
-}
-
-function later(known: Instant | null | undefined, observedAt: Instant): Instant {
-  return known == null || known < observedAt ? observedAt : known;
 }

@@ -3,9 +3,12 @@ import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import { applySightings, type Changes, type Sighting } from './apply-observation.js';
+import type { Changes } from './apply-observation.js';
+import { applySightings } from './apply-sightings.js';
 import { identityOf } from './diff.js';
-import { momentsOf, observedTimes, responsesByTime, sightingsOf } from './moments.js';
+import { digestOfHeaders, unseenOf } from './digest.js';
+import { mergeChanges } from './merge-changes.js';
+import { momentsOf, observedTimes, responsesByTime, sightingMoments } from './moments.js';
 import {
   beginRecording,
   heldAfter,
@@ -19,21 +22,13 @@ import {
   latestOfType,
   NOTHING_HELD,
   OTHER_TYPES,
-  type PartTimes,
   type RecordStay,
   timesOfType,
 } from './state.js';
-import {
-  EVERY_TYPE,
-  type KeptTime,
-  type KeptTimes,
-  type StoredHeaderChange,
-  type StoredHistory,
-} from './stored-history.js';
+import { EVERY_TYPE, type KeptTime, type KeptTimes, type StoredHistory } from './stored-history.js';
 
 /** A history with observations put where their times belong. */
-export interface ExtendedHistory
-  extends Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'earlier' | 'keptTimes'> {
+export interface ExtendedHistory extends Extended {
   /** Of the observations, in their order. */
   readonly outcomes: readonly Outcome[];
   /** The changes after the latest observation that was known, by their times. */
@@ -41,6 +36,8 @@ export interface ExtendedHistory
   /** The earliest time up to that at which something changed that did not before, or not any more; null: there is none. */
   readonly extendedFrom: Instant | null;
 }
+
+type Extended = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'earlier' | 'keptTimes'>;
 
 export interface ExtendOptions {
   /** Observations older than the first of a part count; otherwise they are stale. */
@@ -56,7 +53,7 @@ export interface ExtendOptions {
  * been recorded so. A pure rule: no clock, no database.
  *
  * @param history null when nothing is recorded of the domain.
- * @param observations of one domain, at least one.
+ * @param observations of one domain; at least one if the history is null.
  */
 export function extendHistory(
   history: StoredHistory | null,
@@ -65,60 +62,29 @@ export function extendHistory(
 ): ExtendedHistory {
   const complete = observations.filter((observation) => !isSighted(observation));
   const sighted = observations.filter(isSighted);
-  if (complete.length === 0 || sighted.length === 0) {
-    const { extended, changes, outcomes } = extendOnce(history, observations, options);
-    return { ...extended, ...newsOf(history, extended, changes), outcomes };
-  }
+  const name = history?.name ?? observations[0]?.domain ?? '';
+  const outcomes = new Map<Observation, Outcome>();
+  let [known, changes]: [StoredHistory | null, readonly Changes[]] = [history, []];
   // Sightings come last, as if the observations had been recorded before: what they displace of these is kept.
-  const first = extendOnce(history, complete, options);
-  const name = observations[0]?.domain ?? '';
-  const between = { name, version: 0n, recordedAt: 0n, ...first.extended };
-  const { extended, changes, outcomes } = extendOnce(between, sighted, options);
-  const byObservation = new Map([
-    ...complete.map((observation, at) => [observation, first.outcomes[at] ?? STALE] as const),
-    ...sighted.map((observation, at) => [observation, outcomes[at] ?? STALE] as const),
-  ]);
+  const runs = [complete, sighted].filter(({ length }) => length > 0);
+  for (const given of runs.length === 0 ? [[]] : runs) {
+    const replayed = replay(known, given, options);
+    for (const [observation, outcome] of replayed.outcomes) outcomes.set(observation, outcome);
+    changes = replayed.changes;
+    known = { name, version: 0n, recordedAt: 0n, ...assemble(known, replayed) };
+  }
+  if (known === null) throw new Error('A history is extended by at least one observation.');
+  const latest = history?.state.lastUpdate ?? null;
   return {
-    ...extended,
-    ...newsOf(history, extended, changes),
-    outcomes: observations.map((observation) => byObservation.get(observation) ?? STALE),
+    ...known,
+    outcomes: observations.map((observation) => outcomes.get(observation) ?? STALE),
+    later: changesAfter(latest, changes),
+    extendedFrom: history === null ? null : firstMoved(history, known),
   };
 }
 
 function isSighted({ dns }: Observation): boolean {
   return dns?.sighted === true;
-}
-
-interface ExtendedOnce {
-  readonly extended: Assembled;
-  readonly changes: readonly Changes[];
-  /** In the order of the observations. */
-  readonly outcomes: readonly Outcome[];
-}
-
-function extendOnce(
-  history: StoredHistory | null,
-  observations: readonly Observation[],
-  { older, httpsGrace }: ExtendOptions,
-): ExtendedOnce {
-  const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
-  const events = [
-    ...(history === null ? [] : [...momentsOf(history, unknown)]).map((observation) => ({
-      ...{ time: observation.observedAt, line: null, observation },
-    })),
-    // Before those of lines: what is sighted again is known.
-    ...(history === null ? [] : sightingsOf(history)).map((sighting) => ({
-      time: sighting.seenAt,
-      line: null,
-      sighting,
-    })),
-    ...observations.flatMap(eventsOfLine),
-  ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
-  const recorded = { state: history?.state ?? null, older };
-  const responses = history === null ? undefined : responsesByTime(history);
-  const replayed = replay(events, { recorded, responses, httpsGrace });
-  const outcomes = observations.map((_, line) => replayed.outcomes.get(line) ?? STALE);
-  return { extended: assembled(history, replayed), changes: replayed.changes, outcomes };
 }
 
 /**
@@ -153,30 +119,98 @@ const STALE: Outcome = {
   isPartial: false,
 };
 
-type Event = { readonly time: Instant; readonly line: number | null } & (
-  | { readonly observation: Observation }
-  | { readonly sighting: Sighting }
-);
-
 /** What is known comes first, then observations in the order given; sightings of that time are judged by these. */
-const [KNOWN, LINE, SIGHTING] = [0, 1, 2];
+type Rank = 'known' | 'given' | 'sighted';
+const RANKS: readonly Rank[] = ['known', 'given', 'sighted'];
 
-function rankOf(event: Event | undefined): number {
-  if (event === undefined || 'observation' in event) return event?.line == null ? KNOWN : LINE;
-  return SIGHTING;
+interface Moment {
+  readonly observation: Observation;
+  readonly rank: Rank;
 }
 
-/** Whatever the order of sightings of one time, the same source remains. */
-function bySource(a: Event, b: Event): number {
-  if (!('sighting' in a && 'sighting' in b)) return 0;
-  return compareUtf8(a.sighting.source ?? '', b.sighting.source ?? '');
+function compareMoments({ observation: a, rank }: Moment, { observation: b, rank: other }: Moment): number {
+  return (
+    compareInstants(a.observedAt, b.observedAt) ||
+    RANKS.indexOf(rank) - RANKS.indexOf(other) ||
+    // Whatever the order of sightings of one time, the same source remains.
+    (rank === 'sighted' ? compareUtf8(a.source ?? '', b.source ?? '') : 0)
+  );
 }
 
-function eventsOfLine(observation: Observation, line: number): Event[] {
-  const { observedAt: time, dns, source = null } = observation;
-  if (dns?.sighted !== true) return [{ time, line, observation }];
-  const records = [...dns.records.values()].flat();
-  return records.map((record) => ({ time, line, sighting: { seenAt: time, record, source } }));
+/** What the rules have made of moments. */
+interface Replay {
+  state: DomainState | null;
+  holdings: Holdings;
+  readonly changes: Changes[];
+  readonly firsts: Map<string, readonly KeptTime[]>;
+  readonly outcomes: Map<Observation, Outcome>;
+  /** The types that were sighted since a complete observation of them. */
+  readonly sighted: Set<string>;
+  /** By part, the first complete observations after sightings. */
+  readonly afterSightings: Map<string, KeptTime[]>;
+}
+
+/** Applies the rules to all that is known to have been observed, and to observations, in the order of time. */
+function replay(
+  history: StoredHistory | null,
+  observations: readonly Observation[],
+  { older, httpsGrace }: ExtendOptions,
+): Replay {
+  const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
+  const moments: Moment[] = [
+    ...(history === null ? [] : [...momentsOf(history, unknown)]).map((observation) => ({
+      observation,
+      rank: 'known' as const,
+    })),
+    // Before those that are given: what is sighted again is known.
+    ...[...(history === null ? [] : sightingMoments(history)), ...observations].map((observation) => ({
+      observation,
+      rank: isSighted(observation) ? ('sighted' as const) : ('given' as const),
+    })),
+  ].sort(compareMoments);
+  const replayed: Replay = {
+    state: beforeAll(moments[0], history?.state.types ?? new Map()),
+    holdings: NOTHING_HELD,
+    changes: [],
+    firsts: new Map(),
+    outcomes: new Map(),
+    sighted: new Set(),
+    afterSightings: new Map(),
+  };
+  // Those of one rank that follow each other together: what is present is copied for each run.
+  const runs: Moment[][] = [];
+  for (const moment of moments) {
+    if (runs.at(-1)?.[0]?.rank === moment.rank) runs.at(-1)?.push(moment);
+    else runs.push([moment]);
+  }
+  const responses = history === null ? undefined : responsesByTime(history);
+  for (const run of runs) {
+    const observations = run.map(({ observation }) => observation);
+    // Observations that are given are stale by what is recorded.
+    const recorded = run[0]?.rank === 'given' ? { state: history?.state ?? null, older } : undefined;
+    if (run[0]?.rank === 'sighted') replaySightings(replayed, observations);
+    else replayObservations(replayed, observations, { httpsGrace, responses, recorded });
+  }
+  return replayed;
+}
+
+function replayObservations(
+  replayed: Replay,
+  run: readonly Observation[],
+  { httpsGrace, ...rules }: Pick<Progress, 'recorded' | 'responses'> & Pick<ExtendOptions, 'httpsGrace'>,
+): void {
+  const { state, holdings } = replayed;
+  const progress = recordObservations({ ...beginRecording(state, run, httpsGrace), ...rules, holdings });
+  replayed.state = progress.state;
+  replayed.holdings = heldAfter(progress) ?? holdings;
+  for (const change of progress.changes) replayed.changes.push(change);
+  for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);
+  for (const [at, observation] of run.entries()) {
+    const outcome = progress.outcomes[at] ?? STALE;
+    replayed.outcomes.set(observation, outcome);
+    const isActing = outcome.kind === 'changed' || outcome.kind === 'unchanged';
+    if (isActing && !outcome.isPartial) addAfterSightings(replayed, observation);
+  }
 }
 
 /** The types that observations name or bring. */
@@ -184,86 +218,33 @@ function typesIn(observations: readonly Observation[]): string[] {
   return observations.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
 }
 
-/** How far events have been applied. */
-interface Replay {
-  state: DomainState | null;
-  holdings: Holdings;
-  readonly changes: Changes[];
-  readonly firsts: Map<string, readonly KeptTime[]>;
-  /** By line. */
-  readonly outcomes: Map<number, Outcome>;
-  /** The types that were sighted since a complete observation of them. */
-  readonly sighted: Set<string>;
-  /** By part, the first complete observations after sightings. */
-  readonly afterSightings: Map<string, KeptTime[]>;
-}
-
-interface ReplayOptions extends Pick<Progress, 'recorded' | 'responses'> {
-  readonly httpsGrace: bigint | undefined;
-}
-
-/**
- * Applies events in their order; sightings that follow each other together, since each would copy what is present. Observations that
- * are not recorded yet are stale by what is.
- */
-function replay(events: readonly Event[], { recorded, ...rules }: ReplayOptions): Replay {
-  const replayed: Replay = {
-    ...{ state: beforeAll(events, recorded?.state?.types ?? new Map()), holdings: NOTHING_HELD },
-    ...{ changes: [], firsts: new Map(), outcomes: new Map(), sighted: new Set(), afterSightings: new Map() },
-  };
-  for (let next = 0; next < events.length; ) {
-    const rank = rankOf(events[next]);
-    let end = next + 1;
-    while (end < events.length && rankOf(events[end]) === rank) end += 1;
-    const run = events.slice(next, end);
-    next = end;
-    if (rank === SIGHTING) replaySightings(replayed, run);
-    else replayObservations(replayed, run, { ...rules, ...(rank === LINE && { recorded }) });
-  }
-  return replayed;
-}
-
 /** Nothing but which types are known: an observation of OTHER_TYPES is of none of them. */
-function beforeAll([first]: readonly Event[], types: DomainState['types']): DomainState | null {
-  if (first === undefined || types.size === 0) return null;
+function beforeAll(first: Moment | undefined, types: DomainState['types']): DomainState | null {
+  if (first === undefined || !types.has(OTHER_TYPES)) return null;
+  const time = first.observation.observedAt;
   const known = [...types.keys()].filter((type) => type !== OTHER_TYPES);
   return {
-    ...{ created: first.time, lastUpdate: first.time, lastChange: null },
-    ...{ everyType: null, http: null, https: null, site: null },
+    created: time,
+    lastUpdate: time,
+    lastChange: null,
+    everyType: null,
+    http: null,
+    https: null,
+    site: null,
     types: new Map(known.map((type) => [type, { digest: '', named: null }])),
   };
 }
 
-function replaySightings(replayed: Replay, run: readonly Event[]): void {
-  const sightings = run.flatMap((event) => ('sighting' in event ? [event.sighting] : []));
-  const { state, holdings, kinds } = applySightings(replayed.state, replayed.holdings, sightings);
-  Object.assign(replayed, { state, holdings });
-  for (const { record } of sightings) replayed.sighted.add(record.type);
-  for (const [at, { line }] of run.entries()) {
-    if (line === null) continue;
-    replayed.outcomes.set(line, outcomeOf(replayed.outcomes.get(line), kinds[at] ?? 'known'));
-  }
-}
+const KINDS = { added: 'changed', seen: 'unchanged', known: 'repeated' } as const;
 
-function replayObservations(
-  replayed: Replay,
-  run: readonly Event[],
-  { httpsGrace, recorded, responses }: ReplayOptions,
-): void {
-  const observations = run.flatMap((event) => ('observation' in event ? [event.observation] : []));
-  const { state, holdings } = replayed;
-  const progress = recordObservations({
-    ...beginRecording(state, observations, httpsGrace),
-    ...{ holdings, recorded, responses },
-  });
-  Object.assign(replayed, { state: progress.state, holdings: heldAfter(progress) ?? holdings });
-  for (const change of progress.changes) replayed.changes.push(change);
-  for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);
-  for (const [at, { line }] of run.entries()) {
-    const [outcome, observation] = [progress.outcomes[at], observations[at]];
-    if (line !== null && outcome !== undefined) replayed.outcomes.set(line, outcome);
-    const isActing = outcome?.kind === 'changed' || outcome?.kind === 'unchanged';
-    if (isActing && !outcome.isPartial && observation !== undefined) addAfterSightings(replayed, observation);
+function replaySightings(replayed: Replay, run: readonly Observation[]): void {
+  const { state, holdings, changes, kinds } = applySightings(replayed.state, replayed.holdings, run);
+  replayed.state = state;
+  replayed.holdings = holdings;
+  replayed.changes.push(...changes);
+  for (const type of typesIn(run)) replayed.sighted.add(type);
+  for (const [at, observation] of run.entries()) {
+    replayed.outcomes.set(observation, { ...STALE, kind: KINDS[kinds[at] ?? 'known'] });
   }
 }
 
@@ -279,19 +260,7 @@ function addAfterSightings(
   for (const part of parts) addTo(afterSightings, part, { observedAt, source: source ?? null });
 }
 
-const KINDS = { added: 'changed', seen: 'unchanged', known: 'repeated' } as const;
-const WEIGHTS = { changed: 2, unchanged: 1, repeated: 0, stale: 0 } as const;
-
-/** The outcome of an observation with several sightings is that of the one that did most. */
-function outcomeOf(before: Outcome | undefined, sighting: keyof typeof KINDS): Outcome {
-  const kind = KINDS[sighting];
-  if (before !== undefined && WEIGHTS[before.kind] >= WEIGHTS[kind]) return before;
-  return { kind, contradicts: false, heldBack: null, precedes: false, isPartial: false };
-}
-
-type Assembled = Omit<ExtendedHistory, 'outcomes' | 'later' | 'extendedFrom'>;
-
-function assembled(history: StoredHistory | null, replayed: Replay): Assembled {
+function assemble(history: StoredHistory | null, replayed: Replay): Extended {
   const { changes, holdings, state } = replayed;
   if (state === null) throw new Error('A history is extended by at least one observation.');
   const stays = inOrder([
@@ -305,51 +274,32 @@ function assembled(history: StoredHistory | null, replayed: Replay): Assembled {
   const earlier = [...holdings.earlier.values()].sort(
     (a, b) => compareUtf8(a.type, b.type) || compareUtf8(a.name, b.name),
   );
-  const extended = { stays, headers, earlier, state: stateWith(history, state, stays) };
+  const extended = { stays, headers, earlier, state: stateWith(history, state, holdings) };
   const responses = responsesOf(history, changes, extended);
   return { ...extended, responses, ...keptOf(history, extended, replayed) };
 }
 
-/** What is to be told of an extension. */
-function newsOf(
-  history: StoredHistory | null,
-  extended: Assembled,
-  changes: readonly Changes[],
-): Pick<ExtendedHistory, 'later' | 'extendedFrom'> {
-  const known = history?.state.lastUpdate ?? null;
-  const isLater = (time: Instant) => known === null || time > known;
-  const before = timesOfChanges(history ?? { stays: [], headers: [], responses: [] });
-  const after = timesOfChanges(extended);
-  const moved = [
-    ...[...before].filter(([change]) => !after.has(change)),
-    ...[...after].filter(([change]) => !before.has(change)),
-  ].flatMap(([, time]) => (isLater(time) ? [] : [time]));
-  const [extendedFrom = null] = moved.sort(compareInstants);
-  return { later: laterChanges(extended, changes, isLater), extendedFrom };
+/** Those of one time together. @param latest null: all. */
+function changesAfter(latest: Instant | null, changes: readonly Changes[]): Changes[] {
+  const byTime = new Map<Instant, Changes[]>();
+  for (const each of changes) {
+    const { added, removed, headers, responses } = each;
+    const time =
+      added[0]?.firstSeen ?? removed[0]?.removal?.removed ?? (headers[0] ?? responses[0])?.observedAt;
+    if (time !== undefined && (latest === null || time > latest)) addTo(byTime, time, each);
+  }
+  return Array.from(byTime.values(), mergeChanges);
 }
 
-function laterChanges(
-  { stays }: Assembled,
-  changes: readonly Changes[],
-  isLater: (time: Instant) => boolean,
-): Changes[] {
-  const later = new Map<Instant, { [Key in keyof Changes]: Changes[Key][number][] }>();
-  const at = (time: Instant) => {
-    const news = later.get(time) ?? { added: [], removed: [], headers: [], responses: [], earlier: [] };
-    later.set(time, news);
-    return news;
-  };
-  for (const stay of stays) {
-    if (isLater(stay.firstSeen)) at(stay.firstSeen).added.push(stay);
-    if (stay.removal !== null && isLater(stay.removal.removed)) at(stay.removal.removed).removed.push(stay);
+/** The earliest time, up to the latest observation that was known, of changes that only one of two histories has. */
+function firstMoved(before: StoredHistory, after: Extended): Instant | null {
+  const [known, now] = [timesOfChanges(before), timesOfChanges(after)];
+  let first: Instant | null = null;
+  for (const [change, time] of [...known, ...now]) {
+    if (known.has(change) && now.has(change)) continue;
+    if (time <= before.state.lastUpdate && (first === null || time < first)) first = time;
   }
-  for (const change of changes.flatMap(({ headers }) => headers)) {
-    if (isLater(change.observedAt)) at(change.observedAt).headers.push(change);
-  }
-  for (const response of changes.flatMap(({ responses }) => responses)) {
-    if (isLater(response.observedAt)) at(response.observedAt).responses.push(response);
-  }
-  return [...later].sort(([a], [b]) => compareInstants(a, b)).map(([, news]) => news);
+  return first;
 }
 
 /** Each change of a history as text, with its time. */
@@ -372,47 +322,25 @@ function timesOfChanges({
   return times;
 }
 
-/** What the replay cannot know of the state: which headers observers left out, HTTPS, and the times of sightings. */
-function stateWith(
-  history: StoredHistory | null,
-  state: DomainState,
-  stays: readonly RecordStay[],
-): DomainState {
+/** What the replay cannot know of the state: which headers observers left out, and HTTPS. */
+function stateWith(history: StoredHistory | null, state: DomainState, { headers }: Holdings): DomainState {
   const before = history?.state ?? null;
-  const isHttpKnown = before?.http != null && state.http?.latest === before.http.latest;
-  return {
-    ...state,
-    http:
-      state.http !== null && isHttpKnown ? { ...state.http, digest: before.http?.digest ?? '' } : state.http,
-    https: before?.https ?? state.https,
-    types: withSightings(state.types, stays),
-  };
-}
-
-function withSightings(types: DomainState['types'], stays: readonly RecordStay[]): DomainState['types'] {
-  const sighted = new Map<string, PartTimes>();
-  for (const { seenAt: time, record } of sightingsOf({ stays })) {
-    const { type } = record;
-    const { first, latest } = sighted.get(type) ?? { first: time, latest: time };
-    sighted.set(type, { first: time < first ? time : first, latest: time > latest ? time : latest });
-  }
-  if (sighted.size === 0) return types;
-  return new Map(
-    Array.from(types, ([type, known]) => [
-      type,
-      { ...known, ...(sighted.has(type) && { sighted: sighted.get(type) ?? null }) },
-    ]),
+  if (before === null) return state;
+  const { http } = state;
+  const https = before.https ?? state.https;
+  if (http === null || http.latest !== before.http?.latest) return { ...state, https };
+  const present = [...headers].flatMap(([name, header]) =>
+    header.present ? [[name, header.value] as const] : [],
   );
+  const digest = digestOfHeaders(new Map(present), new Set(unseenOf(before.http.digest)));
+  return { ...state, https, http: { ...http, digest } };
 }
 
 /** The responses of observations that still change something, or have another scheme or status than those before. */
 function responsesOf(
   history: StoredHistory | null,
   changes: readonly Changes[],
-  {
-    stays,
-    headers,
-  }: { readonly stays: readonly RecordStay[]; readonly headers: readonly StoredHeaderChange[] },
+  { stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>,
 ): StoredHistory['responses'] {
   const times = new Set([
     ...stays.flatMap(({ firstSeen, removal }) => [firstSeen, removal?.removed ?? firstSeen]),

@@ -2,7 +2,6 @@ import { recordsByType } from '../model/dns-record.js';
 import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
-import type { Sighting } from './apply-observation.js';
 import {
   type DomainState,
   isFirstSighted,
@@ -114,9 +113,17 @@ function lastSights(stays: readonly RecordStay[]): [time: Instant, type: string]
   });
 }
 
-/** The sightings that a history tells of. */
-export function sightingsOf({ stays }: Pick<StoredHistory, 'stays'>): Sighting[] {
-  return stays.flatMap(({ sightings = [], record }) => sightings.map((each) => ({ ...each, record })));
+/** The sightings that a history tells of, each of one record. */
+export function sightingMoments({ name, stays }: StoredHistory): Observation[] {
+  return stays.flatMap(({ sightings = [], record }) => {
+    const records = recordsByType([record]);
+    return sightings.map(({ seenAt, source }) => ({
+      domain: name,
+      observedAt: seenAt,
+      dns: { records, sighted: true },
+      ...(source !== null && { source }),
+    }));
+  });
 }
 
 function addChanges(moments: PartsByTime, { state, stays, headers }: StoredHistory): void {

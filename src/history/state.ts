@@ -200,3 +200,12 @@ export function latestOfType(state: DomainState | null, type: string): Instant |
 export function namedTimes(state: DomainState | null, type: string): PartTimes | null {
   return (state?.types.get(type) ?? state?.types.get(OTHER_TYPES))?.named ?? null;
 }
+
+/** With a later observation. */
+export function extendedTimes(times: PartTimes | null | undefined, observedAt: Instant): PartTimes {
+  return { first: times?.first ?? observedAt, latest: observedAt };
+}
+
+export function laterOf(known: Instant | null | undefined, observedAt: Instant): Instant {
+  return known == null || known < observedAt ? observedAt : known;
+}

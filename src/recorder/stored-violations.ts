@@ -1,71 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
-import type { PrismaClient, WatchedDomain } from '../database/generated/client.js';
-import { isWritable, stayText, timeText } from '../history/history-text.js';
-import { findViolations, isCanonical } from '../history/violations.js';
-import { parseDomainName } from '../model/domain-name.js';
+import type { PrismaClient } from '../database/generated/client.js';
+import type { StoredHistory } from '../history/stored-history.js';
+import { findViolations } from '../history/violations.js';
 import { quoted } from '../model/text.js';
-import { type Columns, write } from './bulk-write.js';
+import { write } from './bulk-write.js';
 import { historyOctets } from './history-octets.js';
 import { loadDomainRows } from './load-known.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { storedTypes } from './rows.js';
-import {
-  type KnownText,
-  SELECT_UNKNOWN,
-  SITE_COLUMNS,
-  STATE_COLUMNS,
-  STAY_COLUMNS,
-  TEXT_COLUMNS,
-  textsIn,
-} from './write-changes.js';
+import { type KnownText, SELECT_UNKNOWN, TEXT_COLUMNS, textsIn } from './write-changes.js';
 
-/**
- * Finds what breaks a rule in a domain's rows: one line for each violation.
- *
- * Constraints of the database would be checked at every write of the recorder, and an upgrade that adds one would
- * fail at a stored row that breaks it; `dms verify` names the row.
- */
+/** Finds what breaks a rule in a domain's rows: one line for each violation. */
 export function findStoredViolations(rows: StoredRows): string[] {
   const { domain } = rows;
-  const history = readableHistory(rows);
-  if (history === null) return ['the column dns_types cannot be read, or the column sightings of a record'];
-  const octets = historyOctets(rows.stays, rows.headers);
+  let history: StoredHistory;
+  try {
+    history = historyOfRows(rows);
+    const written: unknown = JSON.parse(storedTypes(history.state.types));
+    if (!isDeepStrictEqual(written, domain.dns_types)) return UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
+  const { records, headers } = historyOctets(rows.stays, rows.headers);
   return [
-    ...contradictions([...STATE_COLUMNS, ...SITE_COLUMNS], history, domain),
-    ...contradictions(OCTETS, octets, domain),
-    ...history.stays.flatMap((item, at) =>
-      Array.from(
-        contradictions(STAY_COLUMNS, { domain: domain.name, item }, rows.stays[at] ?? {}),
-        (line) => `${stayText(item)[0]}: ${line}`,
-      ),
-    ),
+    ...(domain.record_octets === BigInt(records)
+      ? []
+      : [octetsText('record', domain.record_octets, records)]),
+    ...(domain.header_octets === BigInt(headers)
+      ? []
+      : [octetsText('header', domain.header_octets, headers)]),
     ...findViolations(history),
   ];
 }
 
-/** Null where column `dns_types` is not as the recorder writes it. */
-function readableHistory(rows: StoredRows) {
-  try {
-    const history = historyOfRows(rows);
-    const written: unknown = JSON.parse(storedTypes(history.state.types));
-    return isDeepStrictEqual(written, rows.domain.dns_types) ? history : null;
-  } catch {
-    return null;
-  }
-}
+const UNREADABLE = ['the column dns_types cannot be read, or the column sightings of a record'];
 
-const OCTETS: Columns<ReturnType<typeof historyOctets>> = [
-  ['record_octets', 'bigint', ({ records }) => BigInt(records)],
-  ['header_octets', 'bigint', ({ headers }) => BigInt(headers)],
-];
-
-/** The columns of a row that are not what the recorder would write of what the rules see in it. */
-function* contradictions<Row>(columns: Columns<Row>, seen: Row, stored: object): Generator<string> {
-  for (const [name, , read] of columns) {
-    const [found = null, written = null]: unknown[] = [Reflect.get(stored, name), read(seen)];
-    if (found !== written) yield `the column ${name} is ${found}, and should be ${written}`;
-  }
+function octetsText(part: string, stored: bigint, counted: number): string {
+  return `the column ${part}_octets is ${stored}, and should be ${counted}`;
 }
 
 const MAX_ORPHANS = 100;
@@ -123,40 +95,4 @@ function soughtIn({ domain: { name: domain }, stays, headers }: StoredRows): Kno
 
 function keyOf({ kind, text }: KnownText): string {
   return `${kind}\n${text}`;
-}
-
-const WATCHED_PAGE = 10_000;
-
-/** Finds what breaks a rule among the watched domains: a line for each violation, which begins with the domain's name. */
-export async function* findWatchViolations(prisma: PrismaClient): AsyncGenerator<string> {
-  for (let after: string | undefined; ; ) {
-    const rows = await prisma.watchedDomain.findMany({
-      where: after === undefined ? {} : { name: { gt: after } },
-      orderBy: { name: 'asc' },
-      take: WATCHED_PAGE,
-    });
-    for (const row of rows) {
-      for (const violation of violationsOf(row)) yield `${row.name}: ${violation}`;
-    }
-    after = rows.at(-1)?.name;
-    if (after === undefined) return;
-  }
-}
-
-function* violationsOf({
-  name,
-  due,
-  scheduled,
-  observedAt,
-  outcome,
-  failures,
-}: WatchedDomain): Generator<string> {
-  const isDue = (time: bigint) => time >= 0n && isWritable(time);
-  if (!isCanonical(name, parseDomainName)) yield 'the name of the watched domain is not in canonical form';
-  if (!isDue(due)) yield `the observation is due at ${timeText(due)}`;
-  if (!isDue(scheduled)) yield `the observation is scheduled at ${timeText(scheduled)}`;
-  if (observedAt !== null && !isWritable(observedAt)) yield `it was observed last at ${timeText(observedAt)}`;
-  if ((observedAt === null) !== (outcome === null))
-    yield 'only one of the time and the outcome of its latest observation is set';
-  if (failures < 0) yield `${failures} observations have failed in a row, which is negative`;
 }

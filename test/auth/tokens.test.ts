@@ -198,7 +198,12 @@ describe('authentication', () => {
   );
 
   test('gives one answer for every token that is not valid', async () => {
-    const expired = await createToken(database.prisma, { ...NEW, name: 'b', expiresAt: NOW });
+    const expired = await createToken(database.prisma, {
+      ...NEW,
+      name: 'b',
+      createdAt: NOW - 1n,
+      expiresAt: NOW,
+    });
     const revoked = await createToken(database.prisma, { ...NEW, name: 'c' });
     await revokeToken(database.prisma, 'c', NOW);
     const bad = ['Bearer x', `Bearer dms_${'a'.repeat(43)}`, `Bearer ${expired}`, `Bearer ${revoked}`];

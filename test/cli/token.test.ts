@@ -107,7 +107,7 @@ describe('dms token list', () => {
     await token('revoke', 'gone');
     await database.pool.query(
       `INSERT INTO access_token (digest, name, scopes, created_at, expires_at, last_used)
-       VALUES ('\\x00', 'old', '{dns:read}', 1709288430123456, 1709288431000000, 1709288430500000)`,
+       VALUES (sha256('old'), 'old', '{dns:read}', 1709288430123456, 1709288431000000, 1709288430500000)`,
     );
     const { code, stdout, stderr } = await token('list');
     expect([code, stderr]).toEqual([0, '']);

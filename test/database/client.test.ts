@@ -33,7 +33,7 @@ const domain = {
   recordedAt: 253_402_300_799_999_999n,
   created: -62_167_219_200_000_000n,
   lastUpdate: 0n,
-  lastChange: 1n,
+  lastChange: -1n,
   dnsTypes: {},
 };
 

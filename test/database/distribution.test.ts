@@ -251,7 +251,7 @@ async function schemaOf({ pool }: TestDatabase): Promise<unknown> {
       UNION ALL SELECT replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ')
        FROM pg_index JOIN pg_class c ON c.oid = indexrelid
       WHERE relnamespace = current_schema()::regnamespace AND NOT relispartition
-      UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+      UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, replace(pg_get_constraintdef(oid), ' NOT VALID', '')) FROM pg_constraint
       WHERE connamespace = current_schema()::regnamespace
         AND conrelid::regclass::text !~ '_p[0-9]+$'
       UNION ALL SELECT DISTINCT concat_ws(' ', regexp_replace(relname, '_p[0-9]+$', ''), reloptions::text) FROM pg_class

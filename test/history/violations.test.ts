@@ -35,9 +35,6 @@ function withHeaderAt(at: number, change: Partial<StoredHistory['headers'][numbe
   };
 }
 
-/** Farther than any time that can be written. */
-const NEVER = 10n ** 18n;
-
 const [first, ...others] = sound.stays;
 const [firstHeader, ...otherHeaders] = sound.headers;
 if (first === undefined || firstHeader === undefined) {
@@ -45,8 +42,11 @@ if (first === undefined || firstHeader === undefined) {
 }
 
 const breaches: [string, Partial<StoredHistory>, RegExp][] = [
-  ['a name not in canonical form', { name: 'EXAMPLE.com' }, /name is not in canonical form/],
-  ['a version that is not positive', { version: 0n }, /version 0/],
+  [
+    'a name not in canonical form',
+    { name: 'EXAMPLE.com' },
+    /^the name "EXAMPLE.com" is not in canonical form/,
+  ],
   [
     'a time of creation that no part has',
     { state: { ...sound.state, created: instant(0) } },
@@ -58,11 +58,15 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     { state: { ...sound.state, lastChange: null } },
     /^lastChange is none/,
   ],
-  ['no part at all', { state: { ...sound.state, everyType: null, types: new Map(), http: null } }, /no part/],
+  [
+    'no part at all',
+    { state: { ...sound.state, everyType: null, types: new Map(), http: null } },
+    /everyType is none; the observations give/,
+  ],
   [
     'a part that ends before it begins',
     { state: { ...sound.state, everyType: { first: instant(5), latest: instant(1) } } },
-    /later than its latest/,
+    /^everyType is .*; the observations give/,
   ],
   [
     'a record not in canonical form',
@@ -134,7 +138,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a record whose source is no name of one',
     { stays: [{ ...first, source: 'a\nb' }, ...others] },
-    /source that is not 1 to 64 printable/,
+    /^the source of a (record|header) ".*" is not in canonical form/,
   ],
   [
     'a removal whose source is no name of one',
@@ -147,24 +151,13 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
         ...others,
       ],
     },
-    /source that is not 1 to 64 printable/,
+    /^the source of a (record|header) ".*" is not in canonical form/,
   ],
   [
     'a record whose data is no object',
     { stays: [{ ...first, record: { ...first.record, rdata: 'null' } }, ...others] },
     /is not in canonical form/,
   ],
-  [
-    'a record at a time that cannot be written',
-    { stays: [{ ...first, firstSeen: NEVER }, ...others] },
-    /the time of a record is 1000000000000000000 µs, outside the years/,
-  ],
-  [
-    'a part observed at a time that cannot be written',
-    { state: { ...sound.state, everyType: { first: instant(1), latest: NEVER } } },
-    /part's observation is 1000000000000000000 µs/,
-  ],
-  ['a time of recording that cannot be written', { recordedAt: NEVER }, /time of recording/],
   [
     'a type not in canonical form',
     withType('mx', { digest: '', named: { first: instant(1), latest: instant(1) } }),
@@ -176,7 +169,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
       stays: [],
       state: { ...sound.state, everyType: null, types: new Map([['MX', { digest: '', named: null }]]) },
     },
-    /the type "MX" is there, but was never observed/,
+    /the type "MX" is stored, and the observations do not give it/,
   ],
   [
     'records of a type that is not listed',
@@ -213,13 +206,21 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     { headers: [{ ...firstHeader, value: null }, ...otherHeaders] },
     /header "server" at .*00:01.000000Z is stored, and the observations do not give it/,
   ],
-  ['a header name not in canonical form', withHeader({ name: 'Server' }), /name is not in canonical form/],
-  ['a header name that is none', withHeader({ name: 'a b' }), /"a b".*name is not in canonical form/],
-  ['a header value that is not trimmed', withHeader({ value: ' a' }), /value is not in canonical form/],
+  [
+    'a header name not in canonical form',
+    withHeader({ name: 'Server' }),
+    /header name "Server" is not in canonical form/,
+  ],
+  ['a header name that is none', withHeader({ name: 'a b' }), /header name "a b" is not in canonical form/],
+  [
+    'a header value that is not trimmed',
+    withHeader({ value: ' a' }),
+    /value of the header "server" " a" is not in canonical form/,
+  ],
   [
     'a value of a header that is gone, not trimmed',
     { headers: [...sound.headers, ...gone('x-old', 'a\n')] },
-    /header "x-old".*value is not in canonical form/,
+    /header "x-old" ".*" is not in canonical form/,
   ],
   [
     'a first value of a header with a time at which the value before was last seen',
@@ -267,12 +268,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a header whose source is no name of one',
     withHeader({ source: '' }),
-    /source that is not 1 to 64 printable/,
-  ],
-  [
-    'a header at a time that cannot be written',
-    withHeader({ observedAt: NEVER }),
-    /1000000000000000000 µs, outside the years/,
+    /^the source of a (record|header) ".*" is not in canonical form/,
   ],
   [
     'a new value that is the old one',
@@ -294,7 +290,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a header missing',
     { headers: sound.headers.filter(({ name }) => name !== 'via') },
-    /digest of the headers/,
+    /^http is .*; the observations give/,
   ],
 ];
 

@@ -133,7 +133,7 @@ test('times come back to the microsecond, from year 0 to 9999', async () => {
   await insertDnsRecords(
     database.pool,
     'a.example',
-    times.map((firstSeen) => ({ type: 'A', rdata: { ip: '192.0.2.1' }, firstSeen, removed: firstSeen + 1n })),
+    times.map((firstSeen) => ({ type: 'A', rdata: { ip: '192.0.2.1' }, firstSeen, removed: firstSeen })),
   );
   await insertHeaderChanges(
     database.pool,
@@ -143,7 +143,7 @@ test('times come back to the microsecond, from year 0 to 9999', async () => {
   const history = await loadAll('a.example');
   expect(history).toMatchObject({ created, lastUpdate, lastChange: -1n });
   expect(history.dnsRecords?.map(({ firstSeen }) => firstSeen)).toEqual(times);
-  expect(history.dnsRecords?.map(({ removed }) => removed)).toEqual(times.map((time) => time + 1n));
+  expect(history.dnsRecords?.map(({ removed }) => removed)).toEqual(times);
   expect(history.httpHeaders?.[0]?.history.map(({ date }) => date)).toEqual(times);
 });
 

@@ -169,7 +169,7 @@ test('an archive of old observations is kept from its import on', async () => {
 test('nothing is forgotten by default', async () => {
   const other = await openTestDatabase();
   await record('old.example');
-  await pass(36_500, 'old.example');
+  await pass(18_000, 'old.example');
   await other.pool.query(
     `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
      VALUES ('old.example', 1, 1, 1, 1, '{}')`,

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readStoredRows } from '../../src/recorder/read-histories.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createToken } from '../../src/auth/tokens.js';
+import { readStoredRows, type StoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -10,8 +11,6 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-});
-beforeEach(async () => {
   await emptyTestDatabase(database);
   await createRecorder(database.pool).record([
     observation({
@@ -23,132 +22,91 @@ beforeEach(async () => {
     observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source: 'probe' }),
     ...looks('https@5 http@6 http@7').map((look) => ({ ...observationOf(look), domain: 'example.net' })),
   ]);
+  await createToken(database.prisma, { name: 'a', scopes: ['dns:read'], createdAt: 1n, expiresAt: 2n });
+  await database.pool.query(
+    "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('a.example', 1, 1, 1)",
+  );
 });
 afterAll(() => database.close());
 
-async function violations(): Promise<string[]> {
-  const found: string[] = [];
-  for await (const rows of readStoredRows(database.pool)) found.push(...findStoredViolations(rows));
-  return found;
+async function rowsOf(name: string): Promise<StoredRows> {
+  for await (const rows of readStoredRows(database.pool, [name])) return rows;
+  throw new Error(`nothing is recorded of ${name}`);
 }
 
-const PRESENT = "WHERE rdata->>'ip' = '192.0.2.2'";
-const REMOVED = "WHERE rdata->>'ip' = '192.0.2.1'";
-
-describe('checking the rows of a domain', () => {
-  test('finds nothing in what was recorded', async () => {
-    expect(await violations()).toEqual([]);
-  });
-
-  test.each([
-    [
-      'a record that is present and was last seen',
-      `UPDATE dns_record SET last_seen = first_seen ${PRESENT}`,
-      'the column last_seen is ',
-    ],
-    [
-      'a record that is present and has a source of its removal',
-      `UPDATE dns_record SET removed_source = 'x' ${PRESENT}`,
-      'the column removed_source is x, and should be null',
-    ],
-    [
-      'a record that was removed and never last seen',
-      `UPDATE dns_record SET last_seen = NULL ${REMOVED}`,
-      'the column last_seen is null, and should be ',
-    ],
-    ['half of the times of DNS', 'UPDATE domain SET dns_first = NULL', 'the column dns_latest is '],
-    ['half of the times of HTTP', 'UPDATE domain SET http_latest = NULL', 'the column http_first is '],
-    [
-      'HTTP without a digest',
-      'UPDATE domain SET http_digest = NULL',
-      'the column http_digest is null, and should be ',
-    ],
-    [
-      'a size that is not that of the records',
-      'UPDATE domain SET record_octets = record_octets + 1, header_octets = header_octets - 1',
-      'the column record_octets is ',
-    ],
-    [
-      'a size that is not that of the headers',
-      'UPDATE domain SET record_octets = record_octets + 1, header_octets = header_octets - 1',
-      'the column header_octets is ',
-    ],
-    ['types that are a list', `UPDATE domain SET dns_types = '[]'`, 'dns_types cannot be read'],
-    ['types that are null', `UPDATE domain SET dns_types = 'null'`, 'dns_types cannot be read'],
-    ['a type without a digest', `UPDATE domain SET dns_types = '{"A":{}}'`, 'dns_types cannot be read'],
-    [
-      'a type with half of its times',
-      `UPDATE domain SET dns_types = '{"A":{"digest":"","first":"1"}}'`,
-      'dns_types cannot be read',
-    ],
-    [
-      'a type with a time that is none',
-      `UPDATE domain SET dns_types = '{"A":{"digest":"","first":"1","latest":"now"}}'`,
-      'dns_types cannot be read',
-    ],
-    [
-      'a type with a further key',
-      `UPDATE domain SET dns_types = '{"A":{"digest":"","ttl":"1"}}'`,
-      'dns_types cannot be read',
-    ],
-    [
-      'a name that is empty',
-      `UPDATE domain SET name = '' WHERE name = 'example.com'`,
-      'the name is not in canonical form',
-    ],
-    ['data that is no object', `UPDATE dns_record SET rdata = '"x"' ${PRESENT}`, 'is not in canonical form'],
-    [
-      'a type not in upper case',
-      `UPDATE domain SET dns_types = dns_types || '{"mx":{"digest":""}}'`,
-      'the type "mx" is not in canonical form',
-    ],
-    [
-      'a time beyond the year 9999',
-      'UPDATE header_change SET observed_at = 9223372036854775807 WHERE value IS NOT NULL',
-      'outside the years 0000 to 9999',
-    ],
-    [
-      'half of the times at which HTTPS was declined',
-      'UPDATE domain SET https_declined_latest = NULL',
-      'the column https_declined_first is ',
-    ],
-    [
-      'HTTPS that was declined and never answered',
-      'UPDATE domain SET https_latest = NULL',
-      'the column https_declined_first is ',
-    ],
-    [
-      'HTTPS that answered after it was declined',
-      'UPDATE domain SET https_latest = http_latest, https_declined_first = http_latest',
-      'HTTPS was declined from',
-    ],
-    [
-      'HTTPS that answered when HTTP was not observed',
-      'UPDATE domain SET https_latest = 0',
-      'the latest observation over HTTPS is outside those of HTTP',
-    ],
-    [
-      'HTTPS that was declined once at two times',
-      'UPDATE domain SET https_declined_count = 1',
-      'HTTPS was declined in 1 observations',
-    ],
-    [
-      'a response when HTTP was not observed',
-      'UPDATE site_response SET observed_at = 0',
-      'the observations give 1970-01-01T00:00:00.000000Z',
-    ],
-    [
-      'a response of an observation that the times of HTTP do not have',
-      'UPDATE site_response SET observed_at = observed_at - 1',
-      'http is {',
-    ],
-    [
-      'a response of what is no address',
-      "UPDATE site_response SET address = '192.0.2.07'",
-      'is of "192.0.2.07", which is not an IP address in canonical form',
-    ],
-  ])('finds %s', async (_what, statement, line) => {
-    await database.pool.query(statement);
-    expect((await violations()).join('\n')).toContain(line);
-  });
+test('what was recorded breaks no rule', async () => {
+  expect(findStoredViolations(await rowsOf('example.com'))).toEqual([]);
+  expect(findStoredViolations(await rowsOf('example.net'))).toEqual([]);
 });
+
+test.each<[what: string, change: Partial<StoredRows['domain']>, line: string]>([
+  ['a size that is not that of the records', { record_octets: 1n }, 'the column record_octets is 1, and '],
+  ['a size that is not that of the headers', { header_octets: 1n }, 'the column header_octets is 1, and '],
+  ['a type without a digest', storedTypes('{"A":{}}'), 'dns_types cannot be read'],
+  [
+    'a type with half of its times',
+    storedTypes('{"A":{"digest":"","first":"1"}}'),
+    'dns_types cannot be read',
+  ],
+  [
+    'a type with a time that is none',
+    storedTypes('{"A":{"digest":"","first":"1","latest":"now"}}'),
+    'dns_types cannot be read',
+  ],
+  ['a type with a further key', storedTypes('{"A":{"digest":"","ttl":"1"}}'), 'dns_types cannot be read'],
+  ['a type not in upper case', storedTypes('{"mx":{"digest":""}}'), 'the type "mx" is not in canonical form'],
+])('dms verify finds %s', async (_what, change, line) => {
+  const rows = await rowsOf('example.com');
+  const found = findStoredViolations({ ...rows, domain: { ...rows.domain, ...change } });
+  expect(found.join('\n')).toContain(line);
+});
+
+function storedTypes(json: string): Pick<StoredRows['domain'], 'dns_types'> {
+  return { dns_types: JSON.parse(json) };
+}
+
+const FAR = '253402300800000000';
+const PRESENT = "WHERE rdata ->> 'ip' = '192.0.2.2'";
+const REMOVED = "WHERE rdata ->> 'ip' = '192.0.2.1'";
+
+test.each([
+  ['a domain without a name', "UPDATE domain SET name = '' WHERE name = 'example.com'"],
+  ['a version that is not positive', 'UPDATE domain SET version = 0'],
+  ['a domain last updated before it was created', 'UPDATE domain SET last_update = created - 1'],
+  ['a last change after the last update', 'UPDATE domain SET last_change = last_update + 1'],
+  ['an observation after the year 9999', `UPDATE domain SET last_update = ${FAR}`],
+  ['half of the times of DNS', 'UPDATE domain SET dns_first = NULL'],
+  ['observations of DNS that end before they begin', 'UPDATE domain SET dns_latest = dns_first - 1'],
+  ['types that are a list', `UPDATE domain SET dns_types = '[]'`],
+  ['half of the times of HTTP', 'UPDATE domain SET http_latest = NULL'],
+  ['HTTP without a digest', 'UPDATE domain SET http_digest = NULL'],
+  ['half of the times at which HTTPS was declined', 'UPDATE domain SET https_declined_latest = NULL'],
+  ['HTTPS that was declined and never answered', 'UPDATE domain SET https_latest = NULL'],
+  ['HTTPS that answered after it was declined', 'UPDATE domain SET https_declined_first = https_latest'],
+  ['HTTPS that answered when HTTP was not observed', 'UPDATE domain SET https_latest = 0'],
+  ['HTTPS that was declined once at two times', 'UPDATE domain SET https_declined_count = 1'],
+  ['half of what is known of a site', 'UPDATE domain SET site_status = NULL'],
+  ['a record at a negative place', 'UPDATE dns_record SET position = -1'],
+  ['a record whose data is no object', `UPDATE dns_record SET rdata = '"x"'`],
+  ['a record after the year 9999', `UPDATE dns_record SET first_seen = ${FAR}`],
+  ['a record that is present and was last seen', `UPDATE dns_record SET last_seen = first_seen ${PRESENT}`],
+  ['a source of a removal that was not', `UPDATE dns_record SET removed_source = 'x' ${PRESENT}`],
+  ['a record that was removed and never last seen', `UPDATE dns_record SET last_seen = NULL ${REMOVED}`],
+  ['a record removed before it was last seen', `UPDATE dns_record SET removed = last_seen - 1 ${REMOVED}`],
+  ['a header after the year 9999', `UPDATE header_change SET observed_at = ${FAR}`],
+  ['a header last seen when it was gone', 'UPDATE header_change SET last_seen = observed_at'],
+  ['a header that is gone and was never seen', 'UPDATE header_change SET value = NULL, last_seen = NULL'],
+  ['a response after the year 9999', `UPDATE site_response SET observed_at = ${FAR}`],
+  ['a watched domain in upper case', "UPDATE watched_domain SET name = 'A.example'"],
+  ['an observation that is due before 1970', 'UPDATE watched_domain SET due = -1'],
+  ['an observation without an outcome', 'UPDATE watched_domain SET observed_at = 1'],
+  ['less than no failures', 'UPDATE watched_domain SET failures = -1'],
+  ['a token whose digest is no SHA-256', "UPDATE access_token SET digest = '\\x00'"],
+  ['a token that expires before it was made', 'UPDATE access_token SET expires_at = created_at'],
+  ['a token revoked after the year 9999', `UPDATE access_token SET revoked_at = ${FAR}`],
+])('the database refuses %s', async (_what, statement) => {
+  await expect(database.pool.query(statement)).rejects.toMatchObject({ code: CHECK_VIOLATION });
+});
+
+/** PostgreSQL, appendix A. */
+const CHECK_VIOLATION = '23514';

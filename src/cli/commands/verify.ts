@@ -1,13 +1,7 @@
-import { findTokenViolations } from '../../auth/token-violations.js';
 import type { Database } from '../../database/client.js';
 import { OperationError } from '../../model/errors.js';
 import { readStoredRows, type StoredRows } from '../../recorder/read-histories.js';
-import {
-  findOrphans,
-  findStoredViolations,
-  findUnsearchable,
-  findWatchViolations,
-} from '../../recorder/stored-violations.js';
+import { findOrphans, findStoredViolations, findUnsearchable } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { jsonLine, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
@@ -56,6 +50,4 @@ async function* violations(
   for (const name of await findOrphans(writingPrisma)) {
     yield `${name}: records, headers or responses without a row for the domain`;
   }
-  yield* findWatchViolations(writingPrisma);
-  yield* await findTokenViolations(writingPrisma);
 }

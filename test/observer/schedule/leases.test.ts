@@ -182,7 +182,7 @@ describe('leases', () => {
     await watch([...names('new'), ...names('failing')], HOUR, NOW - HOUR);
     await watch(names('responding'), HOUR, NOW);
     await database.pool.query(
-      `UPDATE watched_domain SET observed_at = 0, failures = CASE WHEN name LIKE '%.failing.%' THEN 1 ELSE 0 END
+      `UPDATE watched_domain SET observed_at = 0, outcome = '{}', failures = CASE WHEN name LIKE '%.failing.%' THEN 1 ELSE 0 END
         WHERE name NOT LIKE '%.new.%'`,
     );
     const taken = async (free: number, low: number) => {

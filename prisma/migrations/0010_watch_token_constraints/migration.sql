@@ -1,0 +1,13 @@
+-- As of table `domain`.
+ALTER TABLE watched_domain ADD CONSTRAINT watched_domain_is_sound CHECK (
+  name <> '' AND name = lower(name)
+  AND due BETWEEN 0 AND 253402300799999999 AND scheduled BETWEEN 0 AND 253402300799999999
+  AND observed_at BETWEEN -62167219200000000 AND 253402300799999999
+  AND (observed_at IS NULL) = (outcome IS NULL) AND failures >= 0
+) NOT VALID;
+ALTER TABLE access_token ADD CONSTRAINT access_token_is_sound CHECK (
+  octet_length(digest) = 32 AND created_at BETWEEN -62167219200000000 AND 253402300799999999
+  AND expires_at > created_at AND expires_at <= 253402300799999999
+  AND last_used BETWEEN -62167219200000000 AND 253402300799999999
+  AND revoked_at BETWEEN -62167219200000000 AND 253402300799999999
+) NOT VALID;
