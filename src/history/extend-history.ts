@@ -9,13 +9,7 @@ import { identityOf } from './diff.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
 import { mergeChanges } from './merge-changes.js';
 import { momentsOf, observedTimes, responsesByTime, sightingMoments } from './moments.js';
-import {
-  beginRecording,
-  heldAfter,
-  type Outcome,
-  type Progress,
-  recordObservations,
-} from './record-observations.js';
+import { heldAfter, isActing, type Outcome, type Rules, recordObservations } from './record-observations.js';
 import {
   type DomainState,
   type Holdings,
@@ -42,7 +36,7 @@ type Extended = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' 
 export interface ExtendOptions {
   /** Observations older than the first of a part count; otherwise they are stale. */
   readonly older: boolean;
-  /** As for beginRecording(). */
+  /** As in Rules. */
   readonly httpsGrace?: bigint | undefined;
 }
 
@@ -194,22 +188,16 @@ function replay(
   return replayed;
 }
 
-function replayObservations(
-  replayed: Replay,
-  run: readonly Observation[],
-  { httpsGrace, ...rules }: Pick<Progress, 'recorded' | 'responses'> & Pick<ExtendOptions, 'httpsGrace'>,
-): void {
-  const { state, holdings } = replayed;
-  const progress = recordObservations({ ...beginRecording(state, run, httpsGrace), ...rules, holdings });
-  replayed.state = progress.state;
-  replayed.holdings = heldAfter(progress) ?? holdings;
-  for (const change of progress.changes) replayed.changes.push(change);
-  for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);
+function replayObservations(replayed: Replay, run: readonly Observation[], rules: Rules): void {
+  const recorded = recordObservations(replayed, run, rules);
+  replayed.state = recorded.state;
+  replayed.holdings = heldAfter(recorded);
+  for (const change of recorded.changes) replayed.changes.push(change);
+  for (const [part, times] of recorded.firsts) replayed.firsts.set(part, times);
   for (const [at, observation] of run.entries()) {
-    const outcome = progress.outcomes[at] ?? STALE;
+    const outcome = recorded.outcomes[at] ?? STALE;
     replayed.outcomes.set(observation, outcome);
-    const isActing = outcome.kind === 'changed' || outcome.kind === 'unchanged';
-    if (isActing && !outcome.isPartial) addAfterSightings(replayed, observation);
+    if (isActing(outcome) && !outcome.isPartial) addAfterSightings(replayed, observation);
   }
 }
 
@@ -241,7 +229,7 @@ function replaySightings(replayed: Replay, run: readonly Observation[]): void {
   const { state, holdings, changes, kinds } = applySightings(replayed.state, replayed.holdings, run);
   replayed.state = state;
   replayed.holdings = holdings;
-  replayed.changes.push(...changes);
+  for (const change of changes) replayed.changes.push(change);
   for (const type of typesIn(run)) replayed.sighted.add(type);
   for (const [at, observation] of run.entries()) {
     replayed.outcomes.set(observation, { ...STALE, kind: KINDS[kinds[at] ?? 'known'] });

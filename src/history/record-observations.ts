@@ -27,78 +27,88 @@ export interface Outcome {
   readonly heldBack: HeldBack | null;
 }
 
-/** How far the observations of one domain have been applied, in the order given. */
-export interface Progress {
+export function isActing({ kind }: Outcome): boolean {
+  return kind === 'changed' || kind === 'unchanged';
+}
+
+/** What is known of a domain. */
+export interface Known {
+  /** Null: nothing is recorded of it. */
   readonly state: DomainState | null;
-  /** Null until an observation differs from what is known: only then are they needed. */
+  /** Null: not loaded. It is needed only where an observation differs from what is known. */
   readonly holdings: Holdings | null;
-  /** What changed since: mostly, no observation follows that needs what is held then. */
-  readonly unapplied: Changes | null;
-  /** What the observations changed, one by one. */
-  readonly changes: readonly Changes[];
-  /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
-  readonly firsts: KeptTimes;
-  /** Of the observations applied so far, in their order. */
-  readonly outcomes: readonly Outcome[];
-  readonly waiting: readonly Observation[];
-  /** What the first that waits acts on; null: that has not been found. */
-  readonly acting: ActingParts | null;
-  /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds. */
-  readonly httpsGrace: bigint;
+}
+
+/** Of a domain of which nothing is recorded. */
+export const UNRECORDED = { state: null, holdings: NOTHING_HELD } as const;
+
+export interface Rules {
+  /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds; a day if absent. */
+  readonly httpsGrace?: bigint | undefined;
   /** See findActingParts(). */
   readonly recorded?: Recorded | undefined;
   /** By time, the responses of observations that are recorded already, and have none with them. */
   readonly responses?: ReadonlyMap<Instant, SiteResponse> | undefined;
 }
 
-/** Begins with a domain's state; of a domain not yet recorded the holdings are known: none. */
-export function beginRecording(
-  state: DomainState | null,
+/** What observations made of a domain. */
+export interface RecordedObservations extends Known {
+  /** What changed since `holdings`: mostly, nobody needs what is held after it. */
+  readonly unapplied: Changes | null;
+  /** What the observations changed, one by one. */
+  readonly changes: readonly Changes[];
+  /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
+  readonly firsts: KeptTimes;
+  /** Of the observations, in their order. */
+  readonly outcomes: readonly Outcome[];
+}
+
+/** What is held after observations. @throws Error where it was not loaded. */
+export function heldAfter({
+  holdings,
+  unapplied,
+}: Pick<RecordedObservations, 'holdings' | 'unapplied'>): Holdings {
+  if (holdings === null) throw new Error('What the domain holds was not loaded.');
+  return unapplied === null ? holdings : holdingsAfter(holdings, unapplied);
+}
+
+/**
+ * Applies observations of one domain in the order given. A pure rule.
+ *
+ * @returns null where one differs and the holdings are not loaded: load partsToLoad(), and begin again.
+ */
+export function recordObservations(
+  known: Known & { readonly holdings: Holdings },
   observations: readonly Observation[],
-  httpsGrace = DEFAULT_HTTPS_GRACE,
-): Progress {
-  const holdings = state === null ? NOTHING_HELD : null;
-  // Without spread: V8 makes a hidden class for each object that gets properties after one.
-  return {
-    state,
-    holdings,
-    unapplied: null,
-    changes: [],
-    firsts: new Map(),
-    outcomes: [],
-    waiting: observations,
-    acting: null,
-    httpsGrace,
-  };
-}
-
-/** What is held after the observations that were applied; null: that is not known. */
-export function heldAfter({ holdings, unapplied }: Known): Holdings | null {
-  return holdings === null || unapplied === null ? holdings : holdingsAfter(holdings, unapplied);
-}
-
-/** Applies observations until all are, or until one differs and the holdings are not known. */
-export function recordObservations(progress: Progress): Progress {
-  let known: Known = progress;
-  const changes = [...progress.changes];
-  const firsts = new Map(progress.firsts);
-  const outcomes = [...progress.outcomes];
-  let next = 0;
-  let { acting } = progress;
-  for (const observation of progress.waiting) {
-    const step = recordOne(known, observation, progress, acting);
-    acting = 'waitsFor' in step ? step.waitsFor : null;
-    if ('waitsFor' in step) break;
+  rules?: Rules,
+): RecordedObservations;
+export function recordObservations(
+  known: Known,
+  observations: readonly Observation[],
+  rules?: Rules,
+): RecordedObservations | null;
+export function recordObservations(
+  { state, holdings }: Known,
+  observations: readonly Observation[],
+  rules: Rules = {},
+): RecordedObservations | null {
+  let unapplied: Changes | null = null;
+  const changes: Changes[] = [];
+  const firsts = new Map<string, readonly KeptTime[]>();
+  const outcomes: Outcome[] = [];
+  let known: Known = { state, holdings };
+  for (const observation of observations) {
+    if (unapplied !== null) known = { state: known.state, holdings: heldAfter({ ...known, unapplied }) };
+    const step = recordOne(known, observation, rules);
+    if (step === null) return null;
     const isTold = step.changes !== null && tellsOfParts(step.changes);
     if (!isTold && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
-    known = step;
+    known = { state: step.state, holdings: known.holdings };
+    unapplied = step.changes;
     outcomes.push(step.outcome);
     if (step.changes !== null) changes.push(step.changes);
-    next += 1;
   }
-  const { state, holdings, unapplied } = known;
-  const waiting = progress.waiting.slice(next);
-  return { ...progress, state, holdings, unapplied, changes, firsts, outcomes, waiting, acting };
+  return { state: known.state, holdings: known.holdings, unapplied, changes, firsts, outcomes };
 }
 
 /** Adds the parts that an observation was the first of. Where it changed something, its changes tell of it. */
@@ -118,68 +128,72 @@ function addFirsts(
   }
 }
 
-type Known = Pick<Progress, 'state' | 'holdings' | 'unapplied'>;
-
-interface Step extends Known {
+interface Step {
+  readonly state: DomainState | null;
   readonly changes: Changes | null;
   readonly outcome: Outcome;
 }
 
-/** An observation that differs in these parts, while the holdings are not known. */
-interface Waiting {
-  readonly waitsFor: ActingParts;
-}
-
-/** @param found What the observation acts on by the state, if that has been found. */
-function recordOne(
-  known: Known,
-  observed: Observation,
-  progress: Progress,
-  found: ActingParts | null,
-): Step | Waiting {
-  const { state } = known;
-  const holdings = heldAfter(known);
-  const judged = judge(state, observed, progress);
+/** @returns null where it differs, and the holdings are not loaded. */
+function recordOne({ state, holdings }: Known, observed: Observation, rules: Rules): Step | null {
+  const judged = judge(state, observed, rules);
   const { https, heldBack } = judged;
-  // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
+  // Where the holdings are not loaded, a digest that is equal says that it left out none that is present.
   const observation = completeObservation(judged.observation, holdings);
-  const isSame = observation === judged.observation;
-  const acting = (isSame ? found : null) ?? findActingParts(state, observation, progress.recorded);
+  const acting = findActingParts(state, observation, rules.recorded);
   const { contradicts, precedes } = acting;
-  const response = responseOf(observation, progress);
-  const differs = differsFrom(state, acting, response);
+  const response = responseOf(observation, rules);
   // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && (differs || (contradicts && isPartial(observed)))) return { waitsFor: acting };
+  const mayDiffer = differsFrom(state, acting, response) || (contradicts && isPartial(observed));
+  if (holdings === null && mayDiffer) return null;
   const outcome = { contradicts, precedes, isPartial: acting.stale, heldBack };
   if (actsOnNothing(acting)) {
-    const after = withHttps(state, https);
-    const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
-    const stays = { holdings, unapplied: null, changes: null };
-    return { state: after, ...stays, outcome: { ...outcome, kind, isPartial: false } };
+    // An observation at which HTTPS was declined is kept, even where it acts on no part.
+    const after = state && { ...state, https };
+    const kind = https !== (state?.https ?? null) ? 'unchanged' : leftAlone(acting);
+    return { state: after, changes: null, outcome: { ...outcome, kind, isPartial: false } };
   }
-  const held = holdings ?? NOTHING_HELD;
   const given = { ...judged, observation };
-  const { state: after, changes } = applyObservation(state, held, given, acting, response);
-  const kind = isChange(changes) ? 'changed' : 'unchanged';
-  const told = isEmpty(changes) ? null : changes;
-  return { state: after, holdings, unapplied: told, changes: told, outcome: { ...outcome, kind } };
+  const applied = applyObservation(state, holdings ?? NOTHING_HELD, given, acting, response);
+  const { changes } = applied;
+  // A first status, and another scheme alone, are no changes.
+  const isChange = tellsOfParts(changes) || changes.responses.some(isStatusChange);
+  const kind = isChange ? 'changed' : 'unchanged';
+  return { state: applied.state, changes: isEmpty(changes) ? null : changes, outcome: { ...outcome, kind } };
+}
+
+function differsFrom(
+  state: DomainState | null,
+  acting: ActingParts,
+  response: SiteResponse | undefined,
+): boolean {
+  return acting.types.some((part) => part.differs) || httpDiffers(state, acting, response);
+}
+
+function leftAlone({ stale }: ActingParts): OutcomeKind {
+  return stale ? 'stale' : 'repeated';
+}
+
+function actsOnNothing({ everyType, types, http }: ActingParts): boolean {
+  return !everyType && types.length === 0 && http === null;
 }
 
 /**
- * The parts of which it must be known what the domain holds, before the observations that wait can be applied. All others are, in
- * each of them, as they are now, so that nothing changes in them.
+ * The parts of which it must be known what the domain holds, before observations can be applied. All others are, in each of them, as
+ * they are now, so that nothing changes in them.
  *
  * @returns DNS types, and HTTP.
  */
-export function partsToLoad(progress: Progress): Set<string> {
-  const { state, waiting, recorded } = progress;
+export function partsToLoad(
+  state: DomainState | null,
+  observations: readonly Observation[],
+  rules: Rules = {},
+): Set<string> {
   const parts = new Set<string>();
-  let found = progress.acting;
-  for (const observation of waiting) {
-    const acting = found ?? findActingParts(state, observation, recorded);
-    found = null;
+  for (const observation of observations) {
+    const acting = findActingParts(state, observation, rules.recorded);
     for (const { type, differs } of acting.types) if (differs) parts.add(type);
-    if (httpDiffers(state, acting, responseOf(observation, progress))) parts.add(HTTP);
+    if (httpDiffers(state, acting, responseOf(observation, rules))) parts.add(HTTP);
     for (const part of partsToComplete(observation, state)) parts.add(part);
   }
   return parts;
@@ -195,29 +209,8 @@ function partsToComplete({ dns, ignoredHeaders }: Observation, state: DomainStat
   ];
 }
 
-/** A first status, and another scheme alone, are no changes. */
-function isChange(changes: Changes): boolean {
-  return tellsOfParts(changes) || changes.responses.some(isStatusChange);
-}
-
-function actsOnNothing({ everyType, types, http }: ActingParts): boolean {
-  return !everyType && types.length === 0 && http === null;
-}
-
-function responseOf(
-  { response, observedAt }: Observation,
-  { responses }: Progress,
-): SiteResponse | undefined {
+function responseOf({ response, observedAt }: Observation, { responses }: Rules): SiteResponse | undefined {
   return response ?? responses?.get(observedAt);
-}
-
-/** Whether what the domain holds is needed. */
-function differsFrom(
-  state: DomainState | null,
-  acting: ActingParts,
-  response: SiteResponse | undefined,
-): boolean {
-  return acting.types.some((part) => part.differs) || httpDiffers(state, acting, response);
 }
 
 /** Whether headers or the status differ: another status needs what it is judged by. */
@@ -236,14 +229,9 @@ function httpDiffers(
 function judge(
   state: DomainState | null,
   observation: Observation,
-  { httpsGrace, recorded }: Progress,
+  { httpsGrace = DEFAULT_HTTPS_GRACE, recorded }: Rules,
 ): Judged {
   return recorded !== undefined && isStale(observation, recorded.state?.http ?? null, recorded)
     ? { observation, https: state?.https ?? null, heldBack: null }
     : judgeHttps(state, observation, httpsGrace);
-}
-
-/** An observation at which HTTPS was declined is kept, even where it acts on no part. */
-function withHttps(state: DomainState | null, https: DomainState['https']): DomainState | null {
-  return state === null || https === state.https ? state : { ...state, https };
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
 import { type ExtendedHistory, type ExtendOptions, extendHistory } from '../history/extend-history.js';
 import { earlierText, headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
-import type { Outcome } from '../history/record-observations.js';
+import { isActing, type Outcome } from '../history/record-observations.js';
 import type { EarlierChanges } from '../history/routine.js';
 import type { RecordedResponse, RecordStay } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
@@ -28,9 +28,8 @@ interface Extending {
   readonly observations: readonly Observation[];
 }
 
-export interface ExtendedDomain {
-  readonly name: string;
-  readonly isNew: boolean;
+export interface ExtendedDomain<Domain> {
+  readonly of: Domain;
   readonly isChanged: boolean;
   readonly outcomes: readonly Outcome[];
   readonly before: StoredHistory | null;
@@ -48,8 +47,8 @@ export async function extendDomains<Domain extends Extending>(
   pool: Pool,
   domains: readonly Domain[],
   options: ExtendOptions,
-): Promise<(ExtendedDomain & { readonly of: Domain })[]> {
-  const done: (ExtendedDomain & { readonly of: Domain })[] = [];
+): Promise<ExtendedDomain<Domain>[]> {
+  const done: ExtendedDomain<Domain>[] = [];
   for (let first = 0; first < domains.length; first += DOMAINS_AT_ONCE) {
     await untilNoneLeft(domains.slice(first, first + DOMAINS_AT_ONCE), async (left) => {
       const known = new Map<string, StoredRows>();
@@ -90,10 +89,9 @@ function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, o
   // What was told by sightings may be known, and tell nothing new.
   const outcomes = isChanged ? after.outcomes : after.outcomes.map(asKnown);
   const { name } = of;
-  const result = { of, name, isNew: before === null, isChanged, outcomes, before, after };
+  const result = { of, isChanged, outcomes, before, after };
   if (!isChanged) return { writing: null, result };
-  const acted = outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged').length;
-  const recorded = acted === 0 ? 1 : acted;
+  const recorded = Math.max(outcomes.filter(isActing).length, 1);
   const writing: Rewriting = {
     ...{ name, before: rows?.domain ?? null, stateBefore: before?.state ?? null, state: after.state },
     version: leastNextVersion(rows?.domain ?? null, recorded),

@@ -3,13 +3,15 @@ import type { Changes } from '../history/apply-observation.js';
 import { type ExtendOptions, isInside } from '../history/extend-history.js';
 import { mergeChanges } from '../history/merge-changes.js';
 import {
-  beginRecording,
+  isActing,
   type Outcome,
-  type Progress,
   partsToLoad,
+  type RecordedObservations,
+  type Rules,
   recordObservations,
+  UNRECORDED,
 } from '../history/record-observations.js';
-import type { DomainState, Holdings } from '../history/state.js';
+import { type DomainState, type Holdings, NOTHING_HELD } from '../history/state.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import type { Observation } from '../model/observation.js';
 import { untilNoneLeft } from './contention.js';
@@ -32,45 +34,38 @@ export interface Recorder {
 }
 
 /** What recording a batch has done. */
-export interface Recording {
+export interface Recording extends Counts {
   /** One for each observation, in the order of the batch. */
   readonly outcomes: readonly Outcome[];
   /** Of the domains that were not recorded before. */
   readonly newNames: readonly string[];
-  readonly recordsAdded: number;
-  readonly recordsRemoved: number;
-  readonly headersCreated: number;
-  readonly headersUpdated: number;
   /** By domain, of those that changed. */
   readonly changes: ReadonlyMap<string, Changes>;
 }
 
-interface RecorderOptions {
-  /**
-   * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
-   * always do. A day if absent.
-   */
-  readonly httpsGrace?: bigint | undefined;
-}
+const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;
+type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
+const NO_COUNTS: Counts = { recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
+
+type RecorderOptions = Pick<Rules, 'httpsGrace'>;
 
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
   return {
     record: (observations, older = false) => recordBatch(pool, { ...options, older }, byDomain(observations)),
     async preview(observations) {
-      const batches = await loadKnown(pool, byDomain(observations));
-      return summarize((await applyRules(pool, options, batches)).map(recordedOf));
+      const known = await loadKnown(pool, byDomain(observations));
+      return summarize((await applyRules(pool, options, known)).map(toDone));
     },
   };
 }
 
 /** What recording a batch would do where nothing is recorded yet. */
 export function previewFirst(observations: readonly Observation[]): Recording {
-  const begun = byDomain(observations).map((batch) =>
-    beginBatch({ batch, before: null, stateBefore: null }, undefined),
-  );
-  return summarize(
-    begun.map((batch) => recordedOf({ ...batch, merged: mergeChanges(batch.progress.changes) })),
-  );
+  const applied = byDomain(observations).map((batch) => {
+    const recorded = recordObservations(UNRECORDED, batch.observations);
+    return { batch, before: null, stateBefore: null, recorded, merged: mergeChanges(recorded.changes) };
+  });
+  return summarize(applied.map(toDone));
 }
 
 /** The observations of one domain in a batch, and their places in it. */
@@ -80,10 +75,15 @@ interface DomainBatch {
   readonly places: number[];
 }
 
-interface AppliedBatch extends DomainBatch {
+/** A batch, and what is recorded of its domain: null where nothing is. */
+interface KnownBatch {
+  readonly batch: DomainBatch;
   readonly before: DomainRow | null;
   readonly stateBefore: DomainState | null;
-  readonly progress: Progress;
+}
+
+interface AppliedBatch extends KnownBatch {
+  readonly recorded: RecordedObservations;
   readonly merged: Changes;
 }
 
@@ -92,34 +92,25 @@ async function recordBatch(
   options: ExtendOptions,
   batches: readonly DomainBatch[],
 ): Promise<Recording> {
-  const recorded: AppliedBatch[] = [];
+  const done: Done[] = [];
   const extending: DomainBatch[] = [];
   await untilNoneLeft(batches, async (left) => {
     const known = await loadKnown(pool, left);
     const inside = new Set(known.filter((each) => belongsInside(each, options.older)));
+    for (const { batch } of inside) extending.push(batch);
     const others = known.filter((each) => !inside.has(each));
     const applied = await applyRules(pool, options, others);
     const written = await write(pool, applied);
-    for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
-    for (const { batch } of inside) extending.push(batch);
+    for (const each of applied) if (written.has(each.batch.name)) done.push(toDone(each));
     return others.map(({ batch }) => batch).filter(({ name }) => !written.has(name));
   });
-  const extended = await extendDomains(pool, extending, options);
-  return summarize([...recorded.map(recordedOf), ...extended.map(extensionOf)]);
-}
-
-/** A batch, and what is recorded of its domain: null where nothing is. */
-interface KnownBatch {
-  readonly batch: DomainBatch;
-  readonly before: DomainRow | null;
-  readonly stateBefore: DomainState | null;
+  for (const extended of await extendDomains(pool, extending, options)) done.push(extensionOf(extended));
+  return summarize(done);
 }
 
 async function loadKnown(pool: Pool, batches: readonly DomainBatch[]): Promise<KnownBatch[]> {
-  const rows = await loadDomainRows(
-    pool,
-    batches.map(({ name }) => name),
-  );
+  const names = batches.map(({ name }) => name);
+  const rows = await loadDomainRows(pool, names);
   return batches.map((batch) => {
     const before = rows.get(batch.name) ?? null;
     return { batch, before, stateBefore: before === null ? null : stateOfRow(before) };
@@ -148,85 +139,67 @@ function byDomain(observations: readonly Observation[]): DomainBatch[] {
 }
 
 /**
- * Reads what is known and applies the observations to it: a first statement gives the states, which
- * settle most observations; only domains with a difference need what they hold.
+ * Applies observations to what is known of their domains. Most are settled by the domain's row; only where one differs, what the
+ * domain holds is loaded, and its observations are applied again.
  */
 async function applyRules(
   pool: Pool,
-  { httpsGrace }: RecorderOptions,
-  batches: readonly KnownBatch[],
+  rules: RecorderOptions,
+  known: readonly KnownBatch[],
 ): Promise<AppliedBatch[]> {
-  const begun = batches.map((batch) => beginBatch(batch, httpsGrace));
-  const differing = begun.filter(({ progress }) => progress.waiting.length > 0);
-  const parts = new Map(differing.map(({ name, progress }) => [name, partsToLoad(progress)]));
-  const holdings = parts.size > 0 ? await loadHoldings(pool, parts) : new Map<string, Holdings>();
-  return begun.map((batch) => {
-    const held = holdings.get(batch.name);
-    const progress =
-      held === undefined ? batch.progress : recordObservations({ ...batch.progress, holdings: held });
-    const { name, observations, places, before, stateBefore } = batch;
-    const merged = mergeChanges(progress.changes);
-    return { name, observations, places, before, stateBefore, progress, merged };
+  const settled = known.map(({ batch, stateBefore: state }) =>
+    recordObservations({ state, holdings: state === null ? NOTHING_HELD : null }, batch.observations, rules),
+  );
+  const parts = new Map<string, Set<string>>();
+  for (const [at, { batch, stateBefore }] of known.entries()) {
+    if (settled[at] === null) parts.set(batch.name, partsToLoad(stateBefore, batch.observations));
+  }
+  const loaded = parts.size > 0 ? await loadHoldings(pool, parts) : new Map<string, Holdings>();
+  return known.map(({ batch, before, stateBefore }, at) => {
+    const holdings = loaded.get(batch.name) ?? NOTHING_HELD;
+    const recorded =
+      settled[at] ?? recordObservations({ state: stateBefore, holdings }, batch.observations, rules);
+    // Without spread: V8 makes a hidden class for each object that gets properties after one.
+    return { batch, before, stateBefore, recorded, merged: mergeChanges(recorded.changes) };
   });
-}
-
-/** A batch with the observations applied that are settled by the domain's row, before its changes are merged. */
-function beginBatch(
-  { batch: { name, observations, places }, before, stateBefore }: KnownBatch,
-  httpsGrace: bigint | undefined,
-): Omit<AppliedBatch, 'merged'> {
-  const progress = recordObservations(beginRecording(stateBefore, observations, httpsGrace));
-  // Without spread: V8 makes a hidden class for each object that gets properties after one.
-  return { name, observations, places, before, stateBefore, progress };
 }
 
 /** @returns the names of the domains that are done: written, or with nothing to write. */
 async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<string>> {
   const [idle, domains] = [new Set<string>(), [] as DomainChanges[]];
-  for (const { name, before, stateBefore, progress, merged } of applied) {
-    const acted = progress.outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged').length;
-    if (acted === 0 || progress.state === null) {
+  for (const { batch, before, stateBefore, recorded, merged: changes } of applied) {
+    const { name } = batch;
+    const { state, changes: observed, firsts: keptTimes, outcomes } = recorded;
+    const acted = outcomes.filter(isActing).length;
+    if (acted === 0 || state === null) {
       idle.add(name);
-    } else {
-      const version = leastNextVersion(before, acted);
-      // An end of a stay adds no row.
-      const octets = historyOctets(
-        merged.added.map(({ record }) => record),
-        merged.headers,
-      );
-      const { state, changes: observed, firsts: keptTimes } = progress;
-      domains.push({
-        name,
-        before,
-        stateBefore,
-        state,
-        version,
-        changes: merged,
-        observed,
-        keptTimes,
-        octets,
-      });
+      continue;
     }
+    const version = leastNextVersion(before, acted);
+    // An end of a stay adds no row.
+    const records = changes.added.map(({ record }) => record);
+    const octets = historyOctets(records, changes.headers);
+    domains.push({ name, before, stateBefore, state, version, changes, observed, keptTimes, octets });
   }
   return new Set([...idle, ...(await writeDomains(pool, domains))]);
 }
 
 /** What recording has done with one domain of a batch. */
-interface Recorded extends Omit<Recording, 'outcomes' | 'changes' | 'newNames'> {
+interface Done extends Counts {
   readonly batch: DomainBatch;
   readonly isNew: boolean;
   readonly outcomes: readonly Outcome[];
   /** Null: nothing changed. */
-  readonly merged: Changes | null;
+  readonly changes: Changes | null;
 }
 
-function recordedOf({ merged, progress, before, ...batch }: AppliedBatch): Recorded {
+function toDone({ batch, before, recorded, merged }: AppliedBatch): Done {
   const { added, removed, headers } = merged;
   return {
     batch,
-    outcomes: progress.outcomes,
-    merged: progress.changes.length > 0 ? merged : null,
     isNew: before === null,
+    outcomes: recorded.outcomes,
+    changes: recorded.changes.length > 0 ? merged : null,
     recordsAdded: added.length,
     recordsRemoved: removed.length + added.filter(({ removal }) => removal !== null).length,
     headersCreated: headers.filter(({ kind }) => kind === 'created').length,
@@ -235,37 +208,32 @@ function recordedOf({ merged, progress, before, ...batch }: AppliedBatch): Recor
 }
 
 /** Of a history that was extended, how much longer it is: what was known may only have moved. */
-function extensionOf({ of, outcomes, isNew, before, after }: ExtendedDomain & { of: DomainBatch }): Recorded {
-  const grownBy = (count: (history: Counted) => number) =>
-    Math.max(count(after) - (before === null ? 0 : count(before)), 0);
-  const namesOf = ({ headers }: Counted) => new Set(headers.map(({ name }) => name)).size;
-  const valuesOf = ({ headers }: Counted) => headers.filter(({ value }) => value !== null).length;
+function extensionOf({ of, outcomes, before, after }: ExtendedDomain<DomainBatch>): Done {
+  const [known, now] = [before === null ? NO_COUNTS : countsIn(before), countsIn(after)];
+  const counts = { ...NO_COUNTS };
+  for (const key of COUNTS) counts[key] = Math.max(now[key] - known[key], 0);
+  return { batch: of, isNew: before === null, outcomes, changes: null, ...counts };
+}
+
+function countsIn({ stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>): Counts {
+  const created = new Set(headers.map(({ name }) => name)).size;
   return {
-    batch: of,
-    outcomes,
-    merged: null,
-    isNew,
-    recordsAdded: grownBy(({ stays }) => stays.length),
-    recordsRemoved: grownBy(({ stays }) => stays.filter(({ removal }) => removal !== null).length),
-    headersCreated: grownBy(namesOf),
-    headersUpdated: Math.max(grownBy(valuesOf) - grownBy(namesOf), 0),
+    recordsAdded: stays.length,
+    recordsRemoved: stays.filter(({ removal }) => removal !== null).length,
+    headersCreated: created,
+    headersUpdated: headers.filter(({ value }) => value !== null).length - created,
   };
 }
 
-type Counted = Pick<StoredHistory, 'stays' | 'headers'>;
-
-function summarize(recorded: readonly Recorded[]): Recording {
+function summarize(all: readonly Done[]): Recording {
   const outcomes: Outcome[] = [];
   const changes = new Map<string, Changes>();
-  const newNames: string[] = [];
-  const tally = { recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
-  for (const { batch, merged, ...each } of recorded) {
-    for (const [index, outcome] of each.outcomes.entries()) outcomes[batch.places[index] ?? 0] = outcome;
-    if (merged !== null) changes.set(batch.name, merged);
-    if (each.isNew) newNames.push(batch.name);
-    for (const count of COUNTS) tally[count] += each[count];
+  const counts = { ...NO_COUNTS };
+  for (const done of all) {
+    for (const [index, outcome] of done.outcomes.entries()) outcomes[done.batch.places[index] ?? 0] = outcome;
+    if (done.changes !== null) changes.set(done.batch.name, done.changes);
+    for (const key of COUNTS) counts[key] += done[key];
   }
-  return { ...tally, newNames, outcomes, changes };
+  const newNames = all.flatMap(({ batch, isNew }) => (isNew ? [batch.name] : []));
+  return { ...counts, newNames, outcomes, changes };
 }
-
-const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;

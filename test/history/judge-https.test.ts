@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mergeChanges } from '../../src/history/merge-changes.js';
-import { beginRecording, heldAfter, recordObservations } from '../../src/history/record-observations.js';
-import { NOTHING_HELD } from '../../src/history/state.js';
+import { heldAfter, recordObservations, UNRECORDED } from '../../src/history/record-observations.js';
 import { HOUR, LOOK_KINDS, type Look, looks, observationOf } from '../support/site-looks.js';
 
 const DAY = 24n * HOUR;
 
 function recorded(story: readonly Look[], grace = DAY) {
-  const progress = recordObservations(beginRecording(null, story.map(observationOf), grace));
+  const progress = recordObservations(UNRECORDED, story.map(observationOf), { httpsGrace: grace });
   const { headers, responses } = mergeChanges(progress.changes);
   return {
     state: progress.state,
@@ -127,20 +126,11 @@ describe('any looks', () => {
         const again = story
           .map((look) => ({ look, key: numbers.next().value ?? 0 }))
           .sort((left, right) => left.key - right.key);
-        const repeating = beginRecording(
-          state,
-          again.map(({ look }) => observationOf(look)),
-          grace,
-        );
-        const {
-          state: after,
-          changes,
-          outcomes,
-        } = recordObservations({
-          ...repeating,
-          holdings: holdings ?? NOTHING_HELD,
+        const observations = again.map(({ look }) => observationOf(look));
+        const { changes, outcomes, ...after } = recordObservations({ state, holdings }, observations, {
+          httpsGrace: grace,
         });
-        expect([after, changes]).toEqual([state, []]);
+        expect([after.state, changes]).toEqual([state, []]);
         expect(outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
       }),
     );

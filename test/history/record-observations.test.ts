@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { mergeChanges } from '../../src/history/merge-changes.js';
-import { beginRecording, recordObservations } from '../../src/history/record-observations.js';
+import { heldAfter, recordObservations, UNRECORDED } from '../../src/history/record-observations.js';
 import { historyOf } from '../support/histories.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 
 /** Records observations of a new domain, and tells the story in short. */
 function record(...parts: ObservationParts[]) {
-  const progress = recordObservations(beginRecording(null, parts.map(observation)));
+  const progress = recordObservations(UNRECORDED, parts.map(observation));
   const { added, headers } = mergeChanges(progress.changes);
   return {
     state: progress.state,
@@ -182,7 +182,7 @@ describe('headers that an observer leaves out', () => {
   /** Records a complete observation, and then others of an observer that leaves out `date` and `age`. */
   function recordLeavingOut(complete: ObservationParts, ...others: ObservationParts[]) {
     const left = others.map((parts) => ({ ...observation(parts), ignoredHeaders: ignored }));
-    const progress = recordObservations(beginRecording(null, [observation(complete), ...left]));
+    const progress = recordObservations(UNRECORDED, [observation(complete), ...left]);
     const { headers } = mergeChanges(progress.changes);
     return {
       progress,
@@ -225,13 +225,14 @@ describe('headers that an observer leaves out', () => {
       { kind: 'repeated', contradicts: false, precedes: false, isPartial: false, heldBack: null },
     ];
     const { progress: complete } = recordLeavingOut({ at: 1, headers: { server: 'a', date: 'Mon' } });
-    const unread = recordObservations({ ...complete, outcomes: [], holdings: null, waiting: [again(1)] });
-    expect([unread.outcomes, unread.waiting]).toEqual([[], [again(1)]]);
-    expect(recordObservations({ ...unread, holdings: complete.holdings }).outcomes).toEqual(repeated);
+    const { state } = complete;
+    const holdings = heldAfter(complete);
+    expect(recordObservations({ state, holdings: null }, [again(1)])).toBeNull();
+    expect(recordObservations({ state, holdings }, [again(1)]).outcomes).toEqual(repeated);
 
-    const looked = recordObservations({ ...complete, waiting: [again(2)] });
-    const known = recordObservations({ ...looked, outcomes: [], holdings: null, waiting: [again(2)] });
-    expect([known.outcomes, known.waiting]).toEqual([repeated, []]);
+    const looked = recordObservations({ state, holdings }, [again(2)]);
+    const known = recordObservations({ state: looked.state, holdings: null }, [again(2)]);
+    expect(known?.outcomes).toEqual(repeated);
   });
 
   test('are gone when a complete observation misses them', () => {
@@ -239,10 +240,8 @@ describe('headers that an observer leaves out', () => {
       { at: 1, headers: { server: 'a', date: 'Mon' } },
       { at: 2, headers: { server: 'a' } },
     );
-    const later = recordObservations({
-      ...progress,
-      waiting: [observation({ at: 3, headers: { server: 'a' } })],
-    });
+    const known = { state: progress.state, holdings: heldAfter(progress) };
+    const later = recordObservations(known, [observation({ at: 3, headers: { server: 'a' } })]);
     expect(mergeChanges(later.changes).headers.at(-1)).toMatchObject({
       name: 'date',
       kind: 'gone',
@@ -276,12 +275,10 @@ describe('the same time again', () => {
   });
 });
 
-test('what a domain holds is needed only from the first observation that differs', () => {
-  const { state } = recordObservations(
-    beginRecording(null, [observation({ at: 1, records: ['192.0.2.1'] })]),
-  );
+test('what a domain holds is needed only where an observation differs', () => {
+  const { state } = recordObservations(UNRECORDED, [observation({ at: 1, records: ['192.0.2.1'] })]);
   const later = [2, 3, 4].map((at) => observation({ at, records: [at < 4 ? '192.0.2.1' : '192.0.2.2'] }));
-  const progress = recordObservations(beginRecording(state, later));
-  expect(progress.outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged']);
-  expect(progress.waiting).toEqual(later.slice(2));
+  const unchanged = recordObservations({ state, holdings: null }, later.slice(0, 2));
+  expect(unchanged?.outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged']);
+  expect(recordObservations({ state, holdings: null }, later)).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { mergeChanges } from '../../src/history/merge-changes.js';
-import { beginRecording, recordObservations } from '../../src/history/record-observations.js';
+import { recordObservations, UNRECORDED } from '../../src/history/record-observations.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { compareDnsRecords } from '../../src/model/dns-record.js';
 import { compareInstants } from '../../src/model/instant.js';
@@ -9,7 +9,7 @@ import { NOW } from './observations.js';
 
 /** What would be stored after observations of a domain of which nothing was recorded. */
 export function historyOf(observations: readonly Observation[]): StoredHistory {
-  const { state, changes, firsts } = recordObservations(beginRecording(null, observations));
+  const { state, changes, firsts } = recordObservations(UNRECORDED, observations);
   const [first] = observations;
   if (state === null || first === undefined) {
     throw new Error('no observation was recorded');

@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import type { Changes } from '../../../src/history/apply-observation.js';
 import {
-  beginRecording,
   heldAfter,
-  type Progress,
+  type RecordedObservations,
   recordObservations,
+  UNRECORDED,
 } from '../../../src/history/record-observations.js';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
 import type { DnsAnswer, FailedAnswer } from '../../../src/observer/dns/answer.js';
@@ -76,17 +76,17 @@ class Desk {
   }
 
   /** What is known of a name once it was checked while all was well. */
-  async known(name: string): Promise<Progress> {
+  async known(name: string): Promise<RecordedObservations> {
     this.#seed = undefined;
     const check = await this.#check(name, this.#patient);
     if (check.observation === null) throw new Error('the good zone was not observed');
     // Before every other check, whichever comes first.
     const observedAt = 1_600_000_000_000_000n;
-    return recordObservations(beginRecording(null, [{ ...check.observation, observedAt }]));
+    return recordObservations(UNRECORDED, [{ ...check.observation, observedAt }]);
   }
 
   /** Checks a name whose server sends replies of a seed, and compares what comes of it with the judge. */
-  async play(name: string, known: Progress, seed: number): Promise<void> {
+  async play(name: string, known: RecordedObservations, seed: number): Promise<void> {
     this.#seed = seed;
     this.#sent.clear();
     const { observation } = await this.#check(name, this.#hasty);
@@ -106,7 +106,8 @@ class Desk {
       else this.#compare(name, type, seed, answer, verdict);
     }
     if (observation === null) return;
-    const progress = recordObservations({ ...known, changes: [], outcomes: [], waiting: [observation] });
+    const { state } = known;
+    const progress = recordObservations({ state, holdings: heldAfter(known) }, [observation]);
     const check = `check ${seed}: ${name}`;
     for (const changes of progress.changes) checkChanges(check, changes, verdicts, shown);
     checkShown(check, progress, verdicts);
@@ -268,13 +269,13 @@ function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): 
 }
 
 /** The links of complete and of incomplete chains are present afterwards. */
-function checkShown(check: string, progress: Progress, verdicts: ReadonlyMap<string, Verdict>) {
+function checkShown(check: string, progress: RecordedObservations, verdicts: ReadonlyMap<string, Verdict>) {
   for (const [type, { kind, aliases }] of verdicts) {
     if (kind === 'none') continue;
     for (const link of aliases) {
       tally.aliases += 1;
       const present = heldAfter(progress)
-        ?.records.get(link.type)
+        .records.get(link.type)
         ?.some(({ record }) => key(record) === key(link));
       if (present !== true) findings.push(`${check} does not show ${key(link)} of its ${kind} ${type}`);
     }
