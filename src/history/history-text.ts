@@ -29,10 +29,10 @@ export function responseText(response: RecordedResponse): ItemText {
   return [`the response at ${timeText(observedAt)}`, factsText({ scheme, status, address, source, routine })];
 }
 
-export function earlierText({ type, name, ...facts }: EarlierChanges): ItemText {
+export function earlierText({ type, name, times, count, latestNew, digests }: EarlierChanges): ItemText {
   // Of headers the type is empty, of the site the name.
   const part = [type || 'header', name].filter(Boolean).join(' ');
-  return [`what ${JSON.stringify(part)} is judged by`, factsText(facts)];
+  return [`what ${JSON.stringify(part)} is judged by`, factsText({ times, count, latestNew, digests })];
 }
 
 /** What is told of something, `none` for null. Members that are null are left out, as absent ones are. */

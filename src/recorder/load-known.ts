@@ -12,7 +12,6 @@ import {
   type DomainRow,
   EARLIER_COLUMNS,
   type EarlierRow,
-  earlierOfRow,
   STAY_COLUMNS,
   type StayRow,
   stayOfRow,
@@ -62,7 +61,7 @@ export async function loadHoldings(
     if (held !== undefined) addTo(held.records, row.type, stayOfRow(row));
   }
   for (const row of earlier) {
-    holdings.get(row.domain)?.earlier.set(partKey(row.type, row.name), earlierOfRow(row));
+    holdings.get(row.domain)?.earlier.set(partKey(row.type, row.name), row);
   }
   return holdings;
 }

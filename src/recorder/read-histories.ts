@@ -3,16 +3,16 @@ import { inTransaction } from '../database/transaction.js';
 import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import { addTo } from '../model/groups.js';
-import type { Instant } from '../model/instant.js';
 import {
-  type DomainRow,
   EARLIER_COLUMNS,
   type EarlierRow,
-  earlierOfRow,
+  HEADER_COLUMNS,
   keptTimesOf,
+  RESPONSE_COLUMNS,
   STAY_COLUMNS,
+  STORED_DOMAIN_COLUMNS,
   type StayRow,
-  type StoredKeptTimes,
+  type StoredDomain,
   stateOfRow,
   stayOfRow,
 } from './rows.js';
@@ -22,12 +22,7 @@ const PAGE_DOMAINS = 100;
 
 /** The rows of one domain, as they are stored. */
 export interface StoredRows {
-  readonly domain: DomainRow & {
-    readonly recorded_at: Instant;
-    readonly record_octets: bigint;
-    readonly header_octets: bigint;
-    readonly kept_times: StoredKeptTimes | null;
-  };
+  readonly domain: StoredDomain;
   /** By first sight, type and position. */
   readonly stays: readonly StayRow[];
   /** By field name and time. */
@@ -75,13 +70,13 @@ export function historyOfRows({ domain, stays, headers, responses, earlier }: St
   return {
     name: domain.name,
     version: domain.version,
-    recordedAt: domain.recorded_at,
+    recordedAt: domain.recordedAt,
     state: stateOfRow(domain),
     stays: stays.map(stayOfRow),
     headers,
     responses,
-    earlier: earlier.map(earlierOfRow),
-    ...(domain.kept_times && { keptTimes: keptTimesOf(domain.kept_times) }),
+    earlier,
+    ...(domain.keptTimes && { keptTimes: keptTimesOf(domain.keptTimes) }),
   };
 }
 
@@ -97,7 +92,7 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
     // Where tables have no statistics, as in the embedded database after an import, each page would read whole tables.
     await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<StoredDomain>(
-      `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
+      `SELECT ${STORED_DOMAIN_COLUMNS} FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],
     );
     return { found: await readRows(client, rows), present: await versionsOf(client, rows) };
@@ -115,15 +110,14 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
 /** Reads a domain that changes while it is read; undefined if it was erased. What writes it waits meanwhile. */
 function readLocked(pool: Pool, name: string): Promise<StoredRows | undefined> {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<StoredDomain>('SELECT * FROM domain WHERE name = $1 FOR SHARE', [
-      name,
-    ]);
+    const { rows } = await client.query<StoredDomain>(
+      `SELECT ${STORED_DOMAIN_COLUMNS} FROM domain WHERE name = $1 FOR SHARE`,
+      [name],
+    );
     const [read] = await readRows(client, rows);
     return read;
   });
 }
-
-type StoredDomain = StoredRows['domain'];
 
 /** The versions that domains have now. All that writes a domain gives it another one. */
 async function versionsOf(
@@ -148,16 +142,8 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
       ),
     );
   const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
-  const headers = await read<StoredHeaderChange>(
-    'domain, name, observed_at AS "observedAt", value, last_seen AS "lastSeen", source, routine',
-    'header_change',
-    'name, observed_at',
-  );
-  const responses = await read<RecordedResponse>(
-    'domain, observed_at AS "observedAt", scheme, status, address, source, routine',
-    'site_response',
-    'observed_at',
-  );
+  const headers = await read<StoredHeaderChange>(HEADER_COLUMNS, 'header_change', 'name, observed_at');
+  const responses = await read<RecordedResponse>(RESPONSE_COLUMNS, 'site_response', 'observed_at');
   const earlier = await read<EarlierRow>(EARLIER_COLUMNS, 'earlier_changes', 'type, name');
   return domains.map((domain) => ({
     domain,

@@ -1,4 +1,4 @@
-import type { EarlierChanges } from '../history/routine.js';
+import type { DnsRecord, Domain, EarlierChanges } from '../database/generated/client.js';
 import type {
   DomainState,
   HttpsState,
@@ -12,34 +12,55 @@ import type { KeptTimes } from '../history/stored-history.js';
 import type { RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 
-/** The columns of table `domain` that hold its state. */
-export interface DomainRow {
-  readonly name: string;
-  readonly version: bigint;
-  readonly created: Instant;
-  readonly last_update: Instant;
-  readonly last_change: Instant | null;
-  readonly dns_first: Instant | null;
-  readonly dns_latest: Instant | null;
-  readonly dns_types: Readonly<Record<string, StoredType>>;
-  readonly http_first: Instant | null;
-  readonly http_latest: Instant | null;
-  readonly http_digest: string | null;
-  readonly https_latest: Instant | null;
-  readonly https_declined_first: Instant | null;
-  readonly https_declined_latest: Instant | null;
-  readonly https_declined_count: number | null;
-  readonly site_scheme: SiteState['scheme'] | null;
-  readonly site_status: number | null;
-  readonly site_first: Instant | null;
-  /** Null: that of `http_latest`. */
-  readonly site_latest: Instant | null;
+/** A row of table `domain`. */
+export interface StoredDomain extends Omit<Domain, 'dnsTypes' | 'siteScheme' | 'keptTimes'> {
+  readonly dnsTypes: Readonly<Record<string, StoredType>>;
+  readonly siteScheme: SiteState['scheme'] | null;
+  readonly keptTimes: StoredKeptTimes | null;
 }
 
-export const DOMAIN_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest, dns_types,
-            http_first, http_latest, http_digest,
-            https_latest, https_declined_first, https_declined_latest, https_declined_count,
-            site_scheme, site_status, site_first, site_latest`;
+/** The part of it that an observation is applied to. */
+export type DomainRow = Omit<StoredDomain, 'recordedAt' | 'recordOctets' | 'headerOctets' | 'keptTimes'>;
+
+/** A row of table `dns_record`: JSON as the text that was stored. */
+export interface StayRow
+  extends Omit<DnsRecord, 'domainName' | 'rdata' | 'sightings' | 'routine' | 'removedRoutine'> {
+  readonly domain: string;
+  readonly rdata: string;
+  readonly sightings: string | null;
+  readonly routine: RoutineReason | null;
+  readonly removedRoutine: RoutineReason | null;
+}
+
+/** A row of table `earlier_changes`. */
+export interface EarlierRow extends Omit<EarlierChanges, 'domainName'> {
+  readonly domain: string;
+}
+
+/** Columns, by the names that Prisma's model has for them, so that its types are those of the rows. @param columns Separated by spaces. */
+function selected(columns: string): string {
+  const toName = (column: string) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return columns
+    .split(' ')
+    .map((column) => `${column}${JSON_COLUMNS.has(column) ? '::text' : ''} AS "${toName(column)}"`)
+    .join(', ');
+}
+
+/** Of type json: parsed, they would be written in another order. */
+const JSON_COLUMNS = new Set(['rdata', 'sightings']);
+
+export const DOMAIN_COLUMNS = selected(
+  'name version created last_update last_change dns_first dns_latest dns_types http_first http_latest http_digest ' +
+    'https_latest https_declined_first https_declined_latest https_declined_count site_scheme site_status site_first site_latest',
+);
+export const STORED_DOMAIN_COLUMNS = `${DOMAIN_COLUMNS}, ${selected('recorded_at record_octets header_octets kept_times')}`;
+export const STAY_COLUMNS = selected(
+  'domain first_seen type position host class rdata source removed last_seen removed_source first_sighted last_sighted ' +
+    'sightings routine removed_routine',
+);
+export const EARLIER_COLUMNS = selected('domain type name times count latest_new digests');
+export const HEADER_COLUMNS = selected('domain name observed_at value last_seen source routine');
+export const RESPONSE_COLUMNS = selected('domain observed_at scheme status address source routine');
 
 /** A DNS type as column `dns_types` holds it; times are decimal text, since JSON numbers lose digits. */
 interface StoredType {
@@ -73,31 +94,31 @@ const MICROSECONDS = 1_000_000n;
 
 /** Translates a row to what the rules of history know. */
 export function stateOfRow(row: DomainRow): DomainState {
-  const http = partTimes(row.http_first, row.http_latest);
+  const http = partTimes(row.httpFirst, row.httpLatest);
   return {
     created: row.created,
-    lastUpdate: row.last_update,
-    lastChange: row.last_change,
-    everyType: partTimes(row.dns_first, row.dns_latest),
-    types: new Map(Object.entries(row.dns_types).map(([type, stored]) => [type, typeState(stored)])),
-    http: http === null ? null : { ...http, digest: row.http_digest ?? '' },
+    lastUpdate: row.lastUpdate,
+    lastChange: row.lastChange,
+    everyType: partTimes(row.dnsFirst, row.dnsLatest),
+    types: new Map(Object.entries(row.dnsTypes).map(([type, stored]) => [type, typeState(stored)])),
+    http: http === null ? null : { ...http, digest: row.httpDigest ?? '' },
     https: httpsState(row),
     site: siteState(row),
   };
 }
 
 function siteState(row: DomainRow): SiteState | null {
-  const { site_scheme: scheme, site_status: status, site_first: first } = row;
-  const latest = row.site_latest ?? row.http_latest;
+  const { siteScheme: scheme, siteStatus: status, siteFirst: first } = row;
+  const latest = row.siteLatest ?? row.httpLatest;
   if (scheme === null || status === null || first === null || latest === null) return null;
   return { scheme, status, first, latest };
 }
 
 function httpsState(row: DomainRow): HttpsState | null {
-  if (row.https_latest === null) return null;
-  const times = partTimes(row.https_declined_first, row.https_declined_latest);
-  const declined = times === null ? null : { ...times, count: row.https_declined_count ?? 0 };
-  return { latest: row.https_latest, declined };
+  if (row.httpsLatest === null) return null;
+  const times = partTimes(row.httpsDeclinedFirst, row.httpsDeclinedLatest);
+  const declined = times === null ? null : { ...times, count: row.httpsDeclinedCount ?? 0 };
+  return { latest: row.httpsLatest, declined };
 }
 
 /** The text of column `dns_types`. */
@@ -149,41 +170,16 @@ function partTimes(first: Instant | null, latest: Instant | null): PartTimes | n
   return first === null || latest === null ? null : { first, latest };
 }
 
-/** A row of table `dns_record`, by STAY_COLUMNS. */
-export interface StayRow {
-  readonly domain: string;
-  readonly first_seen: Instant;
-  readonly type: string;
-  readonly position: number;
-  readonly host: string;
-  readonly class: string;
-  readonly rdata: string;
-  readonly source: string | null;
-  readonly removed: Instant | null;
-  readonly last_seen: Instant | null;
-  readonly removed_source: string | null;
-  readonly first_sighted: boolean;
-  readonly last_sighted: boolean;
-  readonly sightings: string | null;
-  readonly routine: RoutineReason | null;
-  readonly removed_routine: RoutineReason | null;
-}
-
-/** The columns of a StayRow: the rdata as the text that was stored. */
-export const STAY_COLUMNS = `domain, first_seen, type, position, host, class, rdata::text AS rdata, source,
-            removed, last_seen, removed_source, first_sighted, last_sighted, sightings::text AS sightings, routine, removed_routine`;
-
 /** Translates a row to what the rules of history know. */
 export function stayOfRow(row: StayRow): RecordStay {
-  const { removed, removed_source: source, removed_routine: routine } = row;
+  const { firstSeen, removed, removedSource: source, removedRoutine: routine } = row;
   return {
-    firstSeen: row.first_seen,
+    firstSeen,
     position: row.position,
     record: { host: row.host, class: row.class, type: row.type, rdata: row.rdata },
     source: row.source,
     routine: row.routine,
-    removal:
-      removed === null ? null : { removed, lastSeen: row.last_seen ?? row.first_seen, source, routine },
+    removal: removed === null ? null : { removed, lastSeen: row.lastSeen ?? firstSeen, source, routine },
     ...(row.sightings !== null && { sightings: sightingsOf(row.sightings) }),
   };
 }
@@ -196,17 +192,4 @@ export function storedSightings(sightings: readonly KeptSighting[]): string {
 function sightingsOf(stored: string): KeptSighting[] {
   const parsed: readonly (readonly [string, string | null])[] = JSON.parse(stored);
   return parsed.map(([seenAt, source]) => ({ seenAt: BigInt(seenAt), source }));
-}
-
-/** A row of table `earlier_changes`, by EARLIER_COLUMNS. */
-export interface EarlierRow extends Omit<EarlierChanges, 'latestNew'> {
-  readonly domain: string;
-  readonly latest_new: Instant;
-}
-
-export const EARLIER_COLUMNS = 'domain, type, name, times, count, latest_new, digests';
-
-/** Translates a row to what the rules of history know. */
-export function earlierOfRow({ type, name, times, count, latest_new, digests }: EarlierRow): EarlierChanges {
-  return { type, name, times, count, latestNew: latest_new, digests };
 }

@@ -18,18 +18,14 @@ export function findStoredViolations(rows: StoredRows): string[] {
   try {
     history = historyOfRows(rows);
     const written: unknown = JSON.parse(storedTypes(history.state.types));
-    if (!isDeepStrictEqual(written, domain.dns_types)) return UNREADABLE;
+    if (!isDeepStrictEqual(written, domain.dnsTypes)) return UNREADABLE;
   } catch {
     return UNREADABLE;
   }
   const { records, headers } = historyOctets(rows.stays, rows.headers);
   return [
-    ...(domain.record_octets === BigInt(records)
-      ? []
-      : [octetsText('record', domain.record_octets, records)]),
-    ...(domain.header_octets === BigInt(headers)
-      ? []
-      : [octetsText('header', domain.header_octets, headers)]),
+    ...(domain.recordOctets === BigInt(records) ? [] : [octetsText('record', domain.recordOctets, records)]),
+    ...(domain.headerOctets === BigInt(headers) ? [] : [octetsText('header', domain.headerOctets, headers)]),
     ...findViolations(history),
   ];
 }

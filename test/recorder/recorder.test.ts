@@ -380,10 +380,10 @@ test.each(['server', 'cluster'])(
       for (let reading = 0; reading < 100; reading += 1) {
         for await (const rows of readStoredRows(pool)) {
           const { domain, stays, headers } = rows;
-          const latest = stays.at(-1)?.first_seen;
+          const latest = stays.at(-1)?.firstSeen;
           read.push([
             findStoredViolations(rows),
-            domain.last_update === latest,
+            domain.lastUpdate === latest,
             stays.length - headers.length,
           ]);
         }

@@ -40,8 +40,8 @@ test('what was recorded breaks no rule', async () => {
 });
 
 test.each<[what: string, change: Partial<StoredRows['domain']>, line: string]>([
-  ['a size that is not that of the records', { record_octets: 1n }, 'the column record_octets is 1, and '],
-  ['a size that is not that of the headers', { header_octets: 1n }, 'the column header_octets is 1, and '],
+  ['a size that is not that of the records', { recordOctets: 1n }, 'the column record_octets is 1, and '],
+  ['a size that is not that of the headers', { headerOctets: 1n }, 'the column header_octets is 1, and '],
   ['a type without a digest', storedTypes('{"A":{}}'), 'dns_types cannot be read'],
   [
     'a type with half of its times',
@@ -61,8 +61,8 @@ test.each<[what: string, change: Partial<StoredRows['domain']>, line: string]>([
   expect(found.join('\n')).toContain(line);
 });
 
-function storedTypes(json: string): Pick<StoredRows['domain'], 'dns_types'> {
-  return { dns_types: JSON.parse(json) };
+function storedTypes(json: string): Pick<StoredRows['domain'], 'dnsTypes'> {
+  return { dnsTypes: JSON.parse(json) };
 }
 
 const FAR = '253402300800000000';
