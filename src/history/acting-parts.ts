@@ -19,7 +19,6 @@ export interface ActingParts {
   contradicts: boolean;
 }
 
-/** A DNS type on which an observation acts. */
 export interface ActingType {
   readonly type: string;
   readonly records: readonly DnsRecord[];

@@ -15,7 +15,7 @@ import {
   type ResponseChange,
 } from './state.js';
 
-/** What an observation changes: what there is to write besides the domain's new state. */
+/** What there is to write of an observation besides the domain's new state. */
 export interface Changes extends DnsChanges {
   readonly headers: readonly HeaderChange[];
   /** The response of the observation, where its headers were acted on, and something changed, or its scheme or status. */
@@ -84,7 +84,6 @@ function changesOfType(
 
 const NOTHING_OF_HTTP = { headers: [], site: null, earlier: [] };
 
-/** The changes of headers, and what the response tells of the site; null: there is none that is known. */
 function changesOfHttp(
   { differs, headers }: ActingHeaders,
   state: DomainState | null,

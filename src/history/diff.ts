@@ -14,7 +14,6 @@ import {
   type RecordStay,
 } from './state.js';
 
-/** The records that came, and those that went. */
 export interface DnsChanges {
   readonly added: readonly RecordStay[];
   readonly removed: readonly RecordStay[];
@@ -103,7 +102,6 @@ export function diffHeaders(
   return changes;
 }
 
-/** What a domain holds after the changes of an observation. */
 export function holdingsAfter(
   { records, headers, earlier }: Holdings,
   changes: DnsChanges & {

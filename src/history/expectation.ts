@@ -4,7 +4,6 @@ import { compareUtf8 } from '../model/utf8-order.js';
 import { identityOf } from './diff.js';
 import { asHeld } from './held-texts.js';
 
-/** What should be, as a file has it. */
 export interface Expectation {
   /** At least one domain: the first of them that is recorded has the records of an owner name. */
   domainsOf(owner: string): readonly string[];
@@ -21,7 +20,6 @@ export interface Expectation {
   readonly allHeaders: boolean;
 }
 
-/** What there is of a domain. */
 export interface Found {
   readonly records: readonly DnsRecord[];
   readonly headers: ReadonlyMap<string, string>;
@@ -35,7 +33,6 @@ export interface Difference {
   readonly found: DnsRecord | string | null;
 }
 
-/** What should be of one domain. */
 class DomainExpectation {
   readonly records: DnsRecord[] = [];
   readonly types = new Set<string>();
@@ -87,7 +84,7 @@ export function comparedParts(
   );
 }
 
-/** The part of its domain that a difference is of: a DNS type, or HEADERS. */
+/** @returns a DNS type, or HEADERS. */
 export function partOf({ expected, found }: Difference): string {
   const side = expected ?? found;
   return side === null || typeof side === 'string' ? HEADERS : side.type;

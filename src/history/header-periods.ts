@@ -2,7 +2,6 @@ import type { Instant } from '../model/instant.js';
 import { isKnown, type KnownStay } from './stays-as-of.js';
 import type { StoredHistory } from './stored-history.js';
 
-/** The time in which a header had a value. */
 export interface HeaderPeriod extends Omit<KnownStay, 'record'> {
   readonly name: string;
   readonly value: string;

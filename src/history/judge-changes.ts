@@ -22,7 +22,6 @@ import {
   type SiteState,
 } from './state.js';
 
-/** What the changes of an observation are judged by. */
 interface Grounds {
   readonly observedAt: Instant;
   /** Whether it is the first of the part: what it shows was there before, for all that is known. */
@@ -35,7 +34,7 @@ interface Judged {
   readonly earlier: readonly EarlierChanges[];
 }
 
-/** An RRset that changes: the rdata that it had before, gets and loses. */
+/** The rdata that an RRset had before, gets and loses. */
 interface ChangingRRset {
   readonly before: string[];
   /** Empty in the first observation of the type. */
@@ -78,7 +77,6 @@ export function judgeRecords(
   };
 }
 
-/** By owner name. */
 function changingRRsets(
   { added, removed }: DnsChanges,
   present: readonly RecordStay[],

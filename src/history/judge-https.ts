@@ -7,10 +7,10 @@ export const DEFAULT_HTTPS_GRACE = 86_400_000_000n;
 /** How many observations in a row must find HTTPS declined before a response over HTTP counts. */
 export const LEAST_DECLINED = 3;
 
-/** Why a response over HTTP was not recorded. */
+/** A response over HTTP that was not recorded, since HTTPS has been declined for too short a time. */
 export interface HeldBack {
-  /** Since when HTTPS has been declined, and in how many observations. */
   readonly since: Instant;
+  /** So many observations found it declined. */
   readonly checks: number;
   /** From this time on, and after three observations, a response over HTTP counts. */
   readonly until: Instant;

@@ -51,7 +51,6 @@ export interface Rules {
   readonly responses?: ReadonlyMap<Instant, SiteResponse> | undefined;
 }
 
-/** What observations made of a domain. */
 export interface RecordedObservations extends Known {
   /** What changed since `holdings`: mostly, nobody needs what is held after it. */
   readonly unapplied: Changes | null;

@@ -4,16 +4,10 @@ import type { Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
 import type { EarlierChanges } from './routine.js';
 
-/**
- * What is known of a domain without its records and headers: enough to see that an observation changes
- * nothing.
- */
+/** A domain without its records and headers: enough to see that an observation changes nothing. */
 export interface DomainState {
-  /** Time of the earliest recorded observation. */
   readonly created: Instant;
-  /** Time of the latest recorded observation. */
   readonly lastUpdate: Instant;
-  /** Time of the latest change; null while there was none. */
   readonly lastChange: Instant | null;
   /** The observations of every DNS type at once: they count for each type, those not yet seen too. */
   readonly everyType: PartTimes | null;
@@ -25,7 +19,7 @@ export interface DomainState {
   readonly site: SiteState | null;
 }
 
-/** How a site responds: the scheme and status of the latest response that is known. */
+/** Scheme and status of the latest response that is known, and since when a site has responded so. */
 export interface SiteState extends PartTimes, Pick<SiteResponse, 'scheme' | 'status'> {}
 
 /**
@@ -37,7 +31,6 @@ export const OTHER_TYPES = '*';
 /** In a line of format `dms`, this stands before a type that is not among OTHER_TYPES. */
 export const NOT = '!';
 
-/** What is known of a site that has answered over HTTPS. */
 export interface HttpsState {
   /** Time of the latest observation over HTTPS. */
   readonly latest: Instant;
@@ -45,7 +38,6 @@ export interface HttpsState {
   readonly declined: (PartTimes & { readonly count: number }) | null;
 }
 
-/** A part's first and latest observation. */
 export interface PartTimes {
   readonly first: Instant;
   readonly latest: Instant;
@@ -84,7 +76,6 @@ export interface RecordStay {
   } | null;
 }
 
-/** When a record was seen, and by whom: it tells nothing of other records. */
 export interface KeptSighting {
   readonly seenAt: Instant;
   readonly source: string | null;
@@ -100,9 +91,10 @@ export function isLastSighted({ sightings, removal }: RecordStay): boolean {
   return removal !== null && sightings?.at(-1)?.seenAt === removal.lastSeen;
 }
 
-/** What is known of one header: its newest value, and whether the latest observation held it. */
 export interface HeaderState {
+  /** The newest. */
   readonly value: string;
+  /** Whether the latest observation held it. */
   readonly present: boolean;
   /** Of one that is gone: the last observation of HTTP headers that still held it. */
   readonly lastSeen: Instant | null;
@@ -137,9 +129,8 @@ export interface RecordedResponse extends SiteResponse {
   readonly routine: RoutineReason | null;
 }
 
-/** A response, and the status before it. */
 export interface ResponseChange extends RecordedResponse {
-  /** Null: it is the first. It follows from the history, and is not stored. */
+  /** The status before; null for the first. It follows from the history, and is not stored. */
   readonly old: number | null;
 }
 
@@ -148,16 +139,16 @@ export function isStatusChange({ old, status }: ResponseChange): boolean {
   return old !== null && old !== status;
 }
 
-/** What a domain holds now: needed only when an observation differs from it. */
+/** What a domain holds now. */
 export interface Holdings {
-  /** The present records, by type. */
+  /** Present ones, by type. */
   readonly records: ReadonlyMap<string, readonly RecordStay[]>;
-  /** Every header ever seen, by field name. */
+  /** Every one ever seen, by field name. */
   readonly headers: ReadonlyMap<string, HeaderState>;
   readonly earlier: EarlierByPart;
 }
 
-/** The earlier changes of RRsets and headers, by partKey(). */
+/** By partKey(). */
 export type EarlierByPart = ReadonlyMap<string, EarlierChanges>;
 
 /** @param type Of an RRset; empty for a header. @param name The owner name, or the field name. */

@@ -3,7 +3,6 @@ import type { Instant } from '../model/instant.js';
 import type { EarlierChanges } from './routine.js';
 import type { DomainState, RecordedResponse, RecordStay } from './state.js';
 
-/** All that is recorded of a domain. */
 export interface StoredHistory {
   readonly name: string;
   readonly version: bigint;
@@ -37,7 +36,7 @@ export interface KeptTime {
  */
 export type KeptTimes = ReadonlyMap<string, readonly KeptTime[]>;
 
-/** A header's change as it is stored: what kind it is follows from those before it. */
+/** What kind of change it is follows from those before it. */
 export interface StoredHeaderChange {
   readonly name: string;
   readonly observedAt: Instant;

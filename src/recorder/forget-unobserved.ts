@@ -9,7 +9,6 @@ const EXAMINED_AT_ONCE = 1000;
 /** So many are erased in one transaction. */
 const ERASED_AT_ONCE = 20;
 
-/** Where the examination has come to. */
 interface Step {
   /** The last name that was examined; null: there is none after the one before. */
   readonly last: string | null;
@@ -51,9 +50,9 @@ export async function forgetUnobserved(
   return { last: old.length < ERASED_AT_ONCE ? last : (old.at(-1) ?? last), erased };
 }
 
-/** In milliseconds: the rest after all domains were examined. */
+/** In milliseconds, after all domains were examined. */
 const REST = 3_600_000;
-/** In milliseconds: the least pause between two steps. It is four times as long as the step otherwise. */
+/** In milliseconds, between two steps: four times as long as the step, and no less than this. */
 const LEAST_PAUSE = 250;
 
 interface ForgettingOptions {
@@ -87,18 +86,14 @@ async function forgetOn(
   signal: AbortSignal,
 ) {
   // A process that is restarted often would examine the first names only.
-  let begin = Math.random().toString(36).charAt(2);
-  let after = begin;
+  let after = Math.random().toString(36).charAt(2);
   while (!signal.aborted) {
     const since = performance.now();
     let rest = 0;
     try {
       const { last, erased } = await forgetUnobserved(database, after, kept);
       if (erased.length > 0) reports.erased(erased);
-      if (last === null) {
-        rest = begin === '' ? REST : 0;
-        begin = '';
-      }
+      if (last === null) rest = REST;
       after = last ?? '';
     } catch (error) {
       reports.failed(error);

@@ -33,7 +33,6 @@ export interface Recorder {
   preview(observations: readonly Observation[]): Promise<Recording>;
 }
 
-/** What recording a batch has done. */
 export interface Recording extends Counts {
   /** One for each observation, in the order of the batch. */
   readonly outcomes: readonly Outcome[];

@@ -52,8 +52,7 @@ export interface DomainChanges {
   readonly octets: HistoryOctets;
 }
 
-/** The columns of table `domain` that an observation may change. */
-export const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
+const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
   ['created', 'bigint', ({ state }) => state.created],
   ['last_update', 'bigint', ({ state }) => state.lastUpdate],
   ['last_change', 'bigint', ({ state }) => state.lastChange],
@@ -74,7 +73,7 @@ export const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
 ];
 
 /** Most observations change but the time of the latest, which is that of HTTP then. */
-export const SITE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
+const SITE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
   ['site_scheme', 'text', ({ state }) => state.site?.scheme],
   ['site_status', 'integer', ({ state }) => state.site?.status],
   ['site_first', 'bigint', ({ state }) => state.site?.first],
@@ -109,7 +108,6 @@ function isSameSite({ state, stateBefore }: DomainChanges): boolean {
   return now?.first === before?.first && now?.status === before?.status && now?.scheme === before?.scheme;
 }
 
-/** One of the rows that a domain's changes add to another table. */
 interface RowOf<Item> {
   readonly domain: string;
   readonly item: Item;
@@ -134,7 +132,7 @@ const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed_routine', 'text', ({ item }) => item.removal?.routine],
 ];
 
-export const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
+const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ...STAY_KEY,
   ['host', 'text', ({ item }) => item.record.host],
   ['class', 'text', ({ item }) => item.record.class],
@@ -336,7 +334,6 @@ function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
   ];
 }
 
-/** The rows of domains in another table. */
 export function rowsOf<Domain extends { readonly name: string }, Item>(
   domains: readonly Domain[],
   itemsOf: (domain: Domain) => readonly Item[],
