@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import type { TypeState } from '../../src/history/state.js';
+import { expect, test } from 'vitest';
+import type { DomainState, RecordStay, TypeState } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
@@ -14,149 +14,117 @@ const sound = historyOf([
   observation({ at: 5, records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'b', via: 'x' } }),
 ]);
 
-/** A history with one of its parts replaced, as a broken program or hand could leave it. */
-function broken(change: Partial<StoredHistory>): StoredHistory {
-  return { ...sound, ...change };
+type Change = Partial<StoredHistory>;
+
+function withState(change: Partial<DomainState>): Change {
+  return { state: { ...sound.state, ...change } };
 }
 
-/** The state with one more type, or with another state of one. */
-function withType(type: string, typeState: TypeState): Partial<StoredHistory> {
-  return { state: { ...sound.state, types: new Map([...sound.state.types, [type, typeState]]) } };
+function withType(type: string, state: TypeState): Change {
+  return withState({ types: new Map([...sound.state.types, [type, state]]) });
 }
 
-/** The first header change with parts replaced. */
-function withHeader(change: Partial<StoredHistory['headers'][number]>): Partial<StoredHistory> {
-  return withHeaderAt(0, change);
+/** With one record changed, the first if no place is given. */
+function withRecord(change: Partial<RecordStay>, at = 0): Change {
+  return { stays: sound.stays.map((stay, place) => (place === at ? { ...stay, ...change } : stay)) };
 }
 
-function withHeaderAt(at: number, change: Partial<StoredHistory['headers'][number]>): Partial<StoredHistory> {
+function removed(at: number, lastSeen: number, source: string | null = null): Partial<RecordStay> {
+  return { removal: { removed: instant(at), lastSeen: instant(lastSeen), source, routine: null } };
+}
+
+function withHeader(change: Partial<StoredHistory['headers'][number]>, at = 0): Change {
   return {
     headers: sound.headers.map((header, place) => (place === at ? { ...header, ...change } : header)),
   };
 }
 
-const [first, ...others] = sound.stays;
-const [firstHeader, ...otherHeaders] = sound.headers;
-if (first === undefined || firstHeader === undefined) {
-  throw new Error('the sound history has records and headers');
+/** With changes of a further header. */
+function withChanges(
+  name: string,
+  ...changes: [at: number, value: string | null, lastSeen: number | null][]
+): Change {
+  const added = changes.map(([at, value, lastSeen]) => ({
+    name,
+    observedAt: instant(at),
+    value,
+    lastSeen: lastSeen === null ? null : instant(lastSeen),
+    source: null,
+    routine: null,
+  }));
+  return { headers: [...sound.headers, ...added] };
 }
 
-const breaches: [string, Partial<StoredHistory>, RegExp][] = [
-  [
-    'a name not in canonical form',
-    { name: 'EXAMPLE.com' },
-    /^the name "EXAMPLE.com" is not in canonical form/,
-  ],
-  [
-    'a time of creation that no part has',
-    { state: { ...sound.state, created: instant(0) } },
-    /^created is 2024-01-01T00:00:00/,
-  ],
-  ['a last update that no part has', { state: { ...sound.state, lastUpdate: instant(9) } }, /^lastUpdate is/],
-  [
-    'a last change that no change has',
-    { state: { ...sound.state, lastChange: null } },
-    /^lastChange is none/,
-  ],
-  [
-    'no part at all',
-    { state: { ...sound.state, everyType: null, types: new Map(), http: null } },
-    /everyType is none; the observations give/,
-  ],
+const { record } = sound.stays[0] ?? { record: { host: '', class: '', type: '', rdata: '' } };
+const NOT_GIVEN = 'is stored, and the observations do not give it';
+
+test.each<[what: string, change: Change, violation: RegExp]>([
+  ['a name not in canonical form', { name: 'EXAMPLE.com' }, /^the name "EXAMPLE.com" is not in canonical/],
+  ['a creation that no part has', withState({ created: instant(0) }), /^created is 2024-01-01T00:00:00/],
+  ['a last update that no part has', withState({ lastUpdate: instant(9) }), /^lastUpdate is/],
+  ['a last change that no change has', withState({ lastChange: null }), /^lastChange is none/],
+  ['no part at all', withState({ everyType: null, types: new Map(), http: null }), /^everyType is none; the/],
   [
     'a part that ends before it begins',
-    { state: { ...sound.state, everyType: { first: instant(5), latest: instant(1) } } },
+    withState({ everyType: { first: instant(5), latest: instant(1) } }),
     /^everyType is .*; the observations give/,
   ],
   [
     'a record not in canonical form',
-    { stays: [{ ...first, record: { ...first.record, host: 'EXAMPLE.com' } }, ...others] },
+    withRecord({ record: { ...record, host: 'EXAMPLE.com' } }),
+    /is not in canonical form/,
+  ],
+  [
+    'a record whose data is no object',
+    withRecord({ record: { ...record, rdata: 'null' } }),
     /is not in canonical form/,
   ],
   [
     'a record removed before it was last seen',
-    {
-      stays: [
-        { ...first, removal: { removed: instant(3), lastSeen: instant(4), source: null, routine: null } },
-        ...others,
-      ],
-    },
+    withRecord(removed(3, 4)),
     /of 2024-01-01T00:00:01.000000Z is .*00:04.*; the observations give /,
   ],
   [
     'a record removed after the latest observation',
-    {
-      stays: [
-        { ...first, removal: { removed: instant(8), lastSeen: instant(7), source: null, routine: null } },
-        ...others,
-      ],
-    },
+    withRecord(removed(8, 7)),
     /^lastUpdate is .*00:05.*; the observations give .*00:08/,
   ],
   [
     'a record first seen after the latest observation',
-    { stays: [{ ...first, firstSeen: instant(8) }] },
+    withRecord({ firstSeen: instant(8) }, 2),
     /^lastUpdate is .*00:05.*; the observations give .*00:08/,
   ],
   [
     'a record first seen before the first observation',
-    { stays: [{ ...first, firstSeen: instant(0) }, ...others] },
+    withRecord({ firstSeen: instant(0) }),
     /^created is .*00:01.*; the observations give .*00:00\.000000Z/,
   ],
   [
     'a record first seen between the observations of its type',
     {
-      stays: [{ ...first, firstSeen: instant(4) }, ...others],
-      state: {
-        ...sound.state,
+      ...withRecord({ firstSeen: instant(4) }),
+      ...withState({
         everyType: { first: instant(5), latest: instant(5) },
         types: new Map([['A', { digest: '', named: { first: instant(1), latest: instant(3) } }]]),
-      },
+      }),
     },
-    /^everyType is .*; the observations give ."first":"[^"]*00:04/,
+    /^everyType is .*; the observations give ."first":"[^"]*00:0/,
   ],
   [
     'a record last seen long before the observation that it was gone at',
-    {
-      stays: sound.stays.map((stay) =>
-        stay.removal === null
-          ? stay
-          : { ...stay, removal: { removed: instant(5), lastSeen: instant(1), source: null, routine: null } },
-      ),
-    },
-    /00:05.000000Z is stored, and the observations do not give it/,
+    withRecord(removed(5, 1)),
+    new RegExp(`00:05.000000Z ${NOT_GIVEN}`),
   ],
   [
     'a record that comes back when it went',
-    {
-      stays: sound.stays.map((stay) =>
-        stay.firstSeen === instant(5) ? { ...stay, firstSeen: instant(3) } : stay,
-      ),
-    },
-    /00:03.000000Z is stored, and the observations do not give it/,
+    withRecord({ firstSeen: instant(3) }, 2),
+    new RegExp(`00:03.000000Z ${NOT_GIVEN}`),
   ],
+  ['a record of no source', withRecord({ source: 'a\nb' }), /^the source of a record ".*" is not in canon/],
   [
-    'a record whose source is no name of one',
-    { stays: [{ ...first, source: 'a\nb' }, ...others] },
-    /^the source of a (record|header) ".*" is not in canonical form/,
-  ],
-  [
-    'a removal whose source is no name of one',
-    {
-      stays: [
-        {
-          ...first,
-          removal: { removed: instant(3), lastSeen: instant(1), source: 'x'.repeat(65), routine: null },
-        },
-        ...others,
-      ],
-    },
-    /^the source of a (record|header) ".*" is not in canonical form/,
-  ],
-  [
-    'a record whose data is no object',
-    { stays: [{ ...first, record: { ...first.record, rdata: 'null' } }, ...others] },
-    /is not in canonical form/,
+    'a removal of no source',
+    withRecord(removed(3, 1, 'x'.repeat(65))),
+    /^the source of a record ".*" is not in canonical form/,
   ],
   [
     'a type not in canonical form',
@@ -165,126 +133,84 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   ],
   [
     'a type that was never observed',
-    {
-      stays: [],
-      state: { ...sound.state, everyType: null, types: new Map([['MX', { digest: '', named: null }]]) },
-    },
-    /the type "MX" is stored, and the observations do not give it/,
+    { stays: [], ...withState({ everyType: null, types: new Map([['MX', { digest: '', named: null }]]) }) },
+    new RegExp(`the type "MX" ${NOT_GIVEN}`),
   ],
   [
     'records of a type that is not listed',
-    { state: { ...sound.state, types: new Map() } },
+    withState({ types: new Map() }),
     /the type "A" is not stored; the observations give/,
   ],
-  [
-    'a record that is present twice',
-    { stays: [{ ...first, removal: null }, ...others] },
-    /is stored, and the observations do not give it/,
-  ],
+  ['a record that is present twice', withRecord({ removal: null }), new RegExp(NOT_GIVEN)],
   [
     'a gap in the positions',
-    { stays: [{ ...first, position: 4 }, ...others] },
+    withRecord({ position: 4 }),
     /is ."position":4.*; the observations give ."position":0/,
   ],
   [
     'records in the wrong order',
-    {
-      stays: sound.stays.map((stay, index) => ({
-        ...stay,
-        record: sound.stays[index === 0 ? 1 : 0]?.record ?? stay.record,
-      })),
-    },
-    /"192.0.2.2".* is ."position":0.*; the observations give ."position":1/,
+    withRecord({ position: 1 }),
+    /"192.0.2.1".* is ."position":1.*; the observations give ."position":0/,
   ],
   [
     'a record missing',
-    { stays: [first] },
+    { stays: sound.stays.slice(0, 1) },
     /^the type "A" is ."digest":"\w+".*; the observations give ."digest":""/,
   ],
   [
     'a header that begins without a value',
-    { headers: [{ ...firstHeader, value: null }, ...otherHeaders] },
-    /header "server" at .*00:01.000000Z is stored, and the observations do not give it/,
+    withHeader({ value: null }),
+    new RegExp(`header "server" at .*00:01.000000Z ${NOT_GIVEN}`),
   ],
   [
     'a header name not in canonical form',
     withHeader({ name: 'Server' }),
-    /header name "Server" is not in canonical form/,
+    /header name "Server" is not in canon/,
   ],
   ['a header name that is none', withHeader({ name: 'a b' }), /header name "a b" is not in canonical form/],
   [
     'a header value that is not trimmed',
     withHeader({ value: ' a' }),
-    /value of the header "server" " a" is not in canonical form/,
+    /value of the header "server" " a" is not/,
   ],
   [
-    'a value of a header that is gone, not trimmed',
-    { headers: [...sound.headers, ...gone('x-old', 'a\n')] },
-    /header "x-old" ".*" is not in canonical form/,
-  ],
-  [
-    'a first value of a header with a time at which the value before was last seen',
+    'a first value with a time at which the value before was last seen',
     withHeader({ lastSeen: instant(1) }),
     /"server" at .* is .*"lastSeen".*; the observations give ."value":"a","routine":"INITIAL".$/,
   ],
   [
-    'a header that is gone and was never seen last',
-    { headers: sound.headers.map((change) => ({ ...change, lastSeen: null })) },
-    /"via" at .* is ..; the observations give ."lastSeen"/,
-  ],
-  [
     'a value that was last seen at another time than that of the observation before its replacement',
-    withHeaderAt(1, { lastSeen: instant(2) }),
+    withHeader({ lastSeen: instant(2) }, 1),
     /"lastSeen":"[^"]*00:01.*; the observations give ."lastSeen":"[^"]*00:02/,
   ],
   [
     'a value before an absence that was last seen at another time than the header',
-    {
-      headers: [
-        ...sound.headers,
-        ...gone('x-old', 'a'),
-        {
-          name: 'x-old',
-          observedAt: instant(5),
-          value: 'b',
-          lastSeen: instant(3),
-          source: null,
-          routine: null,
-        },
-      ],
-    },
+    withChanges('x-old', [1, 'a', null], [3, null, 1], [5, 'b', 3]),
     /"x-old" at .*"lastSeen":"[^"]*00:03.*; the observations give .*"lastSeen":"[^"]*00:01/,
   ],
   [
     'a header that was last seen at another time than that of the observation before it was gone',
-    {
-      headers: sound.headers.map((change) => ({
-        ...change,
-        lastSeen: change.lastSeen && change.lastSeen - 1n,
-      })),
-    },
+    { headers: sound.headers.map((each) => ({ ...each, lastSeen: each.lastSeen && each.lastSeen - 1n })) },
     /"via" at .*00:00.999999Z.*; the observations give .*00:01.000000Z/,
   ],
   [
-    'a header whose source is no name of one',
+    'a header of no source',
     withHeader({ source: '' }),
-    /^the source of a (record|header) ".*" is not in canonical form/,
+    /^the source of a header "" is not in canonical form/,
   ],
   [
     'a new value that is the old one',
-    {
-      headers: sound.headers.map((change) => (change.name === 'server' ? { ...change, value: 'a' } : change)),
-    },
-    /"server" at .*00:03.000000Z is stored, and the observations do not give it/,
+    withHeader({ value: 'a' }, 1),
+    new RegExp(`"server" at .*00:03.000000Z ${NOT_GIVEN}`),
   ],
   [
     'a header that disappears twice',
-    { headers: [...sound.headers, ...gone('x-old', 'a'), ...gone('x-old', 'a').slice(1)] },
-    /"x-old" at .* is stored, and the observations do not give it/,
+    withChanges('x-old', [1, 'a', null], [3, null, 1], [3, null, 1]),
+    new RegExp(`"x-old" at .* ${NOT_GIVEN}`),
   ],
   [
     'a header that changed before HTTP was observed',
-    { headers: [{ ...firstHeader, observedAt: instant(0) }, ...otherHeaders] },
+    withHeader({ observedAt: instant(0) }),
     /^http is .*00:01.*; the observations give ."first":"[^"]*00:00/,
   ],
   [
@@ -292,33 +218,18 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     { headers: sound.headers.filter(({ name }) => name !== 'via') },
     /^http is .*; the observations give/,
   ],
-];
+])('dms verify finds %s', (_what, change, violation) => {
+  const found = findViolations({ ...sound, ...change });
+  expect(found.join('\n')).toMatch(new RegExp(violation.source, 'm'));
+});
 
-/** A header that came and went. */
-function gone(name: string, value: string): StoredHistory['headers'] {
-  return [
-    { name, observedAt: instant(1), value, lastSeen: null, source: null, routine: null },
-    { name, observedAt: instant(3), value: null, lastSeen: instant(1), source: null, routine: null },
-  ];
-}
-
-describe('checking a stored history', () => {
-  test('a sound history has no violation', () => {
-    expect(findViolations(sound)).toEqual([]);
-  });
-
-  test('what the rules make of any observations has no violation', () => {
-    const lines = fc.array(observationLine(['a.example']), { minLength: 1, maxLength: 30 });
-    fc.assert(
-      fc.property(lines, (given) => {
-        const observations = given.map((line) => parseDmsLine(JSON.stringify(line), NOW));
-        expect(findViolations(historyOf(observations))).toEqual([]);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test.each(breaches)('%s is found', (_title, change, message) => {
-    expect(findViolations(broken(change)).join('\n')).toMatch(new RegExp(message.source, 'm'));
-  });
+test('what the rules make of any observations has no violation', () => {
+  const lines = fc.array(observationLine(['a.example']), { minLength: 1, maxLength: 30 });
+  fc.assert(
+    fc.property(lines, (given) => {
+      const observations = given.map((line) => parseDmsLine(JSON.stringify(line), NOW));
+      expect(findViolations(historyOf(observations))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
 });
