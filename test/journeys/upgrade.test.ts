@@ -182,7 +182,7 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
     });
 
     const [, step = ''] =
-      /^```sh\n(baseline=.*?)^```$/ms.exec(await readFile('docs/before-the-first-release.md', 'utf8')) ?? [];
+      /^```sh\n(baseline=.*?)^```$/ms.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
     const script = step.replaceAll('npx dms', 'node bin/dms.js');
     const { stdout } = await promisify(execFile)('bash', ['-euc', script], {
       env: { ...home.environment, PATH: process.env['PATH'] },
