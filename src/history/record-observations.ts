@@ -100,8 +100,7 @@ export function recordObservations(
     if (unapplied !== null) known = { state: known.state, holdings: heldAfter({ ...known, unapplied }) };
     const step = recordOne(known, observation, rules);
     if (step === null) return null;
-    const isTold = step.changes !== null && tellsOfParts(step.changes);
-    if (!isTold && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
+    addFirsts(firsts, known.state, step, observation);
     known = { state: step.state, holdings: known.holdings };
     unapplied = step.changes;
     outcomes.push(step.outcome);
@@ -110,17 +109,19 @@ export function recordObservations(
   return { state: known.state, holdings: known.holdings, unapplied, changes, firsts, outcomes };
 }
 
-/** Adds the parts that an observation was the first of. Where it changed something, its changes tell of it. */
+/** Adds the parts that an observation was the first of. Where it changed records, or headers, its changes tell of it. */
 function addFirsts(
   firsts: Map<string, readonly KeptTime[]>,
   before: DomainState | null,
-  { everyType, types, http }: DomainState,
+  { state, changes }: Step,
   { observedAt, source }: Observation,
 ): void {
-  if (source === undefined) return;
+  if (source === undefined || state === null) return;
+  const { everyType, types, http } = state;
   const add = (part: string) => firsts.set(part, [{ observedAt, source }]);
+  if (http !== null && before?.http == null && !changes?.headers.length) add(HTTP);
+  if (changes?.added.length || changes?.removed.length) return;
   if (everyType !== null && before?.everyType == null) add(EVERY_TYPE);
-  if (http !== null && before?.http == null) add(HTTP);
   if (types === before?.types) return;
   for (const [type, { named }] of types) {
     if (named !== null && before?.types.get(type)?.named == null) add(type);

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
-import { type ExtendedHistory, type ExtendOptions, extendHistory } from '../history/extend-history.js';
+import { type ExtendedHistory, extendHistory } from '../history/extend-history.js';
 import { earlierText, headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
 import { isActing, type Outcome } from '../history/record-observations.js';
+import type { ReplayOptions } from '../history/replay.js';
 import type { EarlierChanges } from '../history/routine.js';
 import type { RecordedResponse, RecordStay } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
@@ -46,7 +47,7 @@ const DOMAINS_AT_ONCE = 25;
 export async function extendDomains<Domain extends Extending>(
   pool: Pool,
   domains: readonly Domain[],
-  options: ExtendOptions,
+  options: ReplayOptions,
 ): Promise<ExtendedDomain<Domain>[]> {
   const done: ExtendedDomain<Domain>[] = [];
   for (let first = 0; first < domains.length; first += DOMAINS_AT_ONCE) {
@@ -77,7 +78,7 @@ interface Rewriting extends DomainChanges {
   readonly kept: ExtendedHistory['keptTimes'];
 }
 
-function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, options: ExtendOptions) {
+function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, options: ReplayOptions) {
   const before = rows === null ? null : historyOfRows(rows);
   const after = extendHistory(before, of.observations, options);
   const stays = differenceOf(before?.stays ?? [], after.stays, stayText);

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Changes } from '../history/apply-observation.js';
-import { type ExtendOptions, isInside } from '../history/extend-history.js';
+import { isInside } from '../history/extend-history.js';
 import { mergeChanges } from '../history/merge-changes.js';
 import {
   isActing,
@@ -11,6 +11,7 @@ import {
   recordObservations,
   UNRECORDED,
 } from '../history/record-observations.js';
+import type { ReplayOptions } from '../history/replay.js';
 import { type DomainState, type Holdings, NOTHING_HELD } from '../history/state.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import type { Observation } from '../model/observation.js';
@@ -88,7 +89,7 @@ interface AppliedBatch extends KnownBatch {
 
 async function recordBatch(
   pool: Pool,
-  options: ExtendOptions,
+  options: ReplayOptions,
   batches: readonly DomainBatch[],
 ): Promise<Recording> {
   const done: Done[] = [];

@@ -203,6 +203,22 @@ test('what is exported of what is present has all of it, and tells of no absence
   );
 });
 
+test('who observed a type without records is exported, where the same line changed headers and another observer all types', () => {
+  const original = historyOf([
+    observation({ at: 5, headers: { server: 'a' }, source: 'two' }),
+    observation({ at: 5, types: ['A'], records: [], source: 'two' }),
+    observation({
+      at: 5,
+      records: [{ host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'm.example' }],
+    }),
+  ]);
+  const copy = historyOf(Array.from(exportDms(original), (line) => parseDmsLine(line, NOW)));
+  const older = [observation({ at: 0, records: ['192.0.2.1'] })];
+  const removal = { removed: instant(5), lastSeen: instant(0), source: 'two', routine: null };
+  for (const history of [original, copy])
+    expect(withOlder(history, older).history.stays[0]).toMatchObject({ record: { type: 'A' }, removal });
+});
+
 test('no order of observations leads to a stored history that breaks a rule', () => {
   fc.assert(
     fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), (observations) => {
