@@ -1,6 +1,5 @@
 import { getServers } from 'node:dns';
 import type { Registry } from 'prom-client';
-import { list } from './config/parse.js';
 import { dnsServer } from './config/parse-addresses.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
@@ -85,7 +84,7 @@ function resolversOf({ dnsServers }: Settings['observe']): readonly DnsServer[] 
 
 function systemResolvers(): { address: string; port: number }[] {
   const servers = getServers();
-  if (servers.length > 0) return list(dnsServer)('DNS_SERVERS', servers.join(','));
+  if (servers.length > 0) return servers.map(dnsServer);
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { messageOf, type UsageError } from '../model/errors.js';
+import { messageOf, UsageError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
-import { invalidSetting } from './parse.js';
 
 /** Documents by their ids. */
 export type KnownOperations = ReadonlyMap<string, string>;
@@ -18,24 +17,28 @@ const FORMATS =
  */
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
-  const invalid = (advice: string) => invalidSetting('PERSISTED_ONLY', file, advice);
-  const entries = entriesOf(contentOf(file, invalid));
-  if (entries === undefined || !entries.every(isOperation)) throw invalid(`it is neither format; ${FORMATS}`);
-  if (entries.length === 0) throw invalid(`it contains no operation; ${FORMATS}`);
+  const entries = entriesIn(contentOf(file));
+  if (entries === undefined || !entries.every(isOperation))
+    throw invalid(file, `it is neither format; ${FORMATS}`);
+  if (entries.length === 0) throw invalid(file, `it contains no operation; ${FORMATS}`);
   return new Map(entries);
 }
 
-function contentOf(file: string, invalid: (advice: string) => UsageError): unknown {
+function contentOf(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid(`it is not JSON; ${FORMATS}`);
-    throw invalid(`it cannot be read (${messageOf(error)}); write the path of a file`);
+    if (error instanceof SyntaxError) throw invalid(file, `it is not JSON; ${FORMATS}`);
+    throw invalid(file, `it cannot be read (${messageOf(error)}); write the path of a file`);
   }
 }
 
+function invalid(file: string, advice: string): UsageError {
+  return new UsageError(`PERSISTED_ONLY is ${JSON.stringify(file)}: ${advice}.`);
+}
+
 /** Ids and documents, not checked yet; undefined for another format, and a manifest of another version. */
-function entriesOf(content: unknown): [unknown, unknown][] | undefined {
+function entriesIn(content: unknown): [unknown, unknown][] | undefined {
   if (!isJsonObject(content)) return undefined;
   const { format, version, operations } = content;
   if (format === undefined) return Object.entries(content);

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { SCOPES } from '../auth/viewer.js';
 import { UsageError } from '../model/errors.js';
 import {
   choice,
@@ -7,9 +8,8 @@ import {
   list,
   onOff,
   optional,
-  type Parse,
   printableAscii,
-  scope,
+  type ReadSetting,
   size,
   sourceName,
   text,
@@ -18,22 +18,16 @@ import {
 import {
   basePath,
   corsOrigins,
-  databaseUrl,
   dnsServer,
-  identityProvider,
   jwksUrl,
-  readReplicas,
+  postgresUrl,
   redisUrl,
-  replicaUrl,
   smtpUrl,
   tokenClaim,
   trustProxy,
 } from './parse-addresses.js';
 import { gracePeriod, ignoredHeaders, observedDnsTypes } from './parse-observe.js';
 import { wantsTraces } from './parse-telemetry.js';
-
-/** Reads one setting. @param fallback The value of an unset one, as it would be written. */
-type Read = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
 
 /** The program's settings, checked. Durations are milliseconds unless said otherwise. */
 export interface Settings extends Readonly<ReturnType<typeof settingsFrom>> {
@@ -49,7 +43,7 @@ const freePort = integer(0, 65_535);
 const perMinute = integer(1, 1_000_000_000);
 const atOnce = integer(1, 100_000);
 const kept = (least: string, most: string, example: string) =>
-  unlessOff(duration({ least, most, example: `${example}, or off` }));
+  unlessOff(duration(least, most, `${example}, or off`));
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 31_536_000;
 const KB = 1024;
@@ -59,7 +53,7 @@ const MB = 1024 * KB;
 const USER_AGENT = 'domain-metadata-service (self-hosted; reads only the response headers of /)';
 
 /** Every setting: its name in the environment, its default, and its parser. docs/ describes them for users. */
-export function settingsFrom(read: Read) {
+export function settingsFrom(read: ReadSetting) {
   return {
     /** Where to listen; port 0 takes a free one. */
     host: read('HOST', '127.0.0.1', text),
@@ -67,12 +61,12 @@ export function settingsFrom(read: Read) {
     /** The prefix of all paths: empty, or like `/dms` or `/a/b`. */
     basePath: read('BASE_PATH', '', basePath),
     /** URL of a PostgreSQL database; absent: the embedded database. It may contain a password. */
-    databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
+    databaseUrl: read('DATABASE_URL', '', optional(postgresUrl)),
     /** Replicas of that database that responses are read from; absent: none. */
     readReplicas: readReplicas(
-      read('DATABASE_URL', '', optional(databaseUrl)),
-      read('DATABASE_READ_URLS', '', list(replicaUrl)),
-      read('READ_MAX_LAG', '10s', duration({ least: '1s', most: '30m', example: '10s' })),
+      read('DATABASE_URL', '', optional(postgresUrl)),
+      read('DATABASE_READ_URLS', '', list(postgresUrl)),
+      read('READ_MAX_LAG', '10s', duration('1s', '30m', '10s')),
     ),
     /** Whether statements there are prepared under names: `auto` is where no pooler is between. */
     databasePrepared: read('DATABASE_PREPARED', 'auto', choice('auto', 'on', 'off')),
@@ -98,7 +92,7 @@ export function settingsFrom(read: Read) {
       required: read('AUTH_REQUIRED', 'scopes', choice('scopes', 'all')),
     },
     /** The scopes of a client without a token, and so of every client; without effect where all need one. */
-    anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read,watch:read', list(scope))),
+    anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read,watch:read', list(choice(...SCOPES)))),
     samples: read('SAMPLES', 'on', onOff),
     /** How far back the feed of changes goes, in milliseconds; absent: to its beginning. */
     changesKept: read('CHANGES_KEPT', '365d', kept('1h', '3650d', '30d')),
@@ -107,18 +101,18 @@ export function settingsFrom(read: Read) {
     /** Which proxies may name a client's address in X-Forwarded-For: the nearest hops, or these addresses. */
     trustProxy: read('TRUST_PROXY', '0', trustProxy),
     /** How long requests and observations in progress may take once the service stops. */
-    shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', duration({ most: '10m', example: '10s' })),
+    shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', duration(undefined, '10m', '10s')),
     observe: {
       /** The resolvers to query, in order of preference; none: those of the system. */
       dnsServers: read('DNS_SERVERS', '', list(dnsServer)),
       dnsTypes: read('OBSERVE_DNS_TYPES', '', observedDnsTypes),
       /** How long one try of a query may take, and how many tries it has. */
-      dnsTimeout: read('OBSERVE_DNS_TIMEOUT', '2s', duration({ most: '1m', example: '500ms or 10s' })),
+      dnsTimeout: read('OBSERVE_DNS_TIMEOUT', '2s', duration(undefined, '1m', '500ms or 10s')),
       dnsTries: read('OBSERVE_DNS_TRIES', '3', integer(1, 10)),
       httpsPort: read('OBSERVE_HTTPS_PORT', '443', port),
       httpPort: read('OBSERVE_HTTP_PORT', '80', port),
       /** How long the observation of a site may take in all. */
-      httpTimeout: read('OBSERVE_HTTP_TIMEOUT', '10s', duration({ most: '1m', example: '500ms or 10s' })),
+      httpTimeout: read('OBSERVE_HTTP_TIMEOUT', '10s', duration(undefined, '1m', '500ms or 10s')),
       /** In microseconds: how long HTTPS must be declined before responses over HTTP count; 0: they always do. */
       httpsGrace: read('OBSERVE_HTTPS_GRACE', '1d', gracePeriod),
       userAgent: read('OBSERVE_USER_AGENT', USER_AGENT, printableAscii),
@@ -132,7 +126,7 @@ export function settingsFrom(read: Read) {
       questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
       connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
       /** For how long a worker has a domain to itself. An observation ends at half of that. */
-      lease: read('OBSERVE_LEASE', '2m', duration({ least: '5s', most: '1h', example: '2m' })),
+      lease: read('OBSERVE_LEASE', '2m', duration('5s', '1h', '2m')),
     },
     notify: {
       /** Whether messages are sent to receivers at addresses that are not public. */
@@ -177,7 +171,7 @@ export function settingsFrom(read: Read) {
       metricsPort: read('METRICS_PORT', '', optional(freePort)),
       metricsHost: read('METRICS_HOST', '127.0.0.1', text),
       /** Whether traces are sent; OpenTelemetry's own variables say where to and how. */
-      traces: wantsTraces((name) => read(name, '', text)),
+      traces: wantsTraces(read),
     },
   };
 }
@@ -196,6 +190,34 @@ export function requireOwnMetricsPort({
   throw new UsageError(`PORT and METRICS_PORT are both ${port}: set one of them to another port.`);
 }
 
-function path(_name: string, value: string): string {
+function path(value: string): string {
   return resolve(value);
+}
+
+/**
+ * Replicas; undefined where none is set.
+ *
+ * @param mostBehind In milliseconds.
+ */
+function readReplicas(databaseUrl: string | undefined, urls: readonly string[], mostBehind: number) {
+  if (urls.length === 0) return undefined;
+  if (databaseUrl !== undefined) return { databaseUrl, urls, mostBehind };
+  throw new UsageError(
+    'DATABASE_READ_URLS is set, and DATABASE_URL is not: set it to the primary of these replicas.',
+  );
+}
+
+/** An identity provider; undefined where none of its settings is set. */
+function identityProvider(
+  jwksUrl: URL | undefined,
+  issuer: string | undefined,
+  audience: string | undefined,
+) {
+  if (jwksUrl !== undefined && issuer !== undefined && audience !== undefined) {
+    return { jwksUrl, issuer, audience };
+  }
+  if ((jwksUrl ?? issuer ?? audience) === undefined) return undefined;
+  throw new UsageError(
+    'AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong together: set all three or none.',
+  );
 }
