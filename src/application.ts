@@ -137,12 +137,12 @@ function startAlone({ settings, database, log }: ApplicationBase, monitoring: Mo
   const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
     log.warn({ err: error }, 'the feed of changes was not pruned'),
   );
-  const forgetting = createForgetMetrics(monitoring.registry);
+  const forgotten = createForgetMetrics(monitoring.registry);
   const startForgettingAfter = (kept: number) =>
     startForgetting(database, {
       kept,
       erased(names) {
-        forgetting.forgotten(names.length);
+        forgotten.inc(names.length);
         log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
       },
       failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),

@@ -4,7 +4,8 @@ import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
-import type { DatabaseState, Replicas } from './database/replicas.js';
+import type { DatabaseState } from './database/replica.js';
+import type { Replicas } from './database/replicas.js';
 import { answerAt, type Endpoint, nothingHere } from './http/endpoint.js';
 import { createHealth } from './http/health.js';
 import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
@@ -116,8 +117,8 @@ export async function startMonitoring(
 function poolsOf({ place, pools }: DatabaseState) {
   if (pools === null) return [];
   return [
-    [`reading from ${place}`, pools.reading] as const,
-    [`searching ${place}`, pools.searching] as const,
+    [`reading from ${place}`, pools.readPool] as const,
+    [`searching ${place}`, pools.searchPool] as const,
   ];
 }
 

@@ -28,7 +28,7 @@ import type { Instant } from './model/instant.js';
 import type { Monitoring } from './monitoring.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import type { Logger } from './telemetry/logging.js';
-import { createLoaderMetrics, type LoaderMetrics } from './telemetry/process-metrics.js';
+import { createLoaderMetrics } from './telemetry/process-metrics.js';
 import { redactorOf } from './telemetry/redact.js';
 import {
   createRejectionMetrics,
@@ -210,13 +210,16 @@ function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGe
 }
 
 /** Measures each batch, and traces it where traces are sent. Neither has the names of domains. */
-function aroundBatches(metrics: LoaderMetrics, tracing: Tracing | null): AroundBatch {
+function aroundBatches(
+  measure: ReturnType<typeof createLoaderMetrics>,
+  tracing: Tracing | null,
+): AroundBatch {
   const measured: AroundBatch = async (loader, size, load) => {
     const began = performance.now();
     try {
       return await load();
     } finally {
-      metrics.loaded(loader, size, (performance.now() - began) / 1000);
+      measure(loader, size, (performance.now() - began) / 1000);
     }
   };
   if (tracing === null) return measured;

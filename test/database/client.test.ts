@@ -244,7 +244,7 @@ describe('a DATABASE_URL that cannot be used is an error of one line that never 
 test('closing a pool closes all connections to a silent server: idle ones, those in use, and those that were given up', async () => {
   const { server, port, sockets } = await silentServer();
   const config = { connectionString: `postgresql://dms@127.0.0.1:${port}/somewhere`, idleTimeoutMillis: 50 };
-  const { pool, close } = createWritingPool(config, { size: 4, query: 60_000 });
+  const pool = createWritingPool(config, { size: 4, query: 60_000 });
   const [idle, used, failed, ended] = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
   ended?.release();
   failed?.query('SELECT 1').catch(() => {});
@@ -252,7 +252,7 @@ test('closing a pool closes all connections to a silent server: idle ones, those
   await expect.poll(() => pool.totalCount).toBe(2);
   const endless = used?.query('SELECT 1').catch(() => used.release(true));
   idle?.release();
-  await close(10);
+  await pool.close(10);
   await endless;
   expect(sockets).toHaveLength(4);
   // What is half closed takes what is written; what is closed does not.
