@@ -38,7 +38,7 @@ describe('the data folder', () => {
   test('that cannot be made is an error at once, with what to do', async () => {
     await writeFile(join(folder, 'file'), '');
     await expect(prepareRunDirectory(join(folder, 'file'))).rejects.toThrow(
-      /It, or a folder above it, is a file: set DATA_DIR to a folder\.$/,
+      /cannot be used: ENOTDIR.+ Set DATA_DIR to a folder that this user owns, on a disk with room\.$/,
     );
   });
 });

@@ -312,7 +312,7 @@ describe('the embedded database of a running service comes back', () => {
     await ended(owner);
     await expect
       .poll(() => service.failure())
-      .toMatch(/^The data folder .+ cannot be used: ENOENT.+ It is gone or cannot be made: /);
+      .toMatch(/^The data folder .+ cannot be used: ENOENT.+ Set DATA_DIR to a folder /);
     await service.close();
     expect(await readdir(dataDirectory)).toEqual([]);
   });

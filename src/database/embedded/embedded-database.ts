@@ -5,10 +5,9 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
-import { isJsonObject } from '../../model/json-values.js';
 import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
 import {
-  hasDatabase,
+  findDatabases,
   type IfMissing,
   isUnseeded,
   markSeeded,
@@ -57,8 +56,8 @@ export interface OwnerReport {
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const dataDirectory = resolve(options.dataDirectory);
   if (options.ifMissing === 'fail') await requireDatabase(dataDirectory);
-  await prepareRunDirectory(dataDirectory);
-  const database = new EmbeddedDatabase(dataDirectory, options.graceMilliseconds ?? GRACE);
+  const runDirectory = await prepareRunDirectory(dataDirectory);
+  const database = new EmbeddedDatabase(dataDirectory, runDirectory, options.graceMilliseconds ?? GRACE);
   await database.open(options.ifMissing);
   return database;
 }
@@ -66,32 +65,13 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
 /** @throws NoDatabaseError if there is neither a database nor an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
-    if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) return;
+    if ((await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory))) return;
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw unusable(dataDirectory, error);
   }
   throw new NoDatabaseError(
     `There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.`,
   );
-}
-
-class WaitingSocket extends Socket {
-  readonly #path: string;
-  readonly #whenReady: () => Promise<void>;
-
-  constructor(path: string, whenReady: () => Promise<void>) {
-    super();
-    this.#path = path;
-    this.#whenReady = whenReady;
-  }
-
-  override connect(): this {
-    const connectNow = (path: string) => this.destroyed || super.connect(path);
-    this.#whenReady()
-      .then(() => byShortPath(this.#path, connectNow))
-      .catch((error) => this.destroy(error));
-    return this;
-  }
 }
 
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
@@ -107,9 +87,9 @@ export class EmbeddedDatabase {
   /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
   failure: string | null = null;
 
-  constructor(dataDirectory: string, graceMilliseconds: number) {
+  constructor(dataDirectory: string, runDirectory: string, graceMilliseconds: number) {
     this.#dataDirectory = dataDirectory;
-    this.#runDirectory = join(dataDirectory, 'run');
+    this.#runDirectory = runDirectory;
     this.#graceMilliseconds = graceMilliseconds;
   }
 
@@ -147,7 +127,15 @@ export class EmbeddedDatabase {
    */
   createSocket(): Socket {
     const path = join(this.#runDirectory, '.s.PGSQL.5432');
-    return new WaitingSocket(path, () => this.#whenListening(path));
+    const socket = new Socket();
+    const connectNow = (short: string) => socket.destroyed || Socket.prototype.connect.call(socket, short);
+    socket.connect = () => {
+      this.#whenListening(path)
+        .then(() => byShortPath(path, connectNow))
+        .catch((error) => socket.destroy(error));
+      return socket;
+    };
+    return socket;
   }
 
   /** @throws Error if that takes more than 20 seconds, or after close(). */
@@ -197,29 +185,25 @@ export class EmbeddedDatabase {
   }
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
+    const log = join(this.#runDirectory, 'owner.log');
     for (let deaths = 0; deaths < MOST_DEATHS; ) {
       const attachment = await attach(this.#runDirectory, signal);
       if (attachment !== null) return attachment;
-      const report = await this.#startOwner(ifMissing, signal);
-      if (report === null) {
-        deaths += 1;
-        await requireRoom(this.#dataDirectory);
-      } else if (report.failure !== undefined) throw new OperationError(report.failure);
-      else this.createdNow ||= report.created === true;
+      const report = await this.#startOwner(ifMissing, log, signal);
+      if (report?.failure !== undefined) throw new OperationError(report.failure);
+      this.createdNow ||= report?.created === true;
+      if (report !== null) continue;
+      deaths += 1;
+      await requireRoom(this.#dataDirectory);
     }
-    throw new OperationError(`The embedded database did not start; ${this.#logFile} may say why.`);
-  }
-
-  /** Where owners write why they ended. */
-  get #logFile(): string {
-    return join(this.#runDirectory, 'owner.log');
+    throw new OperationError(`The embedded database did not start; ${log} may say why.`);
   }
 
   /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one; its log may say why. */
-  async #startOwner(ifMissing: IfMissing, signal: AbortSignal): Promise<OwnerReport | null> {
+  async #startOwner(ifMissing: IfMissing, logFile: string, signal: AbortSignal): Promise<OwnerReport | null> {
     // Again: the folder may have been deleted since the last start.
     await prepareRunDirectory(this.#dataDirectory);
-    const log = await open(this.#logFile, 'a', 0o600);
+    const log = await open(logFile, 'a', 0o600);
     const args = [OWNER, this.#dataDirectory, String(this.#graceMilliseconds), ifMissing];
     const owner = spawn(process.execPath, args, {
       // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
@@ -243,16 +227,10 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
       const message = `The process of the embedded database cannot be started: ${cause.message}.`;
       reject(new OperationError(message, { cause }));
     });
-    owner.once('message', (message) => resolve(toReport(message)));
+    owner.once('message', (report: OwnerReport) => resolve(report));
     owner.once('disconnect', () => resolve(null));
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-}
-
-/** The owner may be of another version, if the program was rebuilt while it was running. */
-function toReport(message: unknown): OwnerReport {
-  const { created, failure } = isJsonObject(message) ? message : {};
-  return { created: created === true, ...(typeof failure === 'string' && { failure }) };
 }
 
 /** The codes of a socket whose process is gone, or about to go. */
@@ -268,14 +246,14 @@ const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET
 async function attach(runDirectory: string, signal: AbortSignal): Promise<Socket | null> {
   const claim = await latestClaim(runDirectory);
   if (claim === null) return null;
+  signal.throwIfAborted();
   const socket = byShortPath(claim, (path) => connect(path));
   const abort = () => socket.destroy(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
   const isReady = new Promise<boolean>((settle, reject) => {
     socket.once('data', () => settle(true));
     socket.once('close', () => settle(false));
     socket.on('error', (error) => (GONE.has(errorCode(error)) ? settle(false) : reject(error)));
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
   });
   const attached = await isReady.finally(() => signal.removeEventListener('abort', abort));
   return attached ? socket.unref() : null;

@@ -76,15 +76,12 @@ function watchMainLoop(module: object, broken: (error: unknown) => void): void {
     try {
       Reflect.apply(mainLoop, module, []);
     } catch (error) {
-      if (!isOrdinary(error)) broken(error);
+      const isOrdinary = error instanceof Object && Reflect.get(error, 'status') === ORDINARY_ERROR;
+      if (!isOrdinary) broken(error);
       throw error;
     }
   };
   Reflect.set(module, '_PostgresMainLoopOnce', watched);
-}
-
-function isOrdinary(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'status' in error && error.status === ORDINARY_ERROR;
 }
 
 /** Logs only what ends the database: the errors of statements go to their clients. */

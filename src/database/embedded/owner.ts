@@ -29,6 +29,9 @@ const CHECK_EVERY = 1000;
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;
 
+/** Tells a user that the database takes connections, and which process has it open. */
+const READY = `ready ${process.pid}\n`;
+
 const [dataDirectory = '', graceMilliseconds = '', wanted = ''] = process.argv.slice(2);
 
 /** The processes that use the database: each keeps a connection to the claim open. */
@@ -67,13 +70,8 @@ const claimSocket = createServer((socket) => {
   // Only a socket that is read notices that the other side has closed.
   socket.resume();
   // Who attaches while the owner stops is told nothing, waits until it has ended, and looks for the next owner then.
-  if (isReady) welcome(socket);
+  if (isReady) socket.write(READY);
 });
-
-/** Tells a user that the database takes connections, and which process has it open. */
-function welcome(user: Socket): void {
-  user.write(`ready ${process.pid}\n`);
-}
 
 /**
  * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or at
@@ -86,9 +84,10 @@ async function own(ifMissing: IfMissing): Promise<void> {
   const runDirectory = await prepareRunDirectory(dataDirectory);
   // Its path may be too long to listen by.
   process.chdir(runDirectory);
-  const claim = await listenAndClaim(runDirectory).catch((error) => {
-    throw unusable(dataDirectory, error);
-  });
+  const candidate = `owner-${randomBytes(8).toString('hex')}`;
+  const claim = await once(claimSocket.listen(candidate), 'listening')
+    .then(() => claimOwnership(runDirectory, candidate))
+    .catch((error) => Promise.reject(unusable(dataDirectory, error)));
   if (claim === null) return report({});
   // PGlite opens files by their path: in a folder that was replaced it would write into another's. And no client can connect
   // to a socket whose file is gone: they start another owner, which listens again.
@@ -106,7 +105,7 @@ async function own(ifMissing: IfMissing): Promise<void> {
   await server.start();
   isThere.push(sameFile(join(runDirectory, WIRE_SOCKET)));
   isReady = true;
-  for (const user of users) welcome(user);
+  for (const user of users) user.write(READY);
   await report({ created });
 
   await new Promise<void>((resolve) => {
@@ -120,12 +119,6 @@ async function own(ifMissing: IfMissing): Promise<void> {
   await engine.close();
 }
 
-async function listenAndClaim(runDirectory: string): Promise<string | null> {
-  const candidate = `owner-${randomBytes(8).toString('hex')}`;
-  await once(claimSocket.listen(candidate), 'listening');
-  return claimOwnership(runDirectory, candidate);
-}
-
 /** Exits without closing anything, so that nothing more is written to the data folder. */
 function abandon(reason: unknown): never {
   process.stderr.write(`${new Date().toISOString()} ${inspect(reason)}\n`);
@@ -134,10 +127,8 @@ function abandon(reason: unknown): never {
 
 /** Reports to the process that started this one, which may be gone by now, and disconnects from it. */
 async function report(message: OwnerReport): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (process.connected && process.send) process.send(message, undefined, undefined, () => resolve());
-    else resolve();
-  });
+  if (!process.connected) return;
+  await new Promise((resolve) => process.send?.(message, undefined, undefined, resolve));
   if (process.connected) process.disconnect();
 }
 
