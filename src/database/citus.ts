@@ -40,7 +40,7 @@ async function readVersion(database: pg.Pool | pg.PoolClient): Promise<string | 
  *
  * @param tables with the columns of the name; the others are colocated with the first.
  * @returns the tables that this call has distributed.
- * @throws OperationError if the database has no Citus, or one that is too old.
+ * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are partitioned.
  */
 export async function distribute(
   pool: pg.Pool,
@@ -49,7 +49,7 @@ export async function distribute(
   const client = await pool.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await requireCitus(client);
+    await requireDistributable(client);
     // Indexes use them: each node needs them before the table.
     for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
       await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
@@ -76,7 +76,7 @@ export async function distribute(
   }
 }
 
-async function requireCitus(client: pg.PoolClient): Promise<void> {
+async function requireDistributable(client: pg.PoolClient): Promise<void> {
   const version = await readVersion(client);
   if (version === undefined) {
     throw new OperationError(
@@ -86,6 +86,11 @@ async function requireCitus(client: pg.PoolClient): Promise<void> {
   if (Number.parseInt(version, 10) < OLDEST_CITUS) {
     throw new OperationError(`The database has Citus ${version}. Use Citus ${OLDEST_CITUS} or later.`);
   }
+  const { rows } = await client.query("SELECT FROM pg_inherits WHERE inhparent = to_regclass('domain')");
+  if (rows.length === 0) return;
+  throw new OperationError(
+    'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.',
+  );
 }
 
 /**
