@@ -101,33 +101,29 @@ const RIGHT_ADDRESS =
 async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT);
   const accept = 'application/json, application/jwk-set+json';
-  const response = await fetch(url, { signal, redirect: 'manual', headers: { accept } }).catch(
-    (error: unknown) => {
-      throw new Error(connectionFailure(error), { cause: error });
-    },
-  );
-  const { status } = response;
-  if (status !== 200) {
-    await response.body?.cancel();
-    const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
-    throw new Error(`the response has the status ${status}: ${advice}`);
+  try {
+    const response = await fetch(url, { signal, redirect: 'manual', headers: { accept } });
+    const { status } = response;
+    if (status !== 200) {
+      await response.body?.cancel();
+      const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
+      throw new Error(`the response has the status ${status}: ${advice}`);
+    }
+    const value: unknown = await response.json();
+    if (isKeySet(value)) return value;
+    const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
+    const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
+    throw new Error(`the response is ${found}: ${RIGHT_ADDRESS}`);
+  } catch (cause) {
+    throw new Error(reasonOf(cause), { cause });
   }
-  const type = response.headers.get('content-type') ?? 'text';
-  const value: unknown = await response.json().catch((error: unknown) => {
-    if (error instanceof SyntaxError)
-      throw new Error(`the response is not JSON but ${type}: ${RIGHT_ADDRESS}`);
-    throw new Error(connectionFailure(error), { cause: error });
-  });
-  if (isKeySet(value)) return value;
-  const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
-  const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
-  throw new Error(`the response is ${found}: ${RIGHT_ADDRESS}`);
 }
 
 /** fetch() itself only says that it failed. */
-function connectionFailure(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `there is no response within ${FETCH_TIMEOUT / 1000} seconds`;
+  if (error instanceof SyntaxError) return `the response is not JSON: ${RIGHT_ADDRESS}`;
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   const code = errorCode(cause);

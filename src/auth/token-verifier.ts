@@ -25,21 +25,14 @@ export interface ValidToken {
   readonly expiresAt: Instant | null;
 }
 
-interface CachedToken extends ValidToken {
-  /** When the token was valid, by the monotonic clock: when the verification began, or before it. */
-  readonly since: number;
-}
-
 interface CacheOptions {
   /** How long, in milliseconds, a verification counts. */
   readonly lifetime: number;
   /** The wall clock: expiry is by it. */
   readonly now: () => Instant;
-  /** The largest number of valid tokens in the cache; 10,000 if absent. */
-  readonly maxCached?: number | undefined;
+  /** The largest number of valid tokens in the cache. */
+  readonly maxCached?: number;
 }
-
-const MAX_CACHED = 10_000;
 
 /**
  * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works as soon
@@ -47,27 +40,26 @@ const MAX_CACHED = 10_000;
  */
 export function cachedVerifier(
   verify: (token: string) => Promise<ValidToken>,
-  { lifetime, now, maxCached = MAX_CACHED }: CacheOptions,
+  { lifetime, now, maxCached: max = 10_000 }: CacheOptions,
 ): VerifyToken {
-  const known = new LRUCache<string, CachedToken>({ max: maxCached });
+  // By the monotonic clock, from when the verification began.
+  const known = new LRUCache<string, ValidToken>({ max, ttl: lifetime, ttlResolution: 0 });
   const pending = new Map<string, Promise<Viewer>>();
   const verifyAnew = async (token: string, key: string) => {
-    const since = performance.now();
+    const start = performance.now();
     known.delete(key);
     try {
       const valid = await verify(token);
-      known.set(key, { ...valid, since });
+      known.set(key, valid, { start });
       return valid.viewer;
     } finally {
       pending.delete(key);
     }
   };
-  const isValid = ({ since, expiresAt }: CachedToken) =>
-    performance.now() - since < lifetime && (expiresAt === null || expiresAt > now());
   return async (token) => {
     const key = keyOf(token);
     const cached = known.get(key);
-    if (cached !== undefined && isValid(cached)) return cached.viewer;
+    if (cached !== undefined && (cached.expiresAt === null || cached.expiresAt > now())) return cached.viewer;
     const running = pending.get(key) ?? verifyAnew(token, key);
     pending.set(key, running);
     return running;

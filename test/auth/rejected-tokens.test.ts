@@ -65,7 +65,7 @@ test.each(['/api/v1/domain/example.com', '/api/v1/domain/example.com/dns', '/gra
   },
 );
 
-test('and one way there: the same statement, which finds no row, each time', async () => {
+test('unknown, expired and revoked tokens are looked up by the same statement, which finds no row, each time', async () => {
   const verify = createTokenVerifier(database.prisma, now);
   const queries = vi.spyOn(pg.Client.prototype, 'query');
   const seen = [];
