@@ -63,7 +63,9 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
       databasePlace: database.place,
       /** Whether `/graphql` opens Apollo Sandbox in a browser. */
       sandbox: knownOperations === undefined,
-      ...{ sampleDomains, watchedDomains, exampleDomain },
+      sampleDomains,
+      watchedDomains,
+      exampleDomain,
     };
   } catch (error) {
     await closeAll(closing);
@@ -83,7 +85,7 @@ async function run(parts: ApplicationBase) {
   const { settings, database, log, cluster, closing } = parts;
   const replicas = await openReplicas(settings, database, log);
   if (replicas !== undefined) closing.push(() => replicas.close());
-  const monitoring = await startMonitoring(settings, database, 'serving', log, { replicas, cluster });
+  const monitoring = await startMonitoring(settings, database, log, { work: 'serving', replicas, cluster });
   closing.push(() => monitoring.stop());
   const server = await startServing({ ...parts, monitoring, replicas });
   // What is in progress is completed at the same time.
@@ -133,21 +135,22 @@ async function openReplicas(
 
 /** Starts what only one of several processes has to do. @returns what stops it. */
 function startAlone({ settings, database, log }: ApplicationBase, monitoring: Monitoring) {
-  const { changesKept, domainsKept, role } = settings;
+  const { changesKept, domainsKept: kept, role } = settings;
   const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
     log.warn({ err: error }, 'the feed of changes was not pruned'),
   );
   const forgotten = createForgetMetrics(monitoring.registry);
-  const startForgettingAfter = (kept: number) =>
-    startForgetting(database, {
-      kept,
-      erased(names) {
-        forgotten.inc(names.length);
-        log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
-      },
-      failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
-    });
-  const endForgetting = domainsKept === undefined ? undefined : startForgettingAfter(domainsKept);
+  const endForgetting =
+    kept === undefined
+      ? undefined
+      : startForgetting(database, {
+          kept,
+          erased(names) {
+            forgotten.inc(names.length);
+            log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
+          },
+          failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
+        });
   const stopObserving = role === 'all' ? startObserving(settings, database, log, now, monitoring) : undefined;
   if (stopObserving !== undefined) monitoring.observing(stopObserving.resolvers);
   return async () => {

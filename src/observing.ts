@@ -124,9 +124,13 @@ export function startObserving(
   });
   let questions: Promise<Questions> | undefined;
   const sender = new Sender({
-    ...{ prisma: database.writingPrisma, log, now, registry },
+    prisma: database.writingPrisma,
+    log,
+    now,
+    registry,
     readClockLead: () => readClockLead(database.pool, now),
-    ...{ basePath: settings.basePath, ...settings.notify },
+    basePath: settings.basePath,
+    ...settings.notify,
     // A worker without notifications loads none of it.
     openQuestions: () =>
       (questions ??= import('./asking.js').then(({ createAsking }) => createAsking(database))),

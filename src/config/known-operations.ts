@@ -42,8 +42,8 @@ function entriesIn(content: unknown): [unknown, unknown][] | undefined {
   if (!isJsonObject(content)) return undefined;
   const { format, version, operations } = content;
   if (format === undefined) return Object.entries(content);
-  if (format !== 'apollo-persisted-query-manifest' || version !== 1) return undefined;
-  if (!Array.isArray(operations)) return undefined;
+  const isManifest = format === 'apollo-persisted-query-manifest' && version === 1;
+  if (!isManifest || !Array.isArray(operations)) return undefined;
   return operations.map((entry: unknown) =>
     isJsonObject(entry) ? [entry['id'], entry['body']] : [entry, entry],
   );

@@ -29,6 +29,10 @@ beforeAll(async () => {
   provider = await startIdentityProvider();
   for (const algorithm of ['RS256', 'PS256', 'ES384', 'EdDSA']) await provider.addKey(algorithm, algorithm);
   service = await trusting(provider);
+  // A slow machine may not fetch its keys in time at first.
+  await vi.waitFor(async () => expect(await statusOf(service, await provider.sign())).toBe(200), {
+    timeout: 60_000,
+  });
 });
 afterAll(async () => {
   await service.stop();
