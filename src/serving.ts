@@ -10,6 +10,7 @@ import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
 import type { ReplicaHandle } from './database/replica.js';
 import type { Replicas } from './database/replicas.js';
+import { tablesOf } from './database/tables.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
@@ -162,10 +163,10 @@ function logFailures(log: Logger): OnRequestFailure {
 
 /** What is read from: the primary, replicas as they come and go, and the feed. */
 function createReading({ database, replicas, monitoring }: ServingParts) {
-  const acrossShards = database.distribution.kind === 'shards';
-  const options = { acrossShards, aroundBatch: aroundBatches(monitoring) };
+  const tables = tablesOf(database.distribution);
+  const options = { tables, aroundBatch: aroundBatches(monitoring) };
   const loaders = createLoaders(database, options);
-  const feed = new Feed(database.prisma, { acrossShards });
+  const feed = new Feed(database.prisma, { tables });
   if (replicas === undefined) return { loaders, readFrom: undefined, feed };
   const known = new WeakMap<ReplicaHandle, Loaders>();
   const readFrom = () => {

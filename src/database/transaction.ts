@@ -29,9 +29,10 @@ export async function inTransaction<Result>(
     await client.query('BEGIN');
     const result = await work(client);
     // If the database rejects one of them, COMMIT rolls back, and the error is that of the first.
-    const last = [...lastStatements(result), { text: 'COMMIT' }].map((statement) => client.query(statement));
-    const committed = (await Promise.all(last)).at(-1)?.command === 'COMMIT';
-    if (!committed) throw new Error('The transaction was rolled back: one of its statements had failed.');
+    const last = lastStatements(result).map((statement) => client.query(statement));
+    const [{ command }] = await Promise.all([client.query('COMMIT'), ...last]);
+    if (command !== 'COMMIT')
+      throw new Error('The transaction was rolled back: one of its statements had failed.');
     client.release();
     return result;
   } catch (error) {
