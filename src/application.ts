@@ -2,7 +2,7 @@ import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort, type Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
-import { migrate } from './database/migrate.js';
+import { FIRST_MIGRATION, migrate } from './database/migrate.js';
 import { Replicas } from './database/replicas.js';
 import { type TimeLimits, urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
@@ -41,19 +41,18 @@ interface ApplicationParts {
 export async function startApplication(settings: Settings, parts: ApplicationParts = {}) {
   requireOwnMetricsPort(settings);
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
-  const ifMissing = settings.samples ? 'create-unseeded' : 'create';
-  const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
+  const database = parts.database ?? (await openDatabase(settings));
   const closing = database === parts.database ? [] : [() => database.close()];
   try {
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    await migrate(database.pool);
+    const applied = await migrate(database.pool);
     await judgeAnew(database.pool, () =>
       log.info('the changes are judged anew, by the rules of this version'),
     );
+    // A start that was killed before it migrated has left nothing else.
+    const isNew = settings.databaseUrl === undefined && applied.includes(FIRST_MIGRATION);
     const sampleDomains =
-      database.unseeded && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
-    // Even without samples, so that they are not added to what is recorded later.
-    await database.markSeeded();
+      isNew && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
     const exampleDomain = await findExample(database);
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;

@@ -8,13 +8,7 @@ import type pg from 'pg';
 import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { hasOwner } from './embedded/claim.js';
-import {
-  DATABASE_FOLDER,
-  findDatabases,
-  markSeeded,
-  POSTGRESQL_MAJOR,
-  unusable,
-} from './embedded/data-folder.js';
+import { DATABASE_FOLDER, findDatabases, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
 /** The last entry of a backup, as of pg_basebackup's: an archive without it is not complete. */
@@ -140,8 +134,6 @@ export async function restoreEmbedded(
       source.destroy();
       throw new OperationError(`${name} cannot be restored: ${messageOf(error)}. Nothing was restored.`);
     });
-    // Samples are only for a new database.
-    await markSeeded(dataDirectory);
     await rename(join(unfinished, DATABASE_FOLDER), join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
       // Another process has made a database since the check: rename() never replaces a folder that is not empty.
       throw ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error)) ? occupied(dataDirectory) : error;

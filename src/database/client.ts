@@ -21,13 +21,9 @@ export interface Connections extends Pools {
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
   readonly createdNow: boolean;
-  /** Whether it is embedded, was made to be seeded (`create-unseeded`), and markSeeded() was not called since. */
-  readonly unseeded: boolean;
   /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
   failure(): string | null;
   readonly limits: PoolLimits;
-  /** Records permanently that the database is seeded. */
-  markSeeded(): Promise<void>;
   /** Waits for what is being written. Running queries of responses are aborted. */
   close(): Promise<void>;
 }
@@ -76,9 +72,7 @@ export async function openConnections(options: DatabaseOptions): Promise<Connect
       limits,
       place: serverPlace(databaseUrl, 'DATABASE_URL'),
       createdNow: false,
-      unseeded: false,
       failure: () => null,
-      markSeeded: async () => {},
       close: () => closePools(pools),
     };
   }
@@ -90,9 +84,7 @@ export async function openConnections(options: DatabaseOptions): Promise<Connect
     limits,
     place: `embedded, in ${resolve(options.dataDirectory)}`,
     createdNow: embedded.createdNow,
-    unseeded: embedded.unseeded,
     failure: () => embedded.failure,
-    markSeeded: () => embedded.markSeeded(),
     async close() {
       await closePools(pools);
       embedded.close();

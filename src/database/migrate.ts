@@ -16,6 +16,9 @@ interface Migration {
   readonly checksum: string;
 }
 
+/** Applied to a new database only. */
+export const FIRST_MIGRATION = '0001_baseline';
+
 /** From src/ and from dist/ alike. */
 const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 

@@ -9,12 +9,9 @@ import { isPassing } from './database-failure.js';
  */
 export const PLANNED_EACH_TIME = '/* planned each time */';
 
-/** With more statements waiting for a connection, the database counts as unavailable for new ones. */
-const MOST_WAITING = 500;
-
 /**
- * Limits a pool's `query()`, for the queries of responses: a time limit from the call to the result, the
- * wait for a connection included, and at most 500 that wait. Beyond either, it throws UnavailableError.
+ * Limits the time of a pool's `query()`, for the queries of responses, from the call to the result, the wait for a
+ * connection included. Beyond it, it throws UnavailableError.
  *
  * A connection that is lost while a statement is running, because the database was restarted, is not a failure yet, nor
  * is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
@@ -23,7 +20,6 @@ export function limitQueries(pool: pg.Pool, milliseconds: number): void {
   const query = async (statement: unknown[]): Promise<unknown> =>
     Reflect.apply(pg.Pool.prototype.query, pool, statement);
   const limited = async (...statement: unknown[]): Promise<unknown> => {
-    if (pool.waitingCount >= MOST_WAITING) throw new UnavailableError();
     const result = isSelect(statement[0]) ? retried(() => query(statement)) : query(statement);
     return withinTime(milliseconds, result);
   };

@@ -57,9 +57,8 @@ async function count(database: Database, table: string): Promise<unknown> {
 
 test('a second process uses the database of the first, each sees what the other has committed, and the last to leave ends it', async () => {
   await copyTemplate(dataDirectory);
-  const first = await open({ ifMissing: 'create-unseeded' });
+  const first = await open();
   const second = await startUser();
-  expect([first.unseeded, second.unseeded]).toEqual([false, false]);
   await first.pool.query(`CREATE TABLE note AS SELECT 'from the first' AS text`);
   expect(await second.query('SELECT text FROM note')).toEqual([{ text: 'from the first' }]);
   await second.query(`INSERT INTO note VALUES ('from the second')`);
@@ -87,8 +86,9 @@ test('a second process uses the database of the first, each sees what the other 
 
 test('five processes that start at once on a fresh folder come up on one database, which one has made, for its owner only', async () => {
   const inner = join(dataDirectory, 'made', 'by', 'us');
-  const options = { dataDirectory: inner, ifMissing: 'create-unseeded' } as const;
-  const users = await Promise.all(Array.from({ length: 5 }, () => DatabaseUser.start(options)));
+  const users = await Promise.all(
+    Array.from({ length: 5 }, () => DatabaseUser.start({ dataDirectory: inner })),
+  );
   closings.push(() => removeDataDirectory(inner));
   for (const user of users) closings.push(() => user.kill());
   expect(users.filter((user) => user.createdNow)).toHaveLength(1);
@@ -101,27 +101,19 @@ test('five processes that start at once on a fresh folder come up on one databas
   for (const made of [join(inner, '..'), inner, join(inner, 'run'), join(inner, 'postgresql-18')]) {
     expect((await stat(made)).mode & 0o777, made).toBe(0o700);
   }
-
-  expect(users.map(({ unseeded }) => unseeded)).toEqual(Array(5).fill(true));
-  const second = await open({ dataDirectory: inner });
-  expect([second.createdNow, second.unseeded]).toEqual([false, true]);
-  await second.markSeeded();
-  await second.markSeeded();
-  expect((await open(options)).unseeded).toBe(false);
+  expect((await open({ dataDirectory: inner })).createdNow).toBe(false);
 });
 
-test('a data folder whose first start was interrupted gets a complete database, seeded as its maker says', async () => {
+test('a data folder whose first start was interrupted gets a complete database', async () => {
   const unfinished = join(dataDirectory, 'postgresql-18.new');
   await mkdir(unfinished);
   await writeFile(join(unfinished, 'PG_VERSION'), '18\n');
-  // By a process that was killed while it made an unseeded database.
-  await writeFile(join(dataDirectory, 'unfilled'), '');
   const making = open();
   await vi.waitFor(async () => expect(await claims()).toEqual(['owner.1']), { timeout: 60_000 });
   // Where none may be made, the one that is being made is opened.
   const joined = await open({ ifMissing: 'fail' });
   const made = await making;
-  expect([made.createdNow, joined.createdNow, made.unseeded]).toEqual([true, false, false]);
+  expect([made.createdNow, joined.createdNow]).toEqual([true, false]);
   const { rows } = await made.pool.query(
     `SELECT current_setting('server_version_num')::int / 10000 AS major`,
   );

@@ -133,28 +133,6 @@ test.skipIf(TEST_SERVER === undefined)(
   },
 );
 
-test('beyond 500 queries that wait for a connection, further ones fail while those wait', async () => {
-  await lockTable();
-  const outcomes = { answered: 0, rejected: 0 };
-  const asked = Array.from({ length: 600 }, () =>
-    database.prisma.$queryRaw`SELECT count(*) FROM domain`.then(
-      () => {
-        outcomes.answered += 1;
-      },
-      (error: unknown) => {
-        expect(error).toMatchObject({ code: 'UNAVAILABLE' });
-        outcomes.rejected += 1;
-      },
-    ),
-  );
-  await expect.poll(() => outcomes.rejected).toBeGreaterThan(90);
-  expect(outcomes.answered).toBe(0);
-  await unlock();
-  await Promise.all(asked);
-  expect(outcomes.answered).toBeGreaterThanOrEqual(500);
-  await database.readPool.query('SELECT 1');
-});
-
 test.skipIf(TEST_SERVER === undefined)(
   'a query that was given up on does not go on at the server',
   async () => {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, messageOf, OperationError } from '../../model/errors.js';
 
@@ -8,16 +7,8 @@ export const POSTGRESQL_MAJOR = 18;
 
 export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
-/** The file that marks a new database that still has to be seeded. */
-const UNSEEDED = 'unfilled';
-
-/**
- * What happens if a data folder has no database: `fail`; `create` an empty one; or `create-unseeded`, one that is
- * marked until markSeeded().
- */
-export const IF_MISSING = ['fail', 'create', 'create-unseeded'] as const;
-
-export type IfMissing = (typeof IF_MISSING)[number];
+/** What happens if a data folder has no database: `create` makes an empty one. */
+export type IfMissing = 'fail' | 'create';
 
 /**
  * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may enter.
@@ -84,10 +75,6 @@ export async function prepareDatabaseFolder(
     );
   }
   if (ifMissing === 'fail') throw new OperationError(`The embedded database in ${folder} is gone.`);
-  // Before the rename: a process that is killed in between leaves a mark without a database, and the next one to
-  // make the database decides anew.
-  if (ifMissing === 'create-unseeded') await writeFile(join(dataDirectory, UNSEEDED), '', { mode: 0o600 });
-  else await markSeeded(dataDirectory);
   const unfinished = `${folder}.new`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { mode: 0o700 });
@@ -105,16 +92,6 @@ async function readVersion(folder: string): Promise<string> {
       `${folder} is not a data folder of PostgreSQL: it has no PG_VERSION. Move it away to start with an empty database.`,
     );
   }
-}
-
-/** Whether the database was made to be seeded, and markSeeded() was not called since. */
-export function isUnseeded(dataDirectory: string): boolean {
-  return existsSync(join(dataDirectory, UNSEEDED));
-}
-
-/** Removes the mark of an unseeded database. */
-export async function markSeeded(dataDirectory: string): Promise<void> {
-  await rm(join(dataDirectory, UNSEEDED), { force: true });
 }
 
 /** The folders of databases, of any version, in the data folder. Nothing is created. */

@@ -6,15 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
 import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
-import {
-  findDatabases,
-  type IfMissing,
-  isUnseeded,
-  markSeeded,
-  prepareRunDirectory,
-  requireRoom,
-  unusable,
-} from './data-folder.js';
+import { findDatabases, type IfMissing, prepareRunDirectory, requireRoom, unusable } from './data-folder.js';
 
 /** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
 const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
@@ -91,15 +83,6 @@ export class EmbeddedDatabase {
     this.#dataDirectory = dataDirectory;
     this.#runDirectory = runDirectory;
     this.#graceMilliseconds = graceMilliseconds;
-  }
-
-  /** Whether the database was made to be seeded, and markSeeded() was not called since. */
-  get unseeded(): boolean {
-    return isUnseeded(this.#dataDirectory);
-  }
-
-  markSeeded(): Promise<void> {
-    return markSeeded(this.#dataDirectory);
   }
 
   /**

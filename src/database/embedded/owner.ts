@@ -7,13 +7,7 @@ import { inspect } from 'node:util';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
 import { claimOwnership, sameFile } from './claim.js';
-import {
-  IF_MISSING,
-  type IfMissing,
-  prepareDatabaseFolder,
-  prepareRunDirectory,
-  unusable,
-} from './data-folder.js';
+import { type IfMissing, prepareDatabaseFolder, prepareRunDirectory, unusable } from './data-folder.js';
 import type { OwnerReport } from './embedded-database.js';
 import { Engine } from './engine.js';
 
@@ -135,7 +129,7 @@ async function report(message: OwnerReport): Promise<void> {
 try {
   // The users of the database get the same signal if a process group is stopped, and need it to finish.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, skipGrace);
-  await own(IF_MISSING.find((value) => value === wanted) ?? 'fail');
+  await own(wanted === 'create' ? 'create' : 'fail');
   process.exit(0);
 } catch (error) {
   // What the user can fix is shown by the process that started this one; the rest goes to the log.
