@@ -36,7 +36,7 @@ interface ApplicationParts {
  * Creates the parts of the service, connects them, and listens.
  *
  * @throws OperationError, one line, if the database cannot be opened, the address is not available, or a known
- * operation is not allowed; UsageError if the file of known operations is invalid, or two settings conflict.
+ *   operation is not allowed; UsageError if the file of known operations is invalid, or two settings conflict.
  */
 export async function startApplication(settings: Settings, parts: ApplicationParts = {}) {
   requireOwnMetricsPort(settings);

@@ -88,7 +88,7 @@ function systemResolvers(): { address: string; port: number }[] {
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
-/** Stops the worker: running checks finish or their domains are handed back, and it settles when all is written. */
+/** Stops the worker: running checks finish or their domains are handed back, and all is written. */
 export interface StopObserving {
   (): Promise<void>;
   /** What is known of its resolvers. */

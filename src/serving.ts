@@ -49,15 +49,11 @@ export interface ServingParts {
   /** Undefined: no other process shares the port. */
   readonly cluster: ClusterMember | undefined;
   readonly now: () => Instant;
-  /** Takes what closes the parts that are opened besides the server: all of them are closed, the first one last. */
+  /** Takes what closes the parts that are opened besides the server; the first one is closed last. */
   readonly closing: (() => Promise<unknown>)[];
 }
 
-/**
- * Connects the serving parts, from the database up, and listens.
- *
- * @throws OperationError if it cannot listen there.
- */
+/** Connects the serving parts, and listens. @throws OperationError if it cannot listen there. */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, log, monitoring, timeLimits, closing } = parts;
   const { redisUrl, rateLimits, shutdownTimeout, host, port } = settings;

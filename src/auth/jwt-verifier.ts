@@ -74,10 +74,7 @@ async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<Va
   return { viewer, expiresAt: BigInt(seconds) * 1_000_000n };
 }
 
-/**
- * Why a token is not valid, for the operator: what was found in it, and what was expected. It quotes only these values
- * of the token.
- */
+/** Why a token is not valid, for the operator. It quotes nothing of the token but what was compared. */
 function reasonOf(token: string, error: unknown, comparedWith: Readonly<Record<string, string>>): string {
   const message = messageOf(error);
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {

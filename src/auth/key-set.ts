@@ -21,14 +21,14 @@ const REFRESH_AGE = 10 * 60_000;
 const MAX_AGE = 24 * 60 * 60_000;
 
 /**
- * The public keys of an identity provider (RFC 7517), fetched at once, so that a wrong address
- * is reported at start; when they are old; and when a token names a key that is not among them.
+ * The public keys of an identity provider (RFC 7517), fetched at once, so that a wrong address is reported at
+ * start; when they are old; and when a token names a key that is not among them.
  *
  * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old
  * keys while the provider is away, and takes ages from the wall clock, which may step.
  *
- * The function throws JOSEError for a token whose key the provider does not have, and
- * ProviderUnavailableError where that cannot be known.
+ * The function throws JOSEError for a token whose key the provider does not have, and ProviderUnavailableError
+ * where that cannot be known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;

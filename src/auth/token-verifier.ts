@@ -9,8 +9,8 @@ import { SCOPES, type Viewer } from './viewer.js';
 /**
  * Finds the viewer of a token.
  *
- * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
- *   database's driver throws where the database is unavailable; ProviderUnavailableError.
+ * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what
+ *   the database's driver throws where the database is unavailable; ProviderUnavailableError.
  */
 export type VerifyToken = (token: string) => Promise<Viewer>;
 
@@ -35,8 +35,8 @@ interface CacheOptions {
 }
 
 /**
- * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works as soon
- * as it is created; concurrent requests with one token share one verification.
+ * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works
+ * as soon as it is created; concurrent requests with one token share one verification.
  */
 export function cachedVerifier(
   verify: (token: string) => Promise<ValidToken>,
@@ -77,9 +77,11 @@ const CACHED_FOR = 3_000;
 const LAST_USED_EVERY = 60_000_000n;
 
 /**
- * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are behind.
+ * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are
+ * behind.
  *
- * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be revoked.
+ * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be
+ *   revoked.
  */
 export function createTokenVerifier(
   prisma: PrismaClient,

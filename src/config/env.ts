@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Where an empty value is a value, and not an unset setting: no scope at all. */
 const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';
 
-/** Reads and checks the settings. @throws UsageError, which names the setting and says what to write instead. */
+/** Reads and checks the settings. @throws UsageError that names the setting and says what to write instead. */
 export function readSettings(environment: Environment = process.env): Settings {
   const names = new Set<string>();
   const settings = settingsFrom((name, fallback, parse) => {
@@ -52,8 +52,8 @@ function secretsIn(environment: Environment, names: Iterable<string>): readonly 
 const LEAST_LENGTH = 6;
 
 /**
- * Rejects a variable that is no setting, but one in another case or but for one edit in its name. Another program may
- * have a variable of such a name: an edit is rejected only while the setting itself is not set.
+ * Rejects a variable that is no setting, but one in another case or but for one edit in its name. Another
+ * program may have a variable of such a name: an edit is rejected only while the setting itself is not set.
  */
 function rejectMisspelt(environment: Environment, settings: ReadonlySet<string>): void {
   for (const name of Object.keys(environment).filter((each) => !settings.has(each))) {

@@ -6,14 +6,14 @@ import { InvalidValue, matching, parsed, parseUrl, splitList } from './parse.js'
 
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
 
-/** The prefix of all paths, as '' or `/a/b`, of segments that need no escapes: slashes at its ends do not matter. */
+/** The prefix of all paths, as '' or `/a/b`, of segments that need no escapes. */
 export const basePath = parsed((value) => {
   const path = value.replace(/^\/|\/$/g, '');
   if (path === '') return '';
   return path.split('/').every((part) => PATH_SEGMENT.test(part)) ? `/${path}` : undefined;
 }, 'write a path of letters, digits, ".", "_", "~" and "-", such as /dms');
 
-/** libpq takes several hosts, of which a client is to find the primary: the driver would take them for one name. */
+/** libpq takes several hosts, and finds the primary among them: the driver would take them for one name. */
 const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?#]*@)?[^/?#@]*,[^/?#@]*(?:[/?#]|$)|[?&]host=[^&#]*(?:,|%2C)/i;
 
 const IS_SECRET = true;

@@ -25,8 +25,8 @@ export function gracePeriod(value: string): bigint {
 const FIELD_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /**
- * The header fields that are not recorded: those between commas; with `+` or `-` before each, the usual ones with and
- * without them; `none`: all are recorded; empty: the usual ones, which differ at every request.
+ * The header fields that are not recorded: those between commas; with `+` or `-` before each, the usual ones
+ * with and without them; `none`: all are recorded; empty: the usual ones, which differ at every request.
  */
 export function ignoredHeaders(value: string): ReadonlySet<string> {
   const ignored = new Set(IGNORED_HEADERS.keys());

@@ -36,7 +36,7 @@ export function matching(pattern: RegExp, advice: string): Parse<string> {
   return parsed((value) => (pattern.test(value) ? value : undefined), advice);
 }
 
-/** A URL; undefined for any other text. Once it is optimized, URL.canParse() of Node.js 20 rejects what is not ASCII. */
+/** Undefined for other texts. Once it is optimized, URL.canParse() of Node.js 20 rejects what is not ASCII. */
 export function parseUrl(value: string): URL | undefined {
   return attempt(() => new URL(value));
 }

@@ -49,7 +49,7 @@ const MB = 1024 * KB;
 /** Names the program, so that a reader of a log can find out what sent the request. */
 const USER_AGENT = 'domain-metadata-service (self-hosted; reads only the response headers of /)';
 
-/** Every setting: its name in the environment, its default, and its parser. docs/settings.md says what they mean. */
+/** Every setting: its name, its default, and its parser. docs/settings.md says what they mean. */
 export function settingsFrom(read: ReadSetting) {
   return {
     host: read('HOST', '127.0.0.1', text),
@@ -97,7 +97,7 @@ export function settingsFrom(read: ReadSetting) {
       httpsPort: read('OBSERVE_HTTPS_PORT', '443', port),
       httpPort: read('OBSERVE_HTTP_PORT', '80', port),
       httpTimeout: read('OBSERVE_HTTP_TIMEOUT', '10s', duration(undefined, '1m', '500ms or 10s')),
-      /** In microseconds: how long HTTPS must be declined before responses over HTTP count; 0: they always do. */
+      /** In microseconds; 0: responses over HTTP count at once where HTTPS is declined. */
       httpsGrace: read('OBSERVE_HTTPS_GRACE', '1d', gracePeriod),
       userAgent: read('OBSERVE_USER_AGENT', USER_AGENT, printableAscii),
       source: read('OBSERVE_SOURCE', 'dms', sourceName),

@@ -36,7 +36,8 @@ interface BackupOptions {
  * still while a checkpoint writes its memory to disk and its files are copied.
  *
  * @returns the size of the backup, in bytes.
- * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be written.
+ * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be
+ *   written.
  */
 export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Promise<number> {
   const { file, signal } = options;
@@ -108,8 +109,8 @@ export function requireEmbedded(databaseUrl: string | undefined, instead: string
 }
 
 /**
- * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
- * checked: a restore that fails, or is killed, leaves no database.
+ * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked
+ * and checked: a restore that fails, or is killed, leaves no database.
  *
  * @param name of the source, for errors.
  * @returns the number of files and folders that were restored.
@@ -135,7 +136,8 @@ export async function restoreEmbedded(
       throw new OperationError(`${name} cannot be restored: ${messageOf(error)}. Nothing was restored.`);
     });
     await rename(join(unfinished, DATABASE_FOLDER), join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
-      // Another process has made a database since the check: rename() never replaces a folder that is not empty.
+      // Another process has made a database since the check: rename() never replaces a folder that is not
+      // empty.
       throw ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error)) ? occupied(dataDirectory) : error;
     });
     return files;
@@ -154,9 +156,9 @@ function occupied(dataDirectory: string): OperationError {
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
 
 /**
- * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete. gzip's
- * own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the folder's
- * content is to be deleted.
+ * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete.
+ * gzip's own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the
+ * folder's content is to be deleted.
  *
  * @returns the number of files and folders.
  * @throws Error, whose message is a reason, if the archive cannot be used; what reading or writing throws.

@@ -34,13 +34,14 @@ async function readVersion(database: pg.Pool | pg.PoolClient): Promise<string | 
 }
 
 /**
- * Distributes tables over the nodes of a Citus cluster by the domain's name, the same domains of all tables on the same
- * node. `pool` is connected to the coordinator. Each table is copied to the nodes; one that is distributed already is
- * left as it is. Until all are, what reads or writes several of them fails.
+ * Distributes tables over the nodes of a Citus cluster by the domain's name, the same domains of all tables on
+ * the same node. `pool` is connected to the coordinator. Each table is copied to the nodes; one that is
+ * distributed already is left as it is. Until all are, what reads or writes several of them fails.
  *
  * @param tables with the columns of the name; the others are colocated with the first.
  * @returns the tables that this call has distributed.
- * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are partitioned.
+ * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are
+ *   partitioned.
  */
 export async function distribute(
   pool: pg.Pool,
@@ -94,9 +95,9 @@ async function requireDistributable(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * Makes the settings of later connections to the coordinator that the database has no other value of. By itself, Citus
- * locks all shards that a batch writes to, for other writers, until it is committed; and a session uses up to 16
- * connections to each node.
+ * Makes the settings of later connections to the coordinator that the database has no other value of. By
+ * itself, Citus locks all shards that a batch writes to, for other writers, until it is committed; and a
+ * session uses up to 16 connections to each node.
  */
 async function configure(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(

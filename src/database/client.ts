@@ -92,7 +92,7 @@ export async function openConnections(options: DatabaseOptions): Promise<Connect
   };
 }
 
-/** In milliseconds: longer than a connection waits for the embedded database, so that its error is the one that is seen. */
+/** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
 const EMBEDDED_TIMEOUT = 30_000;
 
 function createEmbeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
@@ -164,9 +164,9 @@ const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 type StatementNames = (query: { readonly sql: string }) => string;
 
 /**
- * Names for prepared statements, so that a server plans each of our statements once for each connection: the same
- * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time, as one that
- * begins with PLANNED_EACH_TIME is.
+ * Names for prepared statements, so that a server plans each of our statements once for each connection: the
+ * same SQL text always has the same name. A text that comes after 500 others has none, and is planned every
+ * time, as one that begins with PLANNED_EACH_TIME is.
  */
 export function statementNames(): StatementNames {
   const names = new Map<string, string>();

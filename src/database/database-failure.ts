@@ -1,15 +1,15 @@
 import { OperationError } from '../model/errors.js';
 
 /**
- * `failure`: unavailable; `lost`: so was the connection, while a statement was running; `refusal`: nothing takes
- * writes there; `unsupported`: the database refuses a statement as one that it does not support.
+ * `failure`: unavailable; `lost`: so was the connection, while a statement was running; `refusal`: nothing
+ * takes writes there; `unsupported`: the database refuses a statement as one that it does not support.
  */
 type Kind = 'failure' | 'lost' | 'refusal' | 'deadlock' | 'unsupported' | 'missing table';
 
 /**
- * What errors mean, by their codes and by lines of their messages: codes of Prisma and kinds of its driver adapter,
- * SQLSTATEs (PostgreSQL, appendix A), codes of the system's sockets, and messages of pg and its pool, which have no
- * code; with what is wrong and what to do where an operator has to mend it.
+ * What errors mean, by their codes and by lines of their messages: codes of Prisma and kinds of its driver
+ * adapter, SQLSTATEs (PostgreSQL, appendix A), codes of the system's sockets, and messages of pg and its pool,
+ * which have no code; with what is wrong and what to do where an operator has to mend it.
  */
 const MEANINGS: readonly (readonly [sign: RegExp, kinds: readonly Kind[], text?: string])[] = [
   [
@@ -81,14 +81,14 @@ export function isLost(error: unknown): boolean {
   return means(error, 'lost');
 }
 
-/** Whether a SELECT may succeed at once: the connection was lost, or it was the victim of a deadlock, with a migration, say. */
+/** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
 export function isPassing(error: unknown): boolean {
   return isLost(error) || means(error, 'deadlock');
 }
 
 /**
- * Whether the database refuses a statement that was made for the tables that this program found when it was started:
- * they have been distributed over a Citus cluster since, or migrated.
+ * Whether the database refuses a statement that was made for the tables that this program found when it was
+ * started: they have been distributed over a Citus cluster since, or migrated.
  */
 export function isOfChangedTables(error: unknown): boolean {
   return means(error, 'unsupported');
@@ -115,8 +115,8 @@ function property(value: unknown, key: string): unknown {
 }
 
 /**
- * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one line
- * with the driver's own message at its end. Null for any other error.
+ * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one
+ * line with the driver's own message at its end. Null for any other error.
  */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;

@@ -4,8 +4,9 @@ import { distribute, readShards } from './citus.js';
 import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
 /**
- * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one number, or shards
- * of one number, have the same domains. All other tables stay whole: what is in them belongs to many domains, or to none.
+ * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one
+ * number, or shards of one number, have the same domains. All other tables stay whole: what is in them belongs
+ * to many domains, or to none.
  */
 const TABLES = [
   ['domain', 'name'],
@@ -44,8 +45,8 @@ export function distributeTables(pool: pg.Pool): Promise<string[]> {
 }
 
 /**
- * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use them until it
- * is committed. Tables that are divided are divided anew.
+ * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use
+ * them until it is committed. Tables that are divided are divided anew.
  *
  * @param count of the partitions of each table.
  * @returns whether it had to be done.

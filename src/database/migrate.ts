@@ -23,9 +23,10 @@ export const FIRST_MIGRATION = '0001_baseline';
 const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
- * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits behind it,
- * so it gives way, and begins again after a while, a number of times. It is shorter than PostgreSQL's `deadlock_timeout`
- * (1 s), after which one of those that wait for each other fails: that is to be the migration.
+ * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits
+ * behind it, so it gives way, and begins again after a while, a number of times. It is shorter than
+ * PostgreSQL's `deadlock_timeout` (1 s), after which one of those that wait for each other fails: that is to be
+ * the migration.
  */
 const LOCK_LIMIT = 500;
 const TRIES = 40;
@@ -44,12 +45,12 @@ const CREATE_MIGRATION_TABLE = `
   )`;
 
 /**
- * Brings the database up to date: applies all pending migrations in one transaction, or none. Any number of processes
- * may migrate at once; a database that is up to date costs one query and no lock.
+ * Brings the database up to date: applies all pending migrations in one transaction, or none. Any number of
+ * processes may migrate at once; a database that is up to date costs one query and no lock.
  *
  * @returns the names of the migrations that this call has applied.
- * @throws OperationError if the database has migrations that the program does not know, or others than it knows, or if
- *   one fails.
+ * @throws OperationError if the database has migrations that the program does not know, or others than it
+ *   knows, or if one fails.
  */
 export async function migrate(pool: pg.Pool, directory: URL = DIRECTORY): Promise<readonly string[]> {
   const migrations = await readMigrations(directory);
@@ -68,8 +69,8 @@ export async function migrate(pool: pg.Pool, directory: URL = DIRECTORY): Promis
 function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    // On a Citus cluster: SET LOCAL is for all nodes, and definitions may follow writes in a transaction. Elsewhere,
-    // nothing reads these.
+    // On a Citus cluster: SET LOCAL is for all nodes, and definitions may follow writes in a transaction.
+    // Elsewhere, nothing reads these.
     await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
@@ -101,8 +102,9 @@ async function run(client: pg.PoolClient, sql: string, what: string): Promise<vo
 export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
 
 /**
- * Makes a check whether a database is ready. However often it is called, it takes one connection. Migrations of a later
- * version may have been applied beside those of this program: they let its processes continue (CONTRIBUTING.md).
+ * Makes a check whether a database is ready. However often it is called, it takes one connection. Migrations of
+ * a later version may have been applied beside those of this program: they let its processes continue
+ * (CONTRIBUTING.md).
  */
 export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
   const migrations = await readMigrations(DIRECTORY);

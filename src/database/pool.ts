@@ -27,8 +27,8 @@ const LAST_QUERY = 5000;
 /** How long, in milliseconds, the server may take to close a connection. */
 const LAST_CLOSING = 1000;
 /**
- * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that
- * the server ends costs no connection.
+ * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that the
+ * server ends costs no connection.
  */
 const SERVER_FIRST = 1000;
 /** Of the connections for responses, those of searches: 4 of 10. */
@@ -60,9 +60,9 @@ export async function closePools({ pool, readPool, searchPool }: Pools): Promise
 }
 
 /**
- * A pool that reads `bigint` as BigInt, and that outlives its connections: the end of one by the server is an event,
- * which ends the process if nothing listens. A query that uses the connection fails with the error; the end of an
- * idle connection has no effect. It connects when it is first used.
+ * A pool that reads `bigint` as BigInt, and that outlives its connections: the end of one by the server is an
+ * event, which ends the process if nothing listens. A query that uses the connection fails with the error; the
+ * end of an idle connection has no effect. It connects when it is first used.
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.

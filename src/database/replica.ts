@@ -154,9 +154,9 @@ export class Replica {
 /**
  * Why a server is no replica of the primary; null: it is one, or the primary itself.
  *
- * Positions in the log do not tell: a server with another past, such as a former primary that was started as a standby
- * without pg_rewind, may have any. What the primary has written since it started tells: who has replayed it has replayed
- * all before it.
+ * Positions in the log do not tell: a server with another past, such as a former primary that was started as a
+ * standby without pg_rewind, may have any. What the primary has written since it started tells: who has
+ * replayed it has replayed all before it.
  */
 function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | null {
   if (answer.system !== primary.system) return 'It is no replica of the database at DATABASE_URL.';
@@ -202,7 +202,7 @@ function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unk
   };
 }
 
-/** PostgreSQL, appendix A: query_canceled, by our own limit of time, which another server would only meet again. */
+/** PostgreSQL, appendix A: query_canceled, by our limit of time, which another server would meet again. */
 const TIMED_OUT = '57014';
 /** What pg-pool says after connectionTimeoutMillis. */
 const ALL_IN_USE = 'timeout exceeded when trying to connect';

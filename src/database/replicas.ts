@@ -11,7 +11,7 @@ interface ReplicasOptions {
   readonly prepared: Prepared;
   /** In milliseconds: a replica that is further behind is left out. */
   readonly mostBehind: number;
-  /** Called when a replica is left out, or read from again. @param cause What the driver says, for the log alone. */
+  /** Called when one is left out, or read from again. @param cause What the driver says, for the log alone. */
   readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
 }
 
@@ -19,8 +19,8 @@ interface ReplicasOptions {
 const CHECK_EVERY = 1000;
 
 /**
- * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind, or is no
- * replica of this database is left out until a check finds it good again.
+ * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind,
+ * or is no replica of this database is left out until a check finds it good again.
  */
 export class Replicas {
   readonly #place: string;

@@ -4,7 +4,7 @@ import { isMissingTable } from './database-failure.js';
 import { type ClosablePool, createPool } from './pool.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
-/** In milliseconds: a server that does not respond within that time counts as away. pg's types do not have it for a statement. */
+/** In milliseconds: a slower server counts as away. pg's types do not have it for a statement. */
 const LIMIT = { query_timeout: 2000 };
 
 /** What a server tells of itself. */
@@ -19,7 +19,7 @@ export interface ServerAnswer {
   readonly timeline: number;
   /** What the primary wrote last into `primary_server`; null: nothing yet. */
   readonly primaryServer: string | null;
-  /** PostgreSQL's `cluster_name`, by which a standby is known to its primary unless its connection says otherwise. */
+  /** By which a standby is known to its primary unless its connection says otherwise. */
   readonly clusterName: string;
   /** PostgreSQL's `synchronous_standby_names`. */
   readonly synchronousNames: string;
@@ -69,7 +69,7 @@ export function toPrimaryServer({ system, startedAt, timeline }: ServerAnswer): 
   return `${system} ${startedAt} ${timeline}`;
 }
 
-/** The row of `primary_server`. On a primary it is written first where it is of another one, or of an earlier start. */
+/** The row of `primary_server`, which a primary writes first where it is not of this start of it. */
 async function readPrimaryServer(client: pg.ClientBase, server: ServerAnswer): Promise<string | null> {
   try {
     const { rows } = await client.query<{ server: string }>('SELECT server FROM primary_server');
@@ -93,7 +93,7 @@ export async function requireWritable(pool: pg.Pool): Promise<void> {
   await pool.query({ text: 'UPDATE domain SET version = version WHERE false', ...LIMIT });
 }
 
-/** How far the database's clock is ahead of that of this process, in microseconds, to half of the time that asking takes. */
+/** By how many microseconds the database's clock is ahead, to half of the time that asking takes. */
 export async function readClockLead(pool: pg.Pool, now: () => Instant): Promise<bigint> {
   const text = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS time';
   const before = now();

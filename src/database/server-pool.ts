@@ -9,8 +9,8 @@ const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
 /**
- * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a pooler
- * such as PgBouncer is between, whose next transaction may be on another connection.
+ * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a
+ * pooler such as PgBouncer is between, whose next transaction may be on another connection.
  */
 export type Prepared = 'auto' | 'on' | 'off';
 
@@ -18,8 +18,8 @@ export type Prepared = 'auto' | 'on' | 'off';
  * The pools of connections to a PostgreSQL server, after one connection has shown that it can be used.
  *
  * @param databaseUrl like `postgresql://user:password@host:5432/database`.
- * @throws OperationError if the address is not valid, nothing can be connected to there, or the
- *   server is older than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
+ * @throws OperationError if the address is not valid, nothing can be connected to there, or the server is older
+ *   than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
  */
 export async function openServerPools(
   databaseUrl: string,
@@ -38,16 +38,16 @@ export async function openServerPools(
   }
 }
 
-/** @param isPooled Whether a pooler is between: it would reject parameters, and keep settings for its other clients. */
+/** @param isPooled A pooler would reject parameters, and keep settings for its other clients. */
 export function createServerReadingPools(
   databaseUrl: string,
   prepared: Prepared,
   isPooled: boolean,
   limits: PoolLimits,
 ) {
-  // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here.
-  // To compile statements takes longer than to execute them: they read few rows, also where the planner expects many.
-  // And one question is not to take all processors.
+  // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that
+  // of here. To compile statements takes longer than to execute them: they read few rows, also where the
+  // planner expects many. And one question is not to take all processors.
   const session: pg.PoolConfig = {
     statement_timeout: limits.query,
     onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
@@ -97,7 +97,7 @@ const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   query_timeout: CONNECTION_TIMEOUT,
 };
 
-/** @returns whether a pooler is between. @throws OperationError for a server or a database that cannot be used. */
+/** @returns whether a pooler is between. @throws OperationError for what cannot be used. */
 async function requireUsable(pool: pg.Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
@@ -133,7 +133,7 @@ export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ');
 }
 
-/** Where a database on a server is, for messages: its name and the server's address, without user and password. */
+/** A database's name and the address of its server, for messages: without user and password. */
 export function serverPlace(databaseUrl: string, setting: string): string {
   const { database, host, port } = toClient(databaseUrl, setting);
   return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -16,7 +16,7 @@ export interface TextLookup {
 
 /** How statements reach the tables of domains, whichever way these are stored. */
 export interface Tables {
-  /** Whether searches are for the nodes of a cluster (loaders/search-shards.ts), and statements for one domain. */
+  /** Whether searches are those of loaders/search-shards.ts, and other statements for one domain. */
   readonly acrossShards: boolean;
   /**
    * Queries of a WITH clause, each with a comma after it, that take the place of tables in what follows.
@@ -43,8 +43,8 @@ export const ON_SERVER: Tables = {
   awaitWriters: async () => undefined,
   eachPart: (table, statement) =>
     Prisma.raw(`(SELECT true AS success, (${statement.replace('%s', table)}) AS result) AS whole`),
-  // Each is looked up by an index, up to the first row that has it: a join might read whole tables, and all rows of what is
-  // common.
+  // Each is looked up by an index, up to the first row that has it: a join might read whole tables, and all
+  // rows of what is common.
   async findPresent(prisma, { table, text, hash, condition }, texts) {
     const isHash = hash === undefined ? Prisma.empty : Prisma.sql`AND ${hash} = hashtextextended(sought, 0)`;
     const rows = await prisma.$queryRaw<{ text: string }[]>`
@@ -55,8 +55,8 @@ export const ON_SERVER: Tables = {
 };
 
 /**
- * Tables over the nodes of a Citus cluster. It finds nothing by values of an outer query, and joins by nothing but the
- * domain: each table is read by a query of its own.
+ * Tables over the nodes of a Citus cluster. It finds nothing by values of an outer query, and joins by nothing
+ * but the domain: each table is read by a query of its own.
  */
 export const ON_SHARDS: Tables = {
   acrossShards: true,
@@ -67,8 +67,8 @@ export const ON_SHARDS: Tables = {
     );
     return Prisma.join(queries, ' ');
   },
-  // The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there whose changes are
-  // not: its writer holds the lock until they are.
+  // The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there
+  // whose changes are not: its writer holds the lock until they are.
   awaitWriters: (prisma) => prisma.$executeRaw`SELECT pg_advisory_xact_lock_shared(${FEED_LOCK})`,
   eachPart: (table, statement) => Prisma.sql`run_command_on_shards(${table}::regclass, ${statement})`,
   async findPresent(prisma, { table, text, hash, condition }, texts) {

@@ -5,8 +5,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 let registry: Registry | undefined;
 
 /**
- * The metrics of the process itself: processor, memory, open files, garbage collection and the event
- * loop's lag. There is one set for the process, since their collection cannot be stopped.
+ * The metrics of the process itself: processor, memory, open files, garbage collection and the event loop's
+ * lag. There is one set for the process, since their collection cannot be stopped.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {

@@ -44,8 +44,8 @@ const ignore = () => undefined;
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
 
 /**
- * Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. This file is loaded only
- * where traces are sent: others import its types.
+ * Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. This file is loaded
+ * only where traces are sent: others import its types.
  */
 export class Tracing {
   readonly #log: Logger;

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../model/errors.js';
 
-// Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
-// lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
+// Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open
+// it lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
 //
-// A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel accepts
-// connections to it even while the owner is busy, and stops when the owner is gone, however it ended. The claim of
-// a dead owner is not removed but outnumbered: link() to the next number succeeds for one process only, and for a
-// socket that listens already. The highest claim always stays, so that numbers only grow.
+// A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel
+// accepts connections to it even while the owner is busy, and stops when the owner is gone, however it ended.
+// The claim of a dead owner is not removed but outnumbered: link() to the next number succeeds for one process
+// only, and for a socket that listens already. The highest claim always stays, so that numbers only grow.
 
 const CLAIM_OR_CANDIDATE = /^owner(?:\.\d+|-[0-9a-f]+)$/;
 
@@ -34,8 +34,8 @@ export async function hasOwner(dataDirectory: string): Promise<boolean> {
 }
 
 /**
- * Claims the data folder for this process, which listens on the socket `candidate` in the folder of sockets: at no
- * moment does its claim look like that of a dead process.
+ * Claims the data folder for this process, which listens on the socket `candidate` in the folder of sockets: at
+ * no moment does its claim look like that of a dead process.
  *
  * @returns the path of the claim; null if another process was faster.
  */
@@ -95,8 +95,9 @@ export function isListening(path: string): Promise<boolean> {
 const LONGEST_PATH = 103;
 
 /**
- * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a temporary folder
- * that only its owner may enter. It leads there until `use` returns: the system has followed the path of a socket by then.
+ * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a
+ * temporary folder that only its owner may enter. It leads there until `use` returns: the system has followed
+ * the path of a socket by then.
  */
 export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
   if (Buffer.byteLength(path) <= LONGEST_PATH) return use(path);

@@ -11,7 +11,8 @@ export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 export type IfMissing = 'fail' | 'create';
 
 /**
- * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may enter.
+ * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may
+ * enter.
  *
  * @returns the path of `run`.
  * @throws OperationError if they cannot be made or belong to another user.

@@ -31,7 +31,7 @@ interface EmbeddedOptions {
   readonly graceMilliseconds?: number | undefined;
 }
 
-/** What an owner's process reports, once, to the process that started it; neither: another one has the database open. */
+/** What an owner reports once, to who started it; neither: another process has the database open. */
 export interface OwnerReport {
   /** It has the database open; true: it has made it. */
   readonly created?: boolean;
@@ -40,8 +40,8 @@ export interface OwnerReport {
 }
 
 /**
- * Opens the embedded database in a data folder: attaches to the process that has it open, and starts one if there
- * is none. If that process ends before close(), another is started.
+ * Opens the embedded database in a data folder: attaches to the process that has it open, and starts one if
+ * there is none. If that process ends before close(), another is started.
  *
  * @throws OperationError if the database cannot be opened; its message says why, and what to do.
  */
@@ -54,7 +54,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   return database;
 }
 
-/** @throws NoDatabaseError if there is neither a database nor an owner; OperationError if this user may not look. */
+/** @throws NoDatabaseError without a database and an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
     if ((await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory))) return;
@@ -72,7 +72,7 @@ export class EmbeddedDatabase {
   readonly #runDirectory: string;
   readonly #graceMilliseconds: number;
   readonly #closing = new AbortController();
-  /** The connection to the owner, which is open for as long as both use the database; null: it is being started again. */
+  /** The connection to the owner, open for as long as both use the database; null: it is started again. */
   #attachment: Socket | null = null;
   /** Whether open() has made the database. */
   createdNow = false;
@@ -105,8 +105,8 @@ export class EmbeddedDatabase {
   }
 
   /**
-   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the owner has
-   * ended, once it has been started again.
+   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the
+   * owner has ended, once it has been started again.
    */
   createSocket(): Socket {
     const path = join(this.#runDirectory, '.s.PGSQL.5432');
@@ -182,7 +182,7 @@ export class EmbeddedDatabase {
     throw new OperationError(`The embedded database did not start; ${log} may say why.`);
   }
 
-  /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one; its log may say why. */
+  /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one. */
   async #startOwner(ifMissing: IfMissing, logFile: string, signal: AbortSignal): Promise<OwnerReport | null> {
     // Again: the folder may have been deleted since the last start.
     await prepareRunDirectory(this.#dataDirectory);
@@ -220,8 +220,8 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Attaches this process to the present owner, and waits until the database takes connections. The owner stops when the
- * last attachment has closed.
+ * Attaches this process to the present owner, and waits until the database takes connections. The owner stops
+ * when the last attachment has closed.
  *
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws the signal's reason; an error of the socket if the folder belongs to another user.

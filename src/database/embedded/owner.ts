@@ -11,8 +11,8 @@ import { type IfMissing, prepareDatabaseFolder, prepareRunDirectory, unusable } 
 import type { OwnerReport } from './embedded-database.js';
 import { Engine } from './engine.js';
 
-// The program of the process that owns the embedded database. Its arguments are the data folder, the time of grace
-// in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
+// The program of the process that owns the embedded database. Its arguments are the data folder, the time of
+// grace in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
 
 /** More than the pools of ten processes have connections. */
 const MOST_CONNECTIONS = 100;
@@ -63,14 +63,15 @@ const claimSocket = createServer((socket) => {
   });
   // Only a socket that is read notices that the other side has closed.
   socket.resume();
-  // Who attaches while the owner stops is told nothing, waits until it has ended, and looks for the next owner then.
+  // Who attaches while the owner stops is told nothing, waits until it has ended, and looks for the next owner
+  // then.
   if (isReady) socket.write(READY);
 });
 
 /**
- * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or at
- * once if another process has the claim. The process must end then: until it does, its claim is valid, which keeps the
- * next owner out until the folder is free.
+ * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or
+ * at once if another process has the claim. The process must end then: until it does, its claim is valid, which
+ * keeps the next owner out until the folder is free.
  *
  * @throws OperationError if the data folder cannot be used.
  */
@@ -83,8 +84,8 @@ async function own(ifMissing: IfMissing): Promise<void> {
     .then(() => claimOwnership(runDirectory, candidate))
     .catch((error) => Promise.reject(unusable(dataDirectory, error)));
   if (claim === null) return report({});
-  // PGlite opens files by their path: in a folder that was replaced it would write into another's. And no client can connect
-  // to a socket whose file is gone: they start another owner, which listens again.
+  // PGlite opens files by their path: in a folder that was replaced it would write into another's. And no
+  // client can connect to a socket whose file is gone: they start another owner, which listens again.
   const isThere = [sameFile(claim)];
   const requireFiles = () => {
     if (!isThere.every((check) => check())) abandon('The data folder was moved or deleted.');
