@@ -40,7 +40,9 @@ function secretsIn(environment: Environment, names: Iterable<string>): readonly 
   );
   // Lists of `name=value`, whose percent-encoded values are secrets.
   const headers = values.flatMap(([name, value]) =>
-    name.endsWith('_HEADERS') ? value.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim()) : [],
+    /^OTEL_.*_HEADERS$/.test(name)
+      ? value.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
+      : [],
   );
   // PostgreSQL's driver reads PGPASSWORD.
   const secrets = [...passwords, ...headers, environment['PGPASSWORD'] ?? ''];
