@@ -17,24 +17,15 @@ const FORMATS =
  */
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
-  const entries = entriesIn(contentOf(file));
-  if (entries === undefined || !entries.every(isOperation))
-    throw invalid(file, `it is neither format; ${FORMATS}`);
-  if (entries.length === 0) throw invalid(file, `it contains no operation; ${FORMATS}`);
-  return new Map(entries);
-}
-
-function contentOf(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    const entries = entriesIn(JSON.parse(readFileSync(file, 'utf8')));
+    if (entries === undefined || !entries.every(isOperation)) throw new Error('it is neither format');
+    if (entries.length === 0) throw new Error('it contains no operation');
+    return new Map(entries);
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid(file, `it is not JSON; ${FORMATS}`);
-    throw invalid(file, `it cannot be read (${messageOf(error)}); write the path of a file`);
+    const reason = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error);
+    throw new UsageError(`PERSISTED_ONLY is ${JSON.stringify(file)}: ${reason}; ${FORMATS}.`);
   }
-}
-
-function invalid(file: string, advice: string): UsageError {
-  return new UsageError(`PERSISTED_ONLY is ${JSON.stringify(file)}: ${advice}.`);
 }
 
 /** Ids and documents, not checked yet; undefined for another format, and a manifest of another version. */

@@ -10,6 +10,7 @@ import { redactSecrets } from '../../src/telemetry/redact.js';
 import { settingNames } from '../support/setting-names.js';
 
 const DAY = 86_400_000;
+const USUAL_TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
 const USUALLY_IGNORED = [...IGNORED_HEADERS.keys()];
 
 test('without any setting, the defaults hold', () => {
@@ -38,7 +39,7 @@ test('without any setting, the defaults hold', () => {
     notify: { allowPrivate: false, smtp: undefined },
     observe: {
       dnsServers: [],
-      dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'],
+      dnsTypes: USUAL_TYPES,
       dnsTimeout: 2000,
       dnsTries: 3,
       httpsPort: 443,
@@ -60,150 +61,114 @@ test('without any setting, the defaults hold', () => {
   });
 });
 
-test.each([
-  [{ HOST: '::1' }, { host: '::1' }],
-  [{ PORT: '65535' }, { port: 65_535 }],
-  [{ BASE_PATH: '/' }, { basePath: '' }],
-  [{ BASE_PATH: 'dms' }, { basePath: '/dms' }],
-  [{ BASE_PATH: '/a/b/' }, { basePath: '/a/b' }],
+test.each<readonly [assignment: string, path: string, value: unknown]>([
+  ['HOST=::1', 'host', '::1'],
+  ['PORT=65535', 'port', 65_535],
+  ['BASE_PATH=/', 'basePath', ''],
+  ['BASE_PATH=dms', 'basePath', '/dms'],
+  ['BASE_PATH=/a/b/', 'basePath', '/a/b'],
+  ['DATABASE_URL=postgres://u:a,b@127.0.0.1/dms', 'databaseUrl', 'postgres://u:a,b@127.0.0.1/dms'],
+  ['DATABASE_PREPARED=off', 'databasePrepared', 'off'],
+  ['DATA_DIR=/var/lib/dms', 'dataDirectory', '/var/lib/dms'],
+  ['LOG_LEVEL=debug', 'logLevel', 'debug'],
+  ['ROLE=api', 'role', 'api'],
+  ['RATE_LIMIT_ANONYMOUS=1', 'rateLimits.anonymous', 1],
+  ['RATE_LIMIT_TOKEN=1000000', 'rateLimits.token', 1_000_000],
+  ['REQUESTS_AT_ONCE=128', 'gate.places', 128],
+  ['SEARCHES_AT_ONCE=32', 'gate.searchPlaces', 32],
+  ['REDIS_URL=redis://127.0.0.1', 'redisUrl', 'redis://127.0.0.1'],
+  ['REDIS_URL=redis://:p%40ss@[::1]:6379/0', 'redisUrl', 'redis://:p%40ss@[::1]:6379/0'],
+  ['REDIS_URL=rediss://u:p@redis.example:6380', 'redisUrl', 'rediss://u:p@redis.example:6380'],
+  ['AUTH_REQUIRED=all', 'auth.required', 'all'],
+  ['ANONYMOUS_SCOPES=dns:read, headers:read', 'anonymousScopes', new Set(['dns:read', 'headers:read'])],
+  ['ANONYMOUS_SCOPES=', 'anonymousScopes', new Set()],
+  ['SAMPLES=off', 'samples', false],
+  ['CHANGES_KEPT=30d', 'changesKept', 30 * DAY],
+  ['CHANGES_KEPT=off', 'changesKept', undefined],
+  ['DOMAINS_KEPT=730d', 'domainsKept', 730 * DAY],
+  ['TRUST_PROXY=2', 'trustProxy', 2],
+  ['TRUST_PROXY=linklocal uniquelocal', 'trustProxy', ['linklocal', 'uniquelocal']],
   [
-    { DATABASE_URL: 'postgres://u:a,b@127.0.0.1:5432/dms' },
-    { databaseUrl: 'postgres://u:a,b@127.0.0.1:5432/dms' },
+    'TRUST_PROXY=10.0.0.0/8, 2001:db8::/32 192.0.2.1',
+    'trustProxy',
+    ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'],
   ],
-  [{ DATABASE_PREPARED: 'off' }, { databasePrepared: 'off' }],
+  ['SHUTDOWN_TIMEOUT=500ms', 'shutdownTimeout', 500],
+  ['DNS_SERVERS=192.0.2.53', 'observe.dnsServers', [{ address: '192.0.2.53', port: 53 }]],
+  ['DNS_SERVERS=192.0.2.54:5353', 'observe.dnsServers', [{ address: '192.0.2.54', port: 5353 }]],
+  ['DNS_SERVERS=[2001:db8::53]:54', 'observe.dnsServers', [{ address: '2001:db8::53', port: 54 }]],
+  ['DNS_SERVERS=2001:db8::54', 'observe.dnsServers', [{ address: '2001:db8::54', port: 53 }]],
+  ['DNS_SERVERS=192.0.2.1,192.0.2.2 192.0.2.3', 'observe.dnsServers.length', 3],
   [
-    {
-      DATABASE_URL: 'postgres://a/dms',
-      DATABASE_READ_URLS: 'postgres://b/dms, postgres://c/dms',
-      READ_MAX_LAG: '3s',
-    },
-    {
-      readReplicas: {
-        databaseUrl: 'postgres://a/dms',
-        urls: ['postgres://b/dms', 'postgres://c/dms'],
-        mostBehind: 3_000,
-      },
-    },
+    'OBSERVE_DNS_TYPES=srv, HTTPS, type65534, A',
+    'observe.dnsTypes',
+    [...USUAL_TYPES, 'SRV', 'HTTPS', 'TYPE65534'],
   ],
-  [{ DATA_DIR: '/var/lib/dms' }, { dataDirectory: '/var/lib/dms' }],
-  [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
-  [{ ROLE: 'api' }, { role: 'api' }],
+  ['OBSERVE_DNS_TIMEOUT=500ms', 'observe.dnsTimeout', 500],
+  ['OBSERVE_DNS_TRIES=1', 'observe.dnsTries', 1],
+  ['OBSERVE_HTTPS_PORT=8443', 'observe.httpsPort', 8443],
+  ['OBSERVE_HTTP_PORT=8080', 'observe.httpPort', 8080],
+  ['OBSERVE_HTTP_TIMEOUT=30s', 'observe.httpTimeout', 30_000],
+  ['OBSERVE_HTTPS_GRACE=12h', 'observe.httpsGrace', 43_200_000_000n],
+  ['OBSERVE_HTTPS_GRACE=off', 'observe.httpsGrace', 0n],
+  ['OBSERVE_HTTPS_GRACE=0s', 'observe.httpsGrace', 0n],
   [
-    { RATE_LIMIT_ANONYMOUS: '1', RATE_LIMIT_TOKEN: '1000000' },
-    { rateLimits: { anonymous: 1, token: 1_000_000 } },
+    'OBSERVE_USER_AGENT=probe/1.0 (+https://a.example)',
+    'observe.userAgent',
+    'probe/1.0 (+https://a.example)',
   ],
-  [{ REQUESTS_AT_ONCE: '128', SEARCHES_AT_ONCE: '32' }, { gate: { places: 128, searchPlaces: 32 } }],
-  [{ AUTH_REQUIRED: 'all' }, { auth: { required: 'all' } }],
+  ['OBSERVE_SOURCE=probe 1', 'observe.source', 'probe 1'],
+  ['OBSERVE_IGNORED_HEADERS=Date, x-Request-ID', 'observe.ignoredHeaders', new Set(['date', 'x-request-id'])],
+  ['OBSERVE_IGNORED_HEADERS=none', 'observe.ignoredHeaders', new Set()],
+  ['OBSERVE_IGNORED_HEADERS=+ETag, -via', 'observe.ignoredHeaders', new Set([...USUALLY_IGNORED, 'etag'])],
+  ['OBSERVE_IGNORED_HEADERS=-date', 'observe.ignoredHeaders.size', USUALLY_IGNORED.length - 1],
+  ['OBSERVE_PRIVATE=allow', 'observe.allowPrivate', true],
+  ['OBSERVE_CONCURRENCY=1000', 'observe.concurrency', 1000],
+  ['OBSERVE_QUESTIONS_PER_RESOLVER=7', 'observe.questionsPerResolver', 7],
+  ['OBSERVE_CONNECTIONS_PER_ADDRESS=1', 'observe.connectionsPerAddress', 1],
+  ['OBSERVE_LEASE=30s', 'observe.lease', 30_000],
+  ['NOTIFY_PRIVATE=allow', 'notify.allowPrivate', true],
+  ['LIMIT_RECORDS_PER_TYPE=1', 'limits.recordsPerType', 1],
+  ['LIMIT_RECORDS=1000000', 'limits.records', 1_000_000],
+  ['LIMIT_HEADERS=2', 'limits.headers', 2],
+  ['LIMIT_HEADER_VALUE=1024', 'limits.headerValue', 1024],
+  ['LIMIT_LINE=64 kb', 'limits.line', 65_536],
+  ['HTTP_MAX_AGE=300', 'http.maxAge', 300],
+  ['CACHE_MB=0', 'http.cache.megabytes', 0],
+  ['CACHE_SECONDS=5', 'http.cache.seconds', 5],
+  ['CORS_ORIGINS=*', 'http.corsOrigins', '*'],
   [
-    { ANONYMOUS_SCOPES: 'dns:read, headers:read' },
-    { anonymousScopes: new Set(['dns:read', 'headers:read']) },
+    'CORS_ORIGINS=https://a.example, http://b:3000',
+    'http.corsOrigins',
+    ['https://a.example', 'http://b:3000'],
   ],
-  [{ ANONYMOUS_SCOPES: '' }, { anonymousScopes: new Set() }],
-  [{ SAMPLES: 'off' }, { samples: false }],
-  [
-    { CHANGES_KEPT: '30d', DOMAINS_KEPT: '730d' },
-    { changesKept: 30 * DAY, domainsKept: 730 * DAY },
-  ],
-  [
-    { CHANGES_KEPT: 'off', DOMAINS_KEPT: 'off' },
-    { changesKept: undefined, domainsKept: undefined },
-  ],
-  [{ TRUST_PROXY: '2' }, { trustProxy: 2 }],
-  [{ TRUST_PROXY: 'linklocal uniquelocal' }, { trustProxy: ['linklocal', 'uniquelocal'] }],
-  [
-    { TRUST_PROXY: '10.0.0.0/8, 2001:db8::/32 192.0.2.1' },
-    { trustProxy: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'] },
-  ],
-  [{ SHUTDOWN_TIMEOUT: '500ms' }, { shutdownTimeout: 500 }],
-  [
-    { DNS_SERVERS: '192.0.2.53, 192.0.2.54:5353 [2001:db8::53]:54,2001:db8::54' },
-    {
-      observe: {
-        dnsServers: [
-          { address: '192.0.2.53', port: 53 },
-          { address: '192.0.2.54', port: 5353 },
-          { address: '2001:db8::53', port: 54 },
-          { address: '2001:db8::54', port: 53 },
-        ],
-      },
-    },
-  ],
-  [
-    { OBSERVE_DNS_TYPES: 'srv, HTTPS, type65534, A' },
-    {
-      observe: {
-        dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA', 'SRV', 'HTTPS', 'TYPE65534'],
-      },
-    },
-  ],
-  [{ OBSERVE_DNS_TIMEOUT: '500ms', OBSERVE_DNS_TRIES: '1' }, { observe: { dnsTimeout: 500, dnsTries: 1 } }],
-  [
-    { OBSERVE_HTTPS_PORT: '8443', OBSERVE_HTTP_PORT: '8080' },
-    { observe: { httpsPort: 8443, httpPort: 8080 } },
-  ],
-  [{ OBSERVE_HTTP_TIMEOUT: '30s' }, { observe: { httpTimeout: 30_000 } }],
-  [{ OBSERVE_HTTPS_GRACE: '12h' }, { observe: { httpsGrace: 43_200_000_000n } }],
-  [{ OBSERVE_HTTPS_GRACE: 'off' }, { observe: { httpsGrace: 0n } }],
-  [{ OBSERVE_HTTPS_GRACE: '0s' }, { observe: { httpsGrace: 0n } }],
-  [
-    { OBSERVE_USER_AGENT: 'probe/1.0 (+https://a.example)' },
-    { observe: { userAgent: 'probe/1.0 (+https://a.example)' } },
-  ],
-  [{ OBSERVE_SOURCE: 'probe 1' }, { observe: { source: 'probe 1' } }],
-  [
-    { OBSERVE_IGNORED_HEADERS: 'Date, x-Request-ID' },
-    { observe: { ignoredHeaders: new Set(['date', 'x-request-id']) } },
-  ],
-  [{ OBSERVE_IGNORED_HEADERS: 'none' }, { observe: { ignoredHeaders: new Set() } }],
-  [
-    { OBSERVE_IGNORED_HEADERS: '+ETag, -x-served-by' },
-    {
-      observe: {
-        ignoredHeaders: new Set(USUALLY_IGNORED.filter((name) => name !== 'x-served-by')).add('etag'),
-      },
-    },
-  ],
-  [{ OBSERVE_PRIVATE: 'allow' }, { observe: { allowPrivate: true } }],
-  [{ NOTIFY_PRIVATE: 'allow' }, { notify: { allowPrivate: true } }],
-  [{ OBSERVE_CONCURRENCY: '1000' }, { observe: { concurrency: 1000 } }],
-  [{ OBSERVE_QUESTIONS_PER_RESOLVER: '7' }, { observe: { questionsPerResolver: 7 } }],
-  [{ OBSERVE_CONNECTIONS_PER_ADDRESS: '1' }, { observe: { connectionsPerAddress: 1 } }],
-  [{ OBSERVE_LEASE: '30s' }, { observe: { lease: 30_000 } }],
-  [
-    { LIMIT_RECORDS_PER_TYPE: '1', LIMIT_RECORDS: '1000000' },
-    { limits: { recordsPerType: 1, records: 1_000_000 } },
-  ],
-  [
-    { LIMIT_HEADERS: '2', LIMIT_HEADER_VALUE: '1024', LIMIT_LINE: '64 kb' },
-    { limits: { headers: 2, headerValue: 1024, line: 65_536 } },
-  ],
-  [{ HTTP_MAX_AGE: '300' }, { http: { maxAge: 300 } }],
-  [{ CACHE_MB: '0', CACHE_SECONDS: '5' }, { http: { cache: { megabytes: 0, seconds: 5 } } }],
-  [
-    { GRAPHQL_MAX_COST: '5000', GRAPHQL_INTROSPECTION: 'off', PERSISTED_ONLY: 'operations.json' },
-    { graphql: { maxFields: 5000, introspection: false, persistedOnly: resolve('operations.json') } },
-  ],
-  [
-    { METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' },
-    { telemetry: { metricsPort: 9464, metricsHost: '0.0.0.0' } },
-  ],
-  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, { telemetry: { traces: true } }],
-  [
-    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4318/v1/traces' },
-    { telemetry: { traces: true } },
-  ],
-  [{ OTEL_TRACES_EXPORTER: 'otlp' }, { telemetry: { traces: true } }],
-  [
-    { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' },
-    { telemetry: { traces: false } },
-  ],
-  [
-    { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' },
-    { telemetry: { traces: false } },
-  ],
-  [{ OTEL_SERVICE_NAME: 'dms', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, { telemetry: { traces: false } }],
-])('settings are read as they are written: %j', (environment, settings) => {
-  expect(readSettings(environment)).toMatchObject(settings);
+  ['GRAPHQL_MAX_COST=5000', 'graphql.maxFields', 5000],
+  ['GRAPHQL_INTROSPECTION=off', 'graphql.introspection', false],
+  ['PERSISTED_ONLY=operations.json', 'graphql.persistedOnly', resolve('operations.json')],
+  ['METRICS_PORT=9464', 'telemetry.metricsPort', 9464],
+  ['METRICS_HOST=0.0.0.0', 'telemetry.metricsHost', '0.0.0.0'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318', 'telemetry.traces', true],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://127.0.0.1:4318/v1/traces', 'telemetry.traces', true],
+  ['OTEL_TRACES_EXPORTER=otlp', 'telemetry.traces', true],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL=grpc', 'telemetry.traces', false],
+  ['OTEL_SERVICE_NAME=dms', 'telemetry.traces', false],
+])('a setting is read as it is written: %s', (assignment, path, value) => {
+  const [, name = '', written = ''] = /^(\w+)=(.*)$/.exec(assignment) ?? [];
+  expect(readSettings({ [name]: written })).toHaveProperty(path, value);
+});
+
+test.each([{ OTEL_TRACES_EXPORTER: 'none' }, { OTEL_SDK_DISABLED: 'true' }])(
+  'no traces are sent where they are switched off: %j',
+  (switchedOff) => {
+    const environment = { ...switchedOff, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+    expect(readSettings(environment).telemetry.traces).toBe(false);
+  },
+);
+
+test('replicas are read with their primary', () => {
+  const [databaseUrl, urls] = ['postgres://a/dms', ['postgres://b/dms', 'postgres://c/dms']];
+  const environment = { DATABASE_URL: databaseUrl, DATABASE_READ_URLS: urls.join(', '), READ_MAX_LAG: '3s' };
+  expect(readSettings(environment).readReplicas).toEqual({ databaseUrl, urls, mostBehind: 3_000 });
 });
 
 test('the passwords in settings are known as secrets, as they are written and decoded', () => {
@@ -387,13 +352,6 @@ test.each([
   });
 });
 
-test.each(['redis://127.0.0.1', 'redis://:p%40ss@[::1]:6379/0', 'rediss://u:p@redis.example:6380'])(
-  'a Redis may be at %s',
-  (url) => {
-    expect(readSettings({ REDIS_URL: url }).redisUrl).toBe(url);
-  },
-);
-
 test.each([
   ['smtp://mail.example?from=dms@a.example', ['mail.example', 587, false, undefined, false, 'dms@a.example']],
   [
@@ -405,13 +363,6 @@ test.each([
 ])('a mail server may be at %s, and a password goes to it by TLS alone', (url, expected) => {
   const { host, port, secure, auth, requireTLS, from } = readSettings({ SMTP_URL: url }).notify.smtp ?? {};
   expect([host, port, secure, auth?.user, requireTLS, from]).toEqual(expected);
-});
-
-test.each([
-  ['*', '*'],
-  ['https://app.example, http://localhost:3000', ['https://app.example', 'http://localhost:3000']],
-])('CORS_ORIGINS names all origins, or a list: %s', (value, corsOrigins) => {
-  expect(readSettings({ CORS_ORIGINS: value }).http.corsOrigins).toEqual(corsOrigins);
 });
 
 test.each([
