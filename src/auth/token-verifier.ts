@@ -25,13 +25,13 @@ export interface ValidToken {
   readonly expiresAt: Instant | null;
 }
 
+const MAX_CACHED = 10_000;
+
 interface CacheOptions {
   /** How long, in milliseconds, a verification counts. */
   readonly lifetime: number;
   /** The wall clock: expiry is by it. */
   readonly now: () => Instant;
-  /** The largest number of valid tokens in the cache. */
-  readonly maxCached?: number;
 }
 
 /**
@@ -40,10 +40,10 @@ interface CacheOptions {
  */
 export function cachedVerifier(
   verify: (token: string) => Promise<ValidToken>,
-  { lifetime, now, maxCached: max = 10_000 }: CacheOptions,
+  { lifetime, now }: CacheOptions,
 ): VerifyToken {
   // By the monotonic clock, from when the verification began.
-  const known = new LRUCache<string, ValidToken>({ max, ttl: lifetime, ttlResolution: 0 });
+  const known = new LRUCache<string, ValidToken>({ max: MAX_CACHED, ttl: lifetime, ttlResolution: 0 });
   const pending = new Map<string, Promise<Viewer>>();
   const verifyAnew = async (token: string, key: string) => {
     const start = performance.now();

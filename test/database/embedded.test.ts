@@ -145,15 +145,6 @@ describe('with a running service', () => {
     expect(await ownerOrThrow(folder)).not.toBe(owner);
   });
 
-  test('the embedded database comes back when its socket is removed, and is found by every process', async () => {
-    const owner = await ownerOrThrow(folder);
-    await rm(join(folder, 'run', '.s.PGSQL.5432'));
-    await ended(owner);
-    expect(await count(database, 'note')).toBe(1n);
-    expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
-    expect(await (await startUser(folder)).query('SELECT number FROM note')).toEqual([{ number: 1 }]);
-  });
-
   test('the embedded database comes back when a statement breaks the engine', async () => {
     await expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
     await expect.poll(() => count(database, 'note')).toBe(1n);

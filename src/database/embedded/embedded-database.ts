@@ -20,9 +20,8 @@ const GRACE = 3000;
 const LONGEST_WAIT = 20_000;
 /** In milliseconds: how often a new connection checks whether the database's socket is back. */
 const CHECK_EVERY = 100;
-/** Milliseconds between the first two and between the last attempts to start it again. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 5000;
+/** In milliseconds, between two attempts to start it again. */
+const RESTART_EVERY = 1000;
 
 interface EmbeddedOptions {
   readonly dataDirectory: string;
@@ -130,7 +129,6 @@ export class EmbeddedDatabase {
         const reason = this.failure === null ? '.' : `: ${this.failure}`;
         throw new Error(`The embedded database has ended and did not start again in time${reason}`);
       }
-      // The owner has ended, or is about to since its socket is gone.
       await pause(CHECK_EVERY);
     }
   }
@@ -155,14 +153,14 @@ export class EmbeddedDatabase {
 
   async #restart(): Promise<void> {
     const { signal } = this.#closing;
-    for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+    for (;;) {
       signal.throwIfAborted();
       try {
         // If the data folder is gone, an empty database must not take its place.
         return await this.open('fail');
       } catch (error) {
         this.failure = messageOf(error);
-        await pause(wait, undefined, { signal, ref: false });
+        await pause(RESTART_EVERY, undefined, { signal, ref: false });
       }
     }
   }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
@@ -18,7 +17,7 @@ import { Engine } from './engine.js';
 const MOST_CONNECTIONS = 100;
 /** Name of the socket, by PostgreSQL's convention for port 5432. */
 const WIRE_SOCKET = '.s.PGSQL.5432';
-/** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
+/** How often, in milliseconds, the owner checks that its claim is still there. */
 const CHECK_EVERY = 1000;
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;
@@ -63,8 +62,7 @@ const claimSocket = createServer((socket) => {
   });
   // Only a socket that is read notices that the other side has closed.
   socket.resume();
-  // Who attaches while the owner stops is told nothing, waits until it has ended, and looks for the next owner
-  // then.
+  // Who attaches while the owner stops is told nothing, and looks for the next owner once it has ended.
   if (isReady) socket.write(READY);
 });
 
@@ -84,13 +82,12 @@ async function own(ifMissing: IfMissing): Promise<void> {
     .then(() => claimOwnership(runDirectory, candidate))
     .catch((error) => Promise.reject(unusable(dataDirectory, error)));
   if (claim === null) return report({});
-  // PGlite opens files by their path: in a folder that was replaced it would write into another's. And no
-  // client can connect to a socket whose file is gone: they start another owner, which listens again.
-  const isThere = [sameFile(claim)];
-  const requireFiles = () => {
-    if (!isThere.every((check) => check())) abandon('The data folder was moved or deleted.');
+  // PGlite opens files by their path: in a folder that was replaced it would write into another's.
+  const isThere = sameFile(claim);
+  const requireFolder = () => {
+    if (!isThere()) abandon('The data folder was moved or deleted.');
   };
-  setInterval(requireFiles, CHECK_EVERY);
+  setInterval(requireFolder, CHECK_EVERY);
   const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
     await (await Engine.open(empty, abandon)).close();
   });
@@ -98,7 +95,6 @@ async function own(ifMissing: IfMissing): Promise<void> {
   await rm(WIRE_SOCKET, { force: true });
   const server = new PGLiteSocketServer({ db: engine, path: WIRE_SOCKET, maxConnections: MOST_CONNECTIONS });
   await server.start();
-  isThere.push(sameFile(join(runDirectory, WIRE_SOCKET)));
   isReady = true;
   for (const user of users) user.write(READY);
   await report({ created });
@@ -108,8 +104,7 @@ async function own(ifMissing: IfMissing): Promise<void> {
     awaitUsers();
   });
   isReady = false;
-  requireFiles();
-  isThere.pop();
+  requireFolder();
   await server.stop();
   await engine.close();
 }
