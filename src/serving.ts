@@ -185,7 +185,6 @@ function createAuthenticate({ settings, database, replicas, log, now }: ServingP
     createKeySet(provider.jwksUrl, {
       away: (reason) => log.warn({ address, reason }, "the identity provider's keys cannot be fetched"),
       back: () => log.info({ address }, "the identity provider's keys are fetched again"),
-      empty: () => log.warn({ address }, 'the identity provider has no keys: every JWT is rejected'),
     });
   return createAuthentication({
     tokens: createTokenVerifier(database.prisma, now, () => replicas?.any()?.prisma),

@@ -6,8 +6,6 @@ interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;
   back(): void;
-  /** The set has no keys: no token can be valid. Called again only after it has had some. */
-  empty(): void;
 }
 
 // All in milliseconds.
@@ -35,17 +33,13 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
-  let isEmpty = false;
   let fetching: Promise<void> | undefined;
 
   const fetchNow = async (): Promise<void> => {
     triedAt = performance.now();
     try {
-      const keySet = await fetchKeys(url);
-      keys = createLocalJWKSet(keySet);
+      keys = createLocalJWKSet(await fetchKeys(url));
       fetchedAt = performance.now();
-      if (keySet.keys.length === 0 && !isEmpty) events.empty();
-      isEmpty = keySet.keys.length === 0;
       if (failure !== undefined) events.back();
       failure = undefined;
     } catch (error) {

@@ -324,17 +324,6 @@ test('without the keys of the identity provider, JWTs get 503 with Retry-After, 
   await asking.stop();
 });
 
-test('where the identity provider has no keys, every JWT is rejected, and the log warns of it', async () => {
-  const other = await startIdentityProvider();
-  other.web.serve({ body: '{"keys":[]}' });
-  const asking = await trusting(other);
-  expect(await statusOf(asking, await other.sign())).toBe(401);
-  const msg = 'the identity provider has no keys: every JWT is rejected';
-  expect(warningsOf(asking)).toEqual([expect.objectContaining({ msg })]);
-  await asking.stop();
-  await other.web.close();
-});
-
 test.each<readonly [string, (socket: Socket) => void]>([
   ['at all', (socket) => socket.resume()],
   ['to their end, but a byte at a time', dripKeys],

@@ -22,7 +22,6 @@ beforeEach(async () => {
   const keys = createKeySet(provider.jwksUrl, {
     away: () => told.push('away'),
     back: () => told.push('back'),
-    empty: () => told.push('empty'),
   });
   find = async (kid) => {
     const token = await provider.sign({ header: { kid } });
@@ -69,26 +68,9 @@ test('keys go on while the provider is away, for a day; a token that names a new
   expect(told).toEqual(['away', 'back']);
 });
 
-test('a set without a key is reported, once until it has had one', async () => {
-  await find('first');
-  const fetchOnceMore = async () => {
-    vi.advanceTimersByTime(TEN_SECONDS);
-    await find('second').catch(() => {});
-  };
-  await provider.removeKey('first');
-  await fetchOnceMore();
-  await fetchOnceMore();
-  expect(told).toEqual(['empty']);
-  await provider.addKey('first');
-  await fetchOnceMore();
-  await provider.removeKey('first');
-  await fetchOnceMore();
-  expect(told).toEqual(['empty', 'empty']);
-});
-
 const RIGHT = /: AUTH_JWKS_URL should be the address that .* has in "jwks_uri"$/;
 const reasonAt = (url: URL) =>
-  new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {}, empty: () => {} }));
+  new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {} }));
 
 test.each<readonly [string, ServedResponse, string]>([
   ['no such page', { status: 404 }, 'the response has the status 404'],
