@@ -56,48 +56,38 @@ const MEANINGS: readonly (readonly [sign: RegExp, kinds: readonly Kind[], text?:
   [/^42P01$/, ['missing table']],
 ];
 
-function means(error: unknown, kind: Kind): boolean {
-  const signs = [...codesOf(error), ...linesOf(error)];
-  return MEANINGS.some(([sign, kinds]) => kinds.includes(kind) && signs.some((text) => sign.test(text)));
-}
-
-/** Prisma puts lines of its own before the database's message. */
-function linesOf(error: unknown): string[] {
-  return error instanceof Error ? error.message.trim().split(/\s*\n\s*/) : [];
+function meaning(kind: Kind): (error: unknown) => boolean {
+  const signs = MEANINGS.filter(([, kinds]) => kinds.includes(kind)).map(([sign]) => sign);
+  return (error) => {
+    const texts = [...codesOf(error), ...linesOf(error)];
+    return signs.some((sign) => texts.some((text) => sign.test(text)));
+  };
 }
 
 /** Whether an error from the database means that it is unavailable, and not that a statement is wrong. */
-export function isDatabaseFailure(error: unknown): boolean {
-  return means(error, 'failure');
-}
+export const isDatabaseFailure = meaning('failure');
 
 /** Whether nothing takes writes there: the server is not running, or is starting or shutting down. */
-export function isRefusal(error: unknown): boolean {
-  return means(error, 'refusal');
-}
+export const isRefusal = meaning('refusal');
 
 /** Whether an error says only that the connection was lost. */
-export function isLost(error: unknown): boolean {
-  return means(error, 'lost');
-}
+export const isLost = meaning('lost');
+
+const isDeadlock = meaning('deadlock');
 
 /** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
 export function isPassing(error: unknown): boolean {
-  return isLost(error) || means(error, 'deadlock');
+  return isLost(error) || isDeadlock(error);
 }
 
 /**
  * Whether the database refuses a statement that was made for the tables that this program found when it was
  * started: they have been distributed over a Citus cluster since, or migrated.
  */
-export function isOfChangedTables(error: unknown): boolean {
-  return means(error, 'unsupported');
-}
+export const isOfChangedTables = meaning('unsupported');
 
 /** Whether a table is not there: the database is not migrated yet. */
-export function isMissingTable(error: unknown): boolean {
-  return means(error, 'missing table');
-}
+export const isMissingTable = meaning('missing table');
 
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
 export function codesOf(error: unknown): string[] {
@@ -108,6 +98,11 @@ export function codesOf(error: unknown): string[] {
     property(driverError, 'originalCode'),
   ];
   return codes.filter((code) => typeof code === 'string');
+}
+
+/** Prisma puts lines of its own before the database's message. */
+function linesOf(error: unknown): string[] {
+  return error instanceof Error ? error.message.trim().split(/\s*\n\s*/) : [];
 }
 
 function property(value: unknown, key: string): unknown {

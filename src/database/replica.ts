@@ -66,13 +66,7 @@ export class Replica {
   }
 
   get state(): DatabaseState {
-    return {
-      place: this.#place,
-      role: 'replica',
-      reason: this.#reason,
-      lag: this.#lag,
-      pools: this.handle,
-    };
+    return { place: this.#place, role: 'replica', reason: this.#reason, lag: this.#lag, pools: this.handle };
   }
 
   /** Asks the server. It never throws. */
