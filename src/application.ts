@@ -26,7 +26,6 @@ interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
-  /** How long clients may take. */
   readonly timeLimits?: TimeLimits;
   /** Where several processes share the port; absent: this one has it alone. */
   readonly cluster?: ClusterMember;
@@ -76,10 +75,8 @@ async function closeAll(closing: ServingParts['closing']): Promise<void> {
   for (const close of closing.toReversed()) await close();
 }
 
-/** What is there before anything runs. */
 type ApplicationBase = Omit<ServingParts, 'monitoring' | 'replicas'>;
 
-/** Starts what runs on an open database. */
 async function run(parts: ApplicationBase) {
   const { settings, database, log, cluster, closing } = parts;
   const replicas = await openReplicas(settings, database, log);
@@ -162,7 +159,6 @@ function now(): Instant {
   return BigInt(Date.now()) * 1000n;
 }
 
-/** The samples' best-known domain, if it is there, or any. */
 async function findExample({ prisma }: Database): Promise<string | null> {
   const sample = await prisma.domain.findUnique({ where: { name: 'example.com' }, select: { name: true } });
   const found = sample ?? (await prisma.domain.findFirst({ select: { name: true } }));

@@ -16,7 +16,6 @@ import {
 
 export type { Ask, Question };
 
-/** What the command line asks with. */
 export interface Asking {
   readonly ask: Ask;
   readonly lastSeen: LastSeen;
@@ -28,7 +27,6 @@ export interface Asking {
 const VIEWER: Viewer = { kind: 'token', rateLimitKey: 'command line', scopes: new Set(SCOPES) };
 const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_INTEGER };
 
-/** Assembles the parts that answer questions without HTTP. */
 export function createAsking(database: Pick<Database, 'prisma' | 'searchPrisma' | 'distribution'>): Asking {
   const tables = tablesOf(database.distribution);
   const loaders = createLoaders(database, { tables });

@@ -18,7 +18,6 @@ import {
   processMetrics,
 } from './telemetry/process-metrics.js';
 
-/** Probes, metrics and traces of a running process. */
 export type Monitoring = Awaited<ReturnType<typeof startMonitoring>>;
 
 /** What is known of each resolver: the addresses that it gives for names that do not exist. */
@@ -39,7 +38,6 @@ const LAST_SCRAPE = 1000;
 interface MonitoringOptions {
   /** What the process does: the probes use the same pool of connections. */
   readonly work: 'serving' | 'observing';
-  /** Those that it reads from, if any. */
   readonly replicas?: Replicas | undefined;
   /** The processes that serve with it, whose metrics are given together, if there are others. */
   readonly cluster?: ClusterMember | undefined;
@@ -97,7 +95,6 @@ export async function startMonitoring(
   // Behind a proxy that does not mark each request, every client looks like one on this machine.
   const withMetrics = server === null && settings.trustProxy === 0;
   return {
-    /** Where the parts of the process register their metrics. */
     registry,
     tracing,
     /** The probes, and the metrics unless they have a port of their own. */
@@ -107,7 +104,6 @@ export async function startMonitoring(
     observing(known: Resolvers) {
       resolvers = known;
     },
-    /** Reports the process as not ready from now on. */
     stopping: () => health.stopping(),
     /** To be called after everything else has stopped. */
     async stop() {
@@ -136,7 +132,6 @@ function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request) => first(request) ?? second(request);
 }
 
-/** The pools of replicas by the names that their metrics have. */
 function poolsOf(replicas: Replicas) {
   const found = replicas
     .states()

@@ -91,7 +91,6 @@ function systemResolvers(): { address: string; port: number }[] {
 /** Stops the worker: running checks finish or their domains are handed back, and all is written. */
 export interface StopObserving {
   (): Promise<void>;
-  /** What is known of its resolvers. */
   readonly resolvers: () => readonly ResolverState[];
 }
 

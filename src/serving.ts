@@ -39,7 +39,6 @@ import {
 export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
-  /** Undefined: there are none. */
   readonly replicas: Replicas | undefined;
   readonly log: Logger;
   readonly monitoring: Monitoring;
@@ -144,7 +143,6 @@ function createGraphql(
   });
 }
 
-/** Logs the errors that clients are not shown. */
 function logFailures(log: Logger): OnRequestFailure {
   const withoutDatabase = new WeakSet<object>();
   return (error, request) => {
@@ -157,7 +155,6 @@ function logFailures(log: Logger): OnRequestFailure {
   };
 }
 
-/** What is read from: the primary, replicas as they come and go, and the feed. */
 function createReading({ database, replicas, monitoring }: ServingParts) {
   const tables = tablesOf(database.distribution);
   const options = { tables, aroundBatch: aroundBatches(monitoring) };
@@ -175,7 +172,6 @@ function createReading({ database, replicas, monitoring }: ServingParts) {
   return { loaders, readFrom, feed };
 }
 
-/** Accepts the service's own tokens, and those of an identity provider. */
 function createAuthenticate({ settings, database, replicas, log, now }: ServingParts) {
   const { provider, required } = settings.auth;
   // The address's query may hold a secret.

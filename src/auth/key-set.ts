@@ -55,7 +55,6 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
     await fetching;
   };
 
-  /** @throws ProviderUnavailableError where there are no keys, or only expired ones. */
   const usableKeys = async (): Promise<JWTVerifyGetKey> => {
     const age = performance.now() - fetchedAt;
     if (age >= MAX_AGE) await refresh();

@@ -30,7 +30,6 @@ const MAX_CACHED = 10_000;
 interface CacheOptions {
   /** How long, in milliseconds, a verification counts. */
   readonly lifetime: number;
-  /** The wall clock: expiry is by it. */
   readonly now: () => Instant;
 }
 
@@ -73,7 +72,6 @@ export function keyOf(text: string): string {
 
 /** How long, in milliseconds, a revoked token may stay valid. */
 const CACHED_FOR = 3_000;
-/** In microseconds, as instants are. */
 const LAST_USED_EVERY = 60_000_000n;
 
 /**

@@ -6,7 +6,6 @@ import { SCOPES } from './viewer.js';
 
 const DIGEST_BYTES = 32;
 
-/** Checks the stored tokens, and returns one line for each violation. */
 export async function findTokenViolations(prisma: PrismaClient): Promise<string[]> {
   const rows = await prisma.accessToken.findMany({ orderBy: { name: 'asc' } });
   return rows.flatMap((row) =>

@@ -32,7 +32,6 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
   );
 }
 
-/** @throws UnauthenticatedError for a viewer without a token, where one is required. */
 export function requireToken({ needsToken }: Viewer): void {
   if (needsToken !== true) return;
   throw new UnauthenticatedError(

@@ -133,7 +133,6 @@ export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
   return toPending(await readMigrations(DIRECTORY), recorded).map(({ name }) => name);
 }
 
-/** In their order. */
 async function readMigrations(directory: URL): Promise<readonly Migration[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);

@@ -16,7 +16,6 @@ export interface Pools {
 }
 
 export interface PoolLimits {
-  /** The most connections. */
   readonly size: number;
   /** How long a query of a response may take, in milliseconds, the wait for a connection included. */
   readonly query: number;
@@ -24,7 +23,6 @@ export interface PoolLimits {
 
 /** How long, in milliseconds, closing the pool of what is written waits for a running query. */
 const LAST_QUERY = 5000;
-/** How long, in milliseconds, the server may take to close a connection. */
 const LAST_CLOSING = 1000;
 /**
  * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that the

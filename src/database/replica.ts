@@ -198,10 +198,8 @@ function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unk
 
 /** PostgreSQL, appendix A: query_canceled, by our limit of time, which another server would meet again. */
 const TIMED_OUT = '57014';
-/** What pg-pool says after connectionTimeoutMillis. */
 const ALL_IN_USE = 'timeout exceeded when trying to connect';
 
-/** Whether a statement failed because the replica is away, starts or stops. */
 function isAway(error: unknown): boolean {
   if (error instanceof UnavailableError || codesOf(error).includes(TIMED_OUT)) return false;
   return isDatabaseFailure(error) && !(error instanceof Error && error.message === ALL_IN_USE);

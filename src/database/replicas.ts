@@ -15,7 +15,6 @@ interface ReplicasOptions {
   readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
 }
 
-/** In milliseconds, between two checks. */
 const CHECK_EVERY = 1000;
 
 /**

@@ -7,7 +7,6 @@ import { isBehindPooler, serverConfig } from './server-pool.js';
 /** In milliseconds: a slower server counts as away. pg's types do not have it for a statement. */
 const LIMIT = { query_timeout: 2000 };
 
-/** What a server tells of itself. */
 export interface ServerAnswer {
   /** When it was asked, in milliseconds of the monotonic clock. */
   readonly askedAt: number;
@@ -21,11 +20,9 @@ export interface ServerAnswer {
   readonly primaryServer: string | null;
   /** By which a standby is known to its primary unless its connection says otherwise. */
   readonly clusterName: string;
-  /** PostgreSQL's `synchronous_standby_names`. */
   readonly synchronousNames: string;
   /** How far it has written its log of changes (WAL), or replayed that of its primary. */
   readonly position: bigint;
-  /** Whether a pooler is between. */
   readonly isPooled: boolean;
 }
 

@@ -128,7 +128,6 @@ function unreachable({ database, user, host, port, password }: pg.Client, error:
   );
 }
 
-/** What an error of a connection says, in one line. */
 export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ');
 }

@@ -4,13 +4,11 @@ import { FEED_LOCK } from './transaction.js';
 
 type Reader = Pick<PrismaClient, '$queryRaw' | '$executeRaw'>;
 
-/** Where rows have a text. */
 export interface TextLookup {
   readonly table: Prisma.Sql;
   readonly text: Prisma.Sql;
   /** Of the text, where an index has that in place of the text. */
   readonly hash?: Prisma.Sql;
-  /** Of the index. */
   readonly condition: Prisma.Sql;
 }
 

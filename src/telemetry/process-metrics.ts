@@ -91,7 +91,6 @@ const LOADER_SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64];
 /** Upper bounds in seconds. */
 const LOADER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10];
 
-/** Measures the batches of loaders, by a name of the program's own. */
 export function createLoaderMetrics(registry: Registry) {
   const registers = [registry];
   const sizes = new Histogram({

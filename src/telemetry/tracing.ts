@@ -82,7 +82,6 @@ export class Tracing {
     };
   }
 
-  /** Does work in a span of its own, and returns its result. */
   async trace<Result>(
     name: string,
     kind: keyof typeof KINDS,
@@ -103,7 +102,6 @@ export class Tracing {
     }
   }
 
-  /** Sends the last spans, for three seconds at most. */
   async stop(): Promise<void> {
     const failed = (reason: string) => this.#log.warn({ reason }, 'the last traces could not be sent');
     const sent = this.#provider.shutdown().catch((error: unknown) => failed(messageOf(error)));

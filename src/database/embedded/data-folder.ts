@@ -40,7 +40,6 @@ export function unusable(dataDirectory: string, cause: unknown): OperationError 
 /** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
 const LEAST_ROOM = 16 * 1024 * 1024;
 
-/** @throws OperationError where the disk of the data folder has no room for the database to start. */
 export async function requireRoom(dataDirectory: string): Promise<void> {
   if ((await freeRoom(dataDirectory)) >= LEAST_ROOM) return;
   throw unusable(dataDirectory, 'its disk is full, less than 16 MB of it are free');

@@ -73,7 +73,6 @@ export class EmbeddedDatabase {
   readonly #closing = new AbortController();
   /** The connection to the owner, open for as long as both use the database; null: it is started again. */
   #attachment: Socket | null = null;
-  /** Whether open() has made the database. */
   createdNow = false;
   /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
   failure: string | null = null;

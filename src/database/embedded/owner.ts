@@ -32,7 +32,6 @@ const users = new Set<Socket>();
 /** How long, in milliseconds, the database stays open without a user. */
 let grace = Number(graceMilliseconds);
 let hadUsers = false;
-/** Whether the database takes connections. */
 let isReady = false;
 let timer: NodeJS.Timeout | undefined;
 /** Set once the owner waits for the last user to detach. */
