@@ -2,7 +2,7 @@ import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort, type Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
-import { migrate } from './database/migrate.js';
+import { FIRST_MIGRATION, migrate } from './database/migrate.js';
 import { Replicas } from './database/replicas.js';
 import { type TimeLimits, urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
@@ -26,7 +26,6 @@ interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
-  /** How long clients may take. */
   readonly timeLimits?: TimeLimits;
   /** Where several processes share the port; absent: this one has it alone. */
   readonly cluster?: ClusterMember;
@@ -36,24 +35,23 @@ interface ApplicationParts {
  * Creates the parts of the service, connects them, and listens.
  *
  * @throws OperationError, one line, if the database cannot be opened, the address is not available, or a known
- * operation is not allowed; UsageError if the file of known operations is invalid, or two settings conflict.
+ *   operation is not allowed; UsageError if the file of known operations is invalid, or two settings conflict.
  */
 export async function startApplication(settings: Settings, parts: ApplicationParts = {}) {
   requireOwnMetricsPort(settings);
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
-  const ifMissing = settings.samples ? 'create-unseeded' : 'create';
-  const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
+  const database = parts.database ?? (await openDatabase(settings));
   const closing = database === parts.database ? [] : [() => database.close()];
   try {
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    await migrate(database.pool);
+    const applied = await migrate(database.pool);
     await judgeAnew(database.pool, () =>
       log.info('the changes are judged anew, by the rules of this version'),
     );
+    // A start that was killed before it migrated has left nothing else.
+    const isNew = settings.databaseUrl === undefined && applied.includes(FIRST_MIGRATION);
     const sampleDomains =
-      database.unseeded && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
-    // Even without samples, so that they are not added to what is recorded later.
-    await database.markSeeded();
+      isNew && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
     const exampleDomain = await findExample(database);
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
@@ -63,7 +61,9 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
       databasePlace: database.place,
       /** Whether `/graphql` opens Apollo Sandbox in a browser. */
       sandbox: knownOperations === undefined,
-      ...{ sampleDomains, watchedDomains, exampleDomain },
+      sampleDomains,
+      watchedDomains,
+      exampleDomain,
     };
   } catch (error) {
     await closeAll(closing);
@@ -75,15 +75,13 @@ async function closeAll(closing: ServingParts['closing']): Promise<void> {
   for (const close of closing.toReversed()) await close();
 }
 
-/** What is there before anything runs. */
 type ApplicationBase = Omit<ServingParts, 'monitoring' | 'replicas'>;
 
-/** Starts what runs on an open database. */
 async function run(parts: ApplicationBase) {
   const { settings, database, log, cluster, closing } = parts;
   const replicas = await openReplicas(settings, database, log);
   if (replicas !== undefined) closing.push(() => replicas.close());
-  const monitoring = await startMonitoring(settings, database, 'serving', log, { replicas, cluster });
+  const monitoring = await startMonitoring(settings, database, log, { work: 'serving', replicas, cluster });
   closing.push(() => monitoring.stop());
   const server = await startServing({ ...parts, monitoring, replicas });
   // What is in progress is completed at the same time.
@@ -133,21 +131,22 @@ async function openReplicas(
 
 /** Starts what only one of several processes has to do. @returns what stops it. */
 function startAlone({ settings, database, log }: ApplicationBase, monitoring: Monitoring) {
-  const { changesKept, domainsKept, role } = settings;
+  const { changesKept, domainsKept: kept, role } = settings;
   const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
     log.warn({ err: error }, 'the feed of changes was not pruned'),
   );
-  const forgetting = createForgetMetrics(monitoring.registry);
-  const startForgettingAfter = (kept: number) =>
-    startForgetting(database, {
-      kept,
-      erased(names) {
-        forgetting.forgotten(names.length);
-        log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
-      },
-      failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
-    });
-  const endForgetting = domainsKept === undefined ? undefined : startForgettingAfter(domainsKept);
+  const forgotten = createForgetMetrics(monitoring.registry);
+  const endForgetting =
+    kept === undefined
+      ? undefined
+      : startForgetting(database, {
+          kept,
+          erased(names) {
+            forgotten.inc(names.length);
+            log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
+          },
+          failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
+        });
   const stopObserving = role === 'all' ? startObserving(settings, database, log, now, monitoring) : undefined;
   if (stopObserving !== undefined) monitoring.observing(stopObserving.resolvers);
   return async () => {
@@ -160,7 +159,6 @@ function now(): Instant {
   return BigInt(Date.now()) * 1000n;
 }
 
-/** The samples' best-known domain, if it is there, or any. */
 async function findExample({ prisma }: Database): Promise<string | null> {
   const sample = await prisma.domain.findUnique({ where: { name: 'example.com' }, select: { name: true } });
   const found = sample ?? (await prisma.domain.findFirst({ select: { name: true } }));

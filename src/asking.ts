@@ -1,5 +1,6 @@
 import { SCOPES, type Viewer } from './auth/viewer.js';
 import type { Database } from './database/client.js';
+import { tablesOf } from './database/tables.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { NEVER_GONE } from './limits/caller.js';
@@ -15,7 +16,6 @@ import {
 
 export type { Ask, Question };
 
-/** What the command line asks with. */
 export interface Asking {
   readonly ask: Ask;
   readonly lastSeen: LastSeen;
@@ -27,11 +27,10 @@ export interface Asking {
 const VIEWER: Viewer = { kind: 'token', rateLimitKey: 'command line', scopes: new Set(SCOPES) };
 const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_INTEGER };
 
-/** Assembles the parts that answer questions without HTTP. */
 export function createAsking(database: Pick<Database, 'prisma' | 'searchPrisma' | 'distribution'>): Asking {
-  const acrossShards = database.distribution.kind === 'shards';
-  const loaders = createLoaders(database, { acrossShards });
-  const feed = new Feed(database.prisma, { acrossShards });
+  const tables = tablesOf(database.distribution);
+  const loaders = createLoaders(database, { tables });
+  const feed = new Feed(database.prisma, { tables });
   const executor = new GraphqlExecutor({ loaders, feed, rateLimits: UNLIMITED });
   return {
     ask: createAsk(executor, VIEWER),

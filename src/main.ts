@@ -11,7 +11,7 @@ endWithoutOutput(process.stdout, process.stderr);
 if (!('navigator' in globalThis))
   Object.defineProperty(globalThis, 'navigator', { value: { userAgent: 'Node.js' } });
 
-/** How long, in milliseconds, a signal counts as a repetition of the first: `npm start` forwards what a terminal sends to all. */
+/** In milliseconds, how long a signal repeats the first: `npm start` forwards what a terminal sends to all. */
 const SAME_SIGNAL = 1000;
 
 let stopped = false;

@@ -4,7 +4,7 @@ import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
-import type { DatabaseState, Replicas } from './database/replicas.js';
+import type { Replicas } from './database/replicas.js';
 import { answerAt, type Endpoint, nothingHere } from './http/endpoint.js';
 import { createHealth } from './http/health.js';
 import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
@@ -18,7 +18,6 @@ import {
   processMetrics,
 } from './telemetry/process-metrics.js';
 
-/** Probes, metrics and traces of a running process. */
 export type Monitoring = Awaited<ReturnType<typeof startMonitoring>>;
 
 /** What is known of each resolver: the addresses that it gives for names that do not exist. */
@@ -36,27 +35,28 @@ const REASONS: Readonly<Record<DatabaseReadiness, string | null>> = {
 /** How long, in milliseconds, a scrape may still take once everything else has stopped. */
 const LAST_SCRAPE = 1000;
 
+interface MonitoringOptions {
+  /** What the process does: the probes use the same pool of connections. */
+  readonly work: 'serving' | 'observing';
+  readonly replicas?: Replicas | undefined;
+  /** The processes that serve with it, whose metrics are given together, if there are others. */
+  readonly cluster?: ClusterMember | undefined;
+}
+
 /**
  * Starts the probes and metrics of a process, and its traces if they are configured.
  *
- * @param work what the process does: the probes use the same pool of connections.
- * @param others What the process has besides, if anything: replicas to read from; other processes that serve with it, whose metrics
- *   are given together.
  * @throws OperationError if the port of the metrics is not available.
  */
 export async function startMonitoring(
   settings: Settings,
   database: Database,
-  work: 'serving' | 'observing',
   log: Logger,
-  {
-    replicas,
-    cluster,
-  }: { readonly replicas?: Replicas | undefined; readonly cluster?: ClusterMember | undefined } = {},
+  { work, replicas, cluster }: MonitoringOptions,
 ) {
   const isServing = work === 'serving';
   const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
-  let resolvers: Resolvers | undefined;
+  let resolvers: Resolvers = () => [];
   const health = createHealth(
     async () => {
       const primary = await check();
@@ -65,12 +65,14 @@ export async function startMonitoring(
       return reason === null ? null : { reason, cause: database.failure() ?? undefined };
     },
     log,
-    () => ({ databases: replicas?.states().map(shownDatabase), resolvers: shownResolvers(resolvers?.()) }),
+    () => ({ databases: replicas && toDatabases(replicas), resolvers: toResolvers(resolvers()) }),
   );
   const registry = new Registry();
   createPoolMetrics(registry, () => ({
-    ...{ reading: database.readPool, searching: database.searchPool, writing: database.pool },
-    ...Object.fromEntries(replicas?.states().flatMap(poolsOf) ?? []),
+    reading: database.readPool,
+    searching: database.searchPool,
+    writing: database.pool,
+    ...(replicas && poolsOf(replicas)),
   }));
   if (replicas !== undefined) {
     createReplicaMetrics(registry, () => replicas.states().filter(({ role }) => role === 'replica'));
@@ -93,7 +95,6 @@ export async function startMonitoring(
   // Behind a proxy that does not mark each request, every client looks like one on this machine.
   const withMetrics = server === null && settings.trustProxy === 0;
   return {
-    /** Where the parts of the process register their metrics. */
     registry,
     tracing,
     /** The probes, and the metrics unless they have a port of their own. */
@@ -103,7 +104,6 @@ export async function startMonitoring(
     observing(known: Resolvers) {
       resolvers = known;
     },
-    /** Reports the process as not ready from now on. */
     stopping: () => health.stopping(),
     /** To be called after everything else has stopped. */
     async stop() {
@@ -112,24 +112,18 @@ export async function startMonitoring(
   };
 }
 
-/** The pools of a replica by the names that their metrics have. */
-function poolsOf({ place, pools }: DatabaseState) {
-  if (pools === null) return [];
-  return [
-    [`reading from ${place}`, pools.reading] as const,
-    [`searching ${place}`, pools.searching] as const,
-  ];
-}
-
 async function serveMetrics(
-  { telemetry: { metricsHost, metricsPort } }: Settings,
+  { telemetry: { metricsHost: host, metricsPort: port } }: Settings,
   log: Logger,
   endpoint: Endpoint,
 ): Promise<HttpServer | null> {
-  if (metricsPort === undefined) return null;
+  if (port === undefined) return null;
   const whole = either(endpoint, nothingHere);
   return startHttpServer((request, response) => answerAt(whole, request, response), {
-    ...{ host: metricsHost, port: metricsPort, log, lastRequests: LAST_SCRAPE },
+    host,
+    port,
+    log,
+    lastRequests: LAST_SCRAPE,
     settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
   });
 }
@@ -138,18 +132,35 @@ function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request) => first(request) ?? second(request);
 }
 
-function shownDatabase({ role, reason, lag }: DatabaseState) {
-  return { role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
+function poolsOf(replicas: Replicas) {
+  const found = replicas
+    .states()
+    .flatMap(({ place, pools }) =>
+      pools === null
+        ? []
+        : [
+            [`reading from ${place}`, pools.readPool] as const,
+            [`searching ${place}`, pools.searchPool] as const,
+          ],
+    );
+  return Object.fromEntries(found);
+}
+
+function toDatabases(replicas: Replicas) {
+  return replicas.states().map(({ role, reason, lag }) => {
+    const state = reason === null ? 'in use' : 'left out';
+    return { role, state, reason, lag: lag && lag / 1000 };
+  });
 }
 
 const INVENTING =
   'It gives addresses for names that do not exist. They are not recorded: name another resolver in DNS_SERVERS.';
 
 /** In the order of the settings; undefined: none of them invents addresses. */
-function shownResolvers(resolvers: ReturnType<Resolvers> = []) {
+function toResolvers(resolvers: ReturnType<Resolvers>) {
   if (resolvers.every(({ invented }) => invented.length === 0)) return undefined;
-  return resolvers.map(({ invented: [address] }) =>
-    address === undefined
+  return resolvers.map(({ invented }) =>
+    invented.length === 0
       ? { state: 'in use', reason: null }
       : { state: 'invents addresses', reason: INVENTING },
   );

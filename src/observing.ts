@@ -1,6 +1,5 @@
 import { getServers } from 'node:dns';
 import type { Registry } from 'prom-client';
-import { list } from './config/parse.js';
 import { dnsServer } from './config/parse-addresses.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
@@ -85,14 +84,13 @@ function resolversOf({ dnsServers }: Settings['observe']): readonly DnsServer[] 
 
 function systemResolvers(): { address: string; port: number }[] {
   const servers = getServers();
-  if (servers.length > 0) return list(dnsServer)('DNS_SERVERS', servers.join(','));
+  if (servers.length > 0) return servers.map(dnsServer);
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
-/** Stops the worker: running checks finish or their domains are handed back, and it settles when all is written. */
+/** Stops the worker: running checks finish or their domains are handed back, and all is written. */
 export interface StopObserving {
   (): Promise<void>;
-  /** What is known of its resolvers. */
   readonly resolvers: () => readonly ResolverState[];
 }
 
@@ -125,9 +123,13 @@ export function startObserving(
   });
   let questions: Promise<Questions> | undefined;
   const sender = new Sender({
-    ...{ prisma: database.writingPrisma, log, now, registry },
+    prisma: database.writingPrisma,
+    log,
+    now,
+    registry,
     readClockLead: () => readClockLead(database.pool, now),
-    ...{ basePath: settings.basePath, ...settings.notify },
+    basePath: settings.basePath,
+    ...settings.notify,
     // A worker without notifications loads none of it.
     openQuestions: () =>
       (questions ??= import('./asking.js').then(({ createAsking }) => createAsking(database))),

@@ -1,16 +1,16 @@
 import type { RequestListener } from 'node:http';
-import type { JWTVerifyGetKey } from 'jose';
-import { type Authenticate, createAuthentication } from './auth/authenticate.js';
+import { createAuthentication } from './auth/authenticate.js';
 import { createJwtVerifier } from './auth/jwt-verifier.js';
 import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
 import type { ClusterMember } from './cluster/member.js';
 import type { KnownOperations } from './config/known-operations.js';
-import type { IdentityProviderSettings, Settings } from './config/settings.js';
+import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
 import type { ReplicaHandle } from './database/replica.js';
 import type { Replicas } from './database/replicas.js';
+import { tablesOf } from './database/tables.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
@@ -28,20 +28,17 @@ import type { Instant } from './model/instant.js';
 import type { Monitoring } from './monitoring.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import type { Logger } from './telemetry/logging.js';
-import { createLoaderMetrics, type LoaderMetrics } from './telemetry/process-metrics.js';
+import { createLoaderMetrics } from './telemetry/process-metrics.js';
 import { redactorOf } from './telemetry/redact.js';
 import {
   createRejectionMetrics,
   createRequestMetrics,
   type RejectionMetrics,
-  type RequestMetrics,
 } from './telemetry/request-metrics.js';
-import type { Tracing } from './telemetry/tracing.js';
 
 export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
-  /** Undefined: there are none. */
   readonly replicas: Replicas | undefined;
   readonly log: Logger;
   readonly monitoring: Monitoring;
@@ -51,74 +48,68 @@ export interface ServingParts {
   /** Undefined: no other process shares the port. */
   readonly cluster: ClusterMember | undefined;
   readonly now: () => Instant;
-  /** Takes what closes the parts that are opened besides the server: all of them are closed, the first one last. */
+  /** Takes what closes the parts that are opened besides the server; the first one is closed last. */
   readonly closing: (() => Promise<unknown>)[];
 }
 
-/**
- * Connects the serving parts, from the database up, and listens.
- *
- * @throws OperationError if it cannot listen there.
- */
+/** Connects the serving parts, and listens. @throws OperationError if it cannot listen there. */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, log, monitoring, timeLimits, closing } = parts;
   const { redisUrl, rateLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   closing.push(async () => redis?.close());
-  const limiters = createLimiters(redis, parts.cluster !== undefined);
   const rejections = createRejectionMetrics(monitoring.registry);
-  const onRateLimited = rejections.rateLimited;
-  const { loaders, readFrom, feed } = reading(parts);
-  const gate = new Gate({ ...GATE, ...settings.gate });
+  const reading = createReading(parts);
   const executor = new GraphqlExecutor({
-    ...{ loaders, readFrom, feed, gate },
-    ...{ rateLimits, limiters, onRateLimited },
+    ...reading,
+    gate: new Gate({ ...GATE, ...settings.gate }),
+    rateLimits,
+    limiters: createLimiters(redis, parts.cluster !== undefined),
+    onRateLimited: rejections.rateLimited,
   });
-  const graphql = await graphqlOf(parts, executor, rejections);
+  const graphql = await createGraphql(parts, executor, rejections);
   closing.push(() => graphql.stop());
   const metrics = createRequestMetrics(monitoring.registry);
-  const app = appOf(parts, executor, graphql, metrics);
-  const listener: RequestListener = (request, response) => {
-    if (!answerAt(monitoring.endpoint, request, response)) app(request, response);
-  };
-  const server = await startHttpServer(listener, {
-    ...{ host, port, log, timeLimits, lastRequests: shutdownTimeout },
-    onRejected: (status) => metrics.rejected(NOWHERE, status),
-    // Behind a proxy, all clients may have its address.
-    ...(settings.trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
-  });
-  return {
-    ...server,
-    async close() {
-      // Streams never end on their own.
-      await Promise.all([feed.close(), server.close()]);
-    },
-  };
-}
-
-function appOf(
-  parts: ServingParts,
-  executor: GraphqlExecutor,
-  graphql: GraphqlOverHttp,
-  metrics: RequestMetrics,
-): RequestListener {
-  const { settings, knownOperations, log, monitoring } = parts;
   const { basePath, trustProxy, anonymousScopes } = settings;
   const onInternalError = logFailures(log);
-  return createApp({
-    ...{ basePath, trustProxy, log, metrics, onInternalError },
+  const app = createApp({
+    basePath,
+    trustProxy,
+    log,
+    metrics,
+    onInternalError,
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes },
-    anyQuery: knownOperations === undefined,
-    webPage: allowsWebPage(knownOperations, log),
+    anyQuery: parts.knownOperations === undefined,
+    webPage: allowsWebPage(parts.knownOperations, log),
     corsOrigins: settings.http.corsOrigins,
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
-    authenticate: authenticationOf(parts),
+    authenticate: createAuthenticate(parts),
     chargeFailure: (viewer) => executor.charge({ viewer }, 1),
     gate: executor.gate,
     rest: createRestV1(executor, { ...settings.http, basePath, onInternalError }),
     graphql: graphql.handle,
   });
+  const listener: RequestListener = (request, response) => {
+    if (!answerAt(monitoring.endpoint, request, response)) app(request, response);
+  };
+  const server = await startHttpServer(listener, {
+    host,
+    port,
+    log,
+    timeLimits,
+    lastRequests: shutdownTimeout,
+    onRejected: (status) => metrics.rejected(NOWHERE, status),
+    // Behind a proxy, all clients may have its address.
+    ...(trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
+  });
+  return {
+    ...server,
+    async close() {
+      // Streams never end on their own.
+      await Promise.all([reading.feed.close(), server.close()]);
+    },
+  };
 }
 
 function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger): boolean {
@@ -133,12 +124,11 @@ function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger
   return isAllowed;
 }
 
-function graphqlOf(
-  parts: ServingParts,
+function createGraphql(
+  { settings, knownOperations, log }: ServingParts,
   executor: GraphqlExecutor,
   rejections: RejectionMetrics,
 ): Promise<GraphqlOverHttp> {
-  const { settings, knownOperations, log } = parts;
   const logFailure = logFailures(log);
   return createGraphqlOverHttp(executor, {
     viewerOf: (request) => request.viewer,
@@ -153,7 +143,6 @@ function graphqlOf(
   });
 }
 
-/** Logs the errors that clients are not shown. */
 function logFailures(log: Logger): OnRequestFailure {
   const withoutDatabase = new WeakSet<object>();
   return (error, request) => {
@@ -166,16 +155,11 @@ function logFailures(log: Logger): OnRequestFailure {
   };
 }
 
-/** What is read from: the primary, replicas as they come and go, and the feed. */
-function reading({ database, replicas, monitoring: { registry, tracing } }: ServingParts): {
-  loaders: Loaders;
-  readFrom: (() => Loaders) | undefined;
-  feed: Feed;
-} {
-  const acrossShards = database.distribution.kind === 'shards';
-  const options = { acrossShards, aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing) };
+function createReading({ database, replicas, monitoring }: ServingParts) {
+  const tables = tablesOf(database.distribution);
+  const options = { tables, aroundBatch: aroundBatches(monitoring) };
   const loaders = createLoaders(database, options);
-  const feed = new Feed(database.prisma, { acrossShards });
+  const feed = new Feed(database.prisma, { tables });
   if (replicas === undefined) return { loaders, readFrom: undefined, feed };
   const known = new WeakMap<ReplicaHandle, Loaders>();
   const readFrom = () => {
@@ -188,35 +172,33 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
   return { loaders, readFrom, feed };
 }
 
-/** Accepts the service's own tokens, and those of an identity provider. */
-function authenticationOf({ settings, database, replicas, log, now }: ServingParts): Authenticate {
+function createAuthenticate({ settings, database, replicas, log, now }: ServingParts) {
   const { provider, required } = settings.auth;
+  // The address's query may hold a secret.
+  const address = provider && provider.jwksUrl.origin + provider.jwksUrl.pathname;
+  const keys =
+    provider &&
+    createKeySet(provider.jwksUrl, {
+      away: (reason) => log.warn({ address, reason }, "the identity provider's keys cannot be fetched"),
+      back: () => log.info({ address }, "the identity provider's keys are fetched again"),
+    });
   return createAuthentication({
     tokens: createTokenVerifier(database.prisma, now, () => replicas?.any()?.prisma),
-    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
+    jwts: keys && createJwtVerifier({ ...provider, keys, now }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',
   });
 }
 
-function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGetKey {
-  // Its query may hold a secret.
-  const address = jwksUrl.origin + jwksUrl.pathname;
-  return createKeySet(jwksUrl, {
-    away: (reason) => log.warn({ address, reason }, "the identity provider's keys cannot be fetched"),
-    back: () => log.info({ address }, "the identity provider's keys are fetched again"),
-    empty: () => log.warn({ address }, 'the identity provider has no keys: every JWT is rejected'),
-  });
-}
-
 /** Measures each batch, and traces it where traces are sent. Neither has the names of domains. */
-function aroundBatches(metrics: LoaderMetrics, tracing: Tracing | null): AroundBatch {
+function aroundBatches({ registry, tracing }: Monitoring): AroundBatch {
+  const measure = createLoaderMetrics(registry);
   const measured: AroundBatch = async (loader, size, load) => {
     const began = performance.now();
     try {
       return await load();
     } finally {
-      metrics.loaded(loader, size, (performance.now() - began) / 1000);
+      measure(loader, size, (performance.now() - began) / 1000);
     }
   };
   if (tracing === null) return measured;

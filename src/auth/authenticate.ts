@@ -15,7 +15,6 @@ const NO_BEARER =
 /** RFC 7617, section 2: readers of feeds know no other scheme. The token is the password, whatever the user. */
 const BASIC = /^basic +([A-Za-z0-9+/]+=*) *$/i;
 
-/** Rejects JSON Web Tokens where no identity provider is set. */
 const NO_PROVIDER: VerifyToken = async () => {
   throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
 };
@@ -62,7 +61,6 @@ export function createAuthentication({
   };
 }
 
-/** The password of HTTP Basic; undefined: there is none. */
 function passwordIn(authorization: string): string | undefined {
   const credentials = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString();
   const colon = credentials.indexOf(':');

@@ -1,11 +1,4 @@
-import {
-  decodeProtectedHeader,
-  errors,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  jwtVerify,
-  type ProtectedHeaderParameters,
-} from 'jose';
+import { decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { attempt } from '../model/attempt.js';
 import { messageOf, ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -47,10 +40,8 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
   return cachedVerifier((token) => verifyJwt(token, options), { ...options, lifetime: CACHED_FOR });
 }
 
-async function verifyJwt(
-  token: string,
-  { keys, issuer, audience, now }: JwtVerifierOptions,
-): Promise<ValidToken> {
+async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<ValidToken> {
+  const { keys, issuer, audience, now } = options;
   const currentDate = new Date(Number(now() / 1000n));
   const { payload, protectedHeader } = await jwtVerify(token, keys, {
     algorithms: ALGORITHMS,
@@ -62,21 +53,16 @@ async function verifyJwt(
   }).catch((error: unknown) => {
     if (error instanceof ProviderUnavailableError) throw error;
     const time = `, and it is ${Math.floor(currentDate.getTime() / 1000)} now`;
-    const expected = {
+    const comparedWith = {
       iss: `, AUTH_ISSUER is ${JSON.stringify(issuer)}`,
       aud: `, AUTH_AUDIENCE is ${JSON.stringify(audience)}`,
-      ...{ exp: time, nbf: time },
+      exp: time,
+      nbf: time,
     };
-    // A header that is not a JSON object names no key.
-    const header = attempt(() => decodeProtectedHeader(token));
-    throw invalidToken(reasonOf(header, error, expected));
+    throw invalidToken(reasonOf(token, error, comparedWith));
   });
-  return validToken(protectedHeader, payload);
-}
-
-/** A token whose signature and registered claims are valid. */
-function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): ValidToken {
   // The header is the client's JSON: its `typ` may be anything.
+  const { typ } = protectedHeader;
   if (!TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ)) {
     throw invalidToken(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
   }
@@ -88,22 +74,15 @@ function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): Va
   return { viewer, expiresAt: BigInt(seconds) * 1_000_000n };
 }
 
-/**
- * Why a token is not valid, for the operator: what was found in it, and what was expected. It quotes only these values
- * of the token.
- *
- * @param expected What the claims were compared with.
- */
-function reasonOf(
-  header: ProtectedHeaderParameters | undefined,
-  error: unknown,
-  expected: Readonly<Record<string, string>>,
-): string {
+/** Why a token is not valid, for the operator. It quotes nothing of the token but what was compared. */
+function reasonOf(token: string, error: unknown, comparedWith: Readonly<Record<string, string>>): string {
   const message = messageOf(error);
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
-    const expectation = expected[error.claim] ?? '';
+    const expectation = comparedWith[error.claim] ?? '';
     return `${message}: the token has ${shown(error.payload[error.claim])}${expectation}`;
   }
+  // A header that is not a JSON object names no key.
+  const header = attempt(() => decodeProtectedHeader(token));
   if (error instanceof errors.JOSEAlgNotAllowed) {
     return `${message}: the token has ${shown(header?.alg)}, expected ${ALGORITHMS.join(', ')}`;
   }

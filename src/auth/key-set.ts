@@ -6,8 +6,6 @@ interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;
   back(): void;
-  /** The set has no keys: no token can be valid. Called again only after it has had some. */
-  empty(): void;
 }
 
 // All in milliseconds.
@@ -21,31 +19,27 @@ const REFRESH_AGE = 10 * 60_000;
 const MAX_AGE = 24 * 60 * 60_000;
 
 /**
- * The public keys of an identity provider (RFC 7517), fetched at once, so that a wrong address
- * is reported at start; when they are old; and when a token names a key that is not among them.
+ * The public keys of an identity provider (RFC 7517), fetched at once, so that a wrong address is reported at
+ * start; when they are old; and when a token names a key that is not among them.
  *
  * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old
  * keys while the provider is away, and takes ages from the wall clock, which may step.
  *
- * The function throws JOSEError for a token whose key the provider does not have, and
- * ProviderUnavailableError where that cannot be known.
+ * The function throws JOSEError for a token whose key the provider does not have, and ProviderUnavailableError
+ * where that cannot be known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
-  let isEmpty = false;
   let fetching: Promise<void> | undefined;
 
   const fetchNow = async (): Promise<void> => {
     triedAt = performance.now();
     try {
-      const keySet = await fetchKeys(url);
-      keys = createLocalJWKSet(keySet);
+      keys = createLocalJWKSet(await fetchKeys(url));
       fetchedAt = performance.now();
-      if (keySet.keys.length === 0 && !isEmpty) events.empty();
-      isEmpty = keySet.keys.length === 0;
       if (failure !== undefined) events.back();
       failure = undefined;
     } catch (error) {
@@ -61,7 +55,6 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
     await fetching;
   };
 
-  /** @throws ProviderUnavailableError where there are no keys, or only expired ones. */
   const usableKeys = async (): Promise<JWTVerifyGetKey> => {
     const age = performance.now() - fetchedAt;
     if (age >= MAX_AGE) await refresh();
@@ -101,33 +94,29 @@ const RIGHT_ADDRESS =
 async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT);
   const accept = 'application/json, application/jwk-set+json';
-  const response = await fetch(url, { signal, redirect: 'manual', headers: { accept } }).catch(
-    (error: unknown) => {
-      throw new Error(connectionFailure(error), { cause: error });
-    },
-  );
-  const { status } = response;
-  if (status !== 200) {
-    await response.body?.cancel();
-    const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
-    throw new Error(`the response has the status ${status}: ${advice}`);
+  try {
+    const response = await fetch(url, { signal, redirect: 'manual', headers: { accept } });
+    const { status } = response;
+    if (status !== 200) {
+      await response.body?.cancel();
+      const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
+      throw new Error(`the response has the status ${status}: ${advice}`);
+    }
+    const value: unknown = await response.json();
+    if (isKeySet(value)) return value;
+    const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
+    const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
+    throw new Error(`the response is ${found}: ${RIGHT_ADDRESS}`);
+  } catch (cause) {
+    throw new Error(reasonOf(cause), { cause });
   }
-  const type = response.headers.get('content-type') ?? 'text';
-  const value: unknown = await response.json().catch((error: unknown) => {
-    if (error instanceof SyntaxError)
-      throw new Error(`the response is not JSON but ${type}: ${RIGHT_ADDRESS}`);
-    throw new Error(connectionFailure(error), { cause: error });
-  });
-  if (isKeySet(value)) return value;
-  const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
-  const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
-  throw new Error(`the response is ${found}: ${RIGHT_ADDRESS}`);
 }
 
 /** fetch() itself only says that it failed. */
-function connectionFailure(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `there is no response within ${FETCH_TIMEOUT / 1000} seconds`;
+  if (error instanceof SyntaxError) return `the response is not JSON: ${RIGHT_ADDRESS}`;
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   const code = errorCode(cause);

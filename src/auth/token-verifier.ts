@@ -9,8 +9,8 @@ import { SCOPES, type Viewer } from './viewer.js';
 /**
  * Finds the viewer of a token.
  *
- * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
- *   database's driver throws where the database is unavailable; ProviderUnavailableError.
+ * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what
+ *   the database's driver throws where the database is unavailable; ProviderUnavailableError.
  */
 export type VerifyToken = (token: string) => Promise<Viewer>;
 
@@ -25,49 +25,40 @@ export interface ValidToken {
   readonly expiresAt: Instant | null;
 }
 
-interface CachedToken extends ValidToken {
-  /** When the token was valid, by the monotonic clock: when the verification began, or before it. */
-  readonly since: number;
-}
+const MAX_CACHED = 10_000;
 
 interface CacheOptions {
   /** How long, in milliseconds, a verification counts. */
   readonly lifetime: number;
-  /** The wall clock: expiry is by it. */
   readonly now: () => Instant;
-  /** The largest number of valid tokens in the cache; 10,000 if absent. */
-  readonly maxCached?: number | undefined;
 }
 
-const MAX_CACHED = 10_000;
-
 /**
- * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works as soon
- * as it is created; concurrent requests with one token share one verification.
+ * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works
+ * as soon as it is created; concurrent requests with one token share one verification.
  */
 export function cachedVerifier(
   verify: (token: string) => Promise<ValidToken>,
-  { lifetime, now, maxCached = MAX_CACHED }: CacheOptions,
+  { lifetime, now }: CacheOptions,
 ): VerifyToken {
-  const known = new LRUCache<string, CachedToken>({ max: maxCached });
+  // By the monotonic clock, from when the verification began.
+  const known = new LRUCache<string, ValidToken>({ max: MAX_CACHED, ttl: lifetime, ttlResolution: 0 });
   const pending = new Map<string, Promise<Viewer>>();
   const verifyAnew = async (token: string, key: string) => {
-    const since = performance.now();
+    const start = performance.now();
     known.delete(key);
     try {
       const valid = await verify(token);
-      known.set(key, { ...valid, since });
+      known.set(key, valid, { start });
       return valid.viewer;
     } finally {
       pending.delete(key);
     }
   };
-  const isValid = ({ since, expiresAt }: CachedToken) =>
-    performance.now() - since < lifetime && (expiresAt === null || expiresAt > now());
   return async (token) => {
     const key = keyOf(token);
     const cached = known.get(key);
-    if (cached !== undefined && isValid(cached)) return cached.viewer;
+    if (cached !== undefined && (cached.expiresAt === null || cached.expiresAt > now())) return cached.viewer;
     const running = pending.get(key) ?? verifyAnew(token, key);
     pending.set(key, running);
     return running;
@@ -81,13 +72,14 @@ export function keyOf(text: string): string {
 
 /** How long, in milliseconds, a revoked token may stay valid. */
 const CACHED_FOR = 3_000;
-/** In microseconds, as instants are. */
 const LAST_USED_EVERY = 60_000_000n;
 
 /**
- * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are behind.
+ * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are
+ * behind.
  *
- * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be revoked.
+ * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be
+ *   revoked.
  */
 export function createTokenVerifier(
   prisma: PrismaClient,

@@ -15,13 +15,13 @@ export interface Viewer {
   readonly scopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token, and the viewer has none. */
   readonly needsToken?: boolean;
-  /** Checks the token again, for what lasts longer than a request; absent: there is none. @throws UnauthenticatedError */
+  /** Checks the token again, for what outlasts a request; absent without one. @throws UnauthenticatedError */
   readonly recheck?: () => Promise<unknown>;
-  /** What is left of the viewer's rate limit after this request; absent until it has selected a limited field. */
+  /** What is left of the viewer's rate limit; absent until the request has selected a limited field. */
   rates?: RateState | undefined;
 }
 
-/** @throws UnauthenticatedError for a viewer without token and scope, ForbiddenError for a token that lacks it. */
+/** @throws UnauthenticatedError for a viewer without a token, ForbiddenError for a token that lacks it. */
 export function requireScope(viewer: Viewer, scope: Scope): void {
   if (viewer.scopes.has(scope)) return;
   if (viewer.kind === 'token') throw new ForbiddenError(scope);
@@ -32,7 +32,6 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
   );
 }
 
-/** @throws UnauthenticatedError for a viewer without a token, where one is required. */
 export function requireToken({ needsToken }: Viewer): void {
   if (needsToken !== true) return;
   throw new UnauthenticatedError(

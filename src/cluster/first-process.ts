@@ -33,7 +33,6 @@ export class ProcessEndedError extends Error {
 export class FirstProcess {
   readonly #log: Logger;
   readonly #metrics = new AggregatorRegistry();
-  /** When each process has ended. */
   readonly #running = new Map<Worker, Promise<unknown>>();
   readonly #stopping = new AbortController();
   /** Whether a process that served did not stop by itself, with code 0. */

@@ -13,7 +13,6 @@ export interface MetricsOfAll {
   readonly metricsOfAll: string | null;
 }
 
-/** What a process that serves has in common with the others on its port. */
 export type ClusterMember = ReturnType<typeof joinCluster>;
 
 /** Joins the others, in a process that the first one has started. When that is gone, node:cluster ends it. */
@@ -28,7 +27,6 @@ export function joinCluster() {
   return {
     /** Whether it does what only one of them has to do: observing domains, pruning the feed of changes. */
     isLeader: process.env[LEADS] === '1',
-    /** Tells which metrics of this process count. */
     shareMetrics: (registries: Registry[]) => AggregatorRegistry.setRegistries(registries),
     /** The metrics of all, in Prometheus' text. @throws Error if they could not be read. */
     async metrics(): Promise<string> {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { attempt } from '../model/attempt.js';
 import { messageOf, UsageError } from '../model/errors.js';
 import { parseEnvironmentFile } from './environment-file.js';
-import { rejectMisspelt } from './misspelt-settings.js';
-import { secretsIn } from './secrets.js';
+import { InvalidValue, parseUrl, splitList } from './parse.js';
 import { type Settings, settingsFrom } from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
@@ -12,16 +12,72 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Where an empty value is a value, and not an unset setting: no scope at all. */
 const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';
 
-/** Reads and checks the settings. @throws UsageError, which names the setting, its value, and what to write instead. */
+/** Reads and checks the settings. @throws UsageError that names the setting and says what to write instead. */
 export function readSettings(environment: Environment = process.env): Settings {
   const names = new Set<string>();
   const settings = settingsFrom((name, fallback, parse) => {
     names.add(name);
-    const value = environment[name]?.trim();
-    return parse(name, value === '' && name !== MAY_BE_EMPTY ? fallback : (value ?? fallback));
+    const value = environment[name]?.trim() ?? fallback;
+    try {
+      return parse(value === '' && name !== MAY_BE_EMPTY ? fallback : value);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      const hidden = 'not valid (it is not shown, since it may contain a password)';
+      throw new UsageError(
+        `${name} is ${error.isSecret ? hidden : JSON.stringify(value)}: ${error.message}.`,
+      );
+    }
   });
   rejectMisspelt(environment, names);
-  return { ...settings, secrets: secretsIn(environment) };
+  return { ...settings, secrets: secretsIn(environment, names) };
+}
+
+/** The secrets in an environment, each once, decoded and as in a URL. */
+function secretsIn(environment: Environment, names: Iterable<string>): readonly string[] {
+  const values = [...names].map((name) => [name, environment[name] ?? ''] as const);
+  const passwords = values.flatMap(([, value]) =>
+    splitList(value).map((part) => parseUrl(part)?.password ?? ''),
+  );
+  // Lists of `name=value`, whose percent-encoded values are secrets.
+  const headers = values.flatMap(([name, value]) =>
+    /^OTEL_.*_HEADERS$/.test(name)
+      ? value.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
+      : [],
+  );
+  // PostgreSQL's driver reads PGPASSWORD.
+  const secrets = [...passwords, ...headers, environment['PGPASSWORD'] ?? ''];
+  const decoded = secrets.flatMap((secret) => [secret, attempt(() => decodeURIComponent(secret)) ?? '']);
+  return [...new Set(decoded)].filter(Boolean);
+}
+
+/** Of shorter names, too many are another program's: HOST, PORT, ROLE. */
+const LEAST_LENGTH = 6;
+
+/**
+ * Rejects a variable that is no setting, but one in another case or but for one edit in its name. Another
+ * program may have a variable of such a name: an edit is rejected only while the setting itself is not set.
+ */
+function rejectMisspelt(environment: Environment, settings: ReadonlySet<string>): void {
+  for (const name of Object.keys(environment).filter((each) => !settings.has(each))) {
+    const upper = name.toUpperCase();
+    if (settings.has(upper)) throw new UsageError(`${name} is not a setting: write ${upper}.`);
+    const meant = [...settings].find(
+      (setting) => setting.length >= LEAST_LENGTH && !(setting in environment) && isOneEdit(name, setting),
+    );
+    if (meant === undefined) continue;
+    throw new UsageError(
+      `${name} is not a setting: write ${meant}. If another program reads ${name}, set ${meant} too, or to nothing.`,
+    );
+  }
+}
+
+/** Whether one letter is missing, too many or another, or two stand in each other's place. */
+function isOneEdit(one: string, other: string): boolean {
+  let begin = 0;
+  while (begin < one.length && one[begin] === other[begin]) begin += 1;
+  const [a, b] = [one.slice(begin), other.slice(begin)];
+  const swapped = `${b[1]}${b[0]}${b.slice(2)}`;
+  return [b, b.slice(1), swapped].includes(a) || [b, b.slice(1)].includes(a.slice(1));
 }
 
 /** How the process was started, by a script that may be a link. @param project The folder of the project. */
@@ -38,14 +94,13 @@ export function readInvocation(project: string) {
  */
 export function loadEnvironmentFile(): void {
   if (!existsSync('.env')) return;
-  for (const [name, value] of parseEnvironmentFile(readText('.env'))) process.env[name] ??= value;
-}
-
-function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    const values = parseEnvironmentFile(readFileSync('.env', 'utf8'));
+    for (const [name, value] of values) process.env[name] ??= value;
   } catch (error) {
-    const reason = messageOf(error);
-    throw new UsageError(`The file ${file} cannot be read (${reason}): make it readable, or remove it.`);
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `The file .env cannot be read (${messageOf(error)}): make it readable, or remove it.`,
+    );
   }
 }

@@ -7,16 +7,12 @@ import { UsageError } from '../model/errors.js';
 const ENTRY =
   /[ \t]*(?:(?:export[ \t]+)?(?<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?:"(?<escaped>[^"]*)"|'(?<single>[^']*)'|`(?<backtick>[^`]*)`|(?<plain>(?:[^\s#"'`](?:[^\n#]*[^\s#])?)?))(?:[ \t]+#.*)?|#.*)?[ \t]*(?:\n|$)/y;
 
-/** The beginning of a setting with an unclear value, or with a colon. */
-const NAMED = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,63})[ \t]*([=:])/;
-const USUAL_NAME = /^[A-Z][A-Z0-9_]*$/;
-
 /**
  * Reads the text of a file `.env`: `NAME=value` lines, comments after `#`, and values between `"`, `'` or
  * backticks, of several lines perhaps. Between `"`, `\n` is a line feed.
  *
  * @returns the values by their names; of a name that is there twice, the last.
- * @throws UsageError for any other line. The message shows no value.
+ * @throws UsageError for any other line. The message does not show it: it may be a part of a key or a password.
  */
 export function parseEnvironmentFile(content: string): ReadonlyMap<string, string> {
   const text = content.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
@@ -24,27 +20,16 @@ export function parseEnvironmentFile(content: string): ReadonlyMap<string, strin
   for (let place = 0; place < text.length; place = ENTRY.lastIndex) {
     ENTRY.lastIndex = place;
     const entry = ENTRY.exec(text);
-    if (entry === null) throw invalidLine(text, place);
+    if (entry === null) {
+      const line = text.slice(0, place).split('\n').length;
+      throw new UsageError(
+        `.env, line ${line}: this is not a setting: write NAME=value, with quotes ("…" or '…') around a value with # ` +
+          'or quotes in it, or # before a comment.',
+      );
+    }
     const { name, escaped, single, backtick, plain } = entry.groups ?? {};
     if (name === undefined) continue;
     values.set(name, escaped?.replaceAll('\\n', '\n') ?? single ?? backtick ?? plain ?? '');
   }
   return values;
-}
-
-function invalidLine(text: string, place: number): UsageError {
-  const number = text.slice(0, place).split('\n').length;
-  const [, name, sign] = NAMED.exec(text.slice(place)) ?? [];
-  // A misplaced line of a key or a password may look like a name, too.
-  const shown = name !== undefined && USUAL_NAME.test(name) ? name : undefined;
-  if (sign === '=') {
-    const value = shown === undefined ? 'the value' : `the value of ${shown}`;
-    return new UsageError(
-      `.env, line ${number}: ${value} is ambiguous: put it between quotes ("…" or '…'), and a blank before a comment.`,
-    );
-  }
-  const line = shown === undefined ? 'this' : `what begins with ${shown}`;
-  return new UsageError(
-    `.env, line ${number}: ${line} is not a setting: write NAME=value, or # before a comment.`,
-  );
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { messageOf, type UsageError } from '../model/errors.js';
+import { messageOf, UsageError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
-import { invalidSetting } from './parse.js';
 
 /** Documents by their ids. */
 export type KnownOperations = ReadonlyMap<string, string>;
@@ -18,29 +17,24 @@ const FORMATS =
  */
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
-  const invalid = (advice: string) => invalidSetting('PERSISTED_ONLY', file, advice);
-  const entries = entriesOf(contentOf(file, invalid));
-  if (entries === undefined || !entries.every(isOperation)) throw invalid(`it is neither format; ${FORMATS}`);
-  if (entries.length === 0) throw invalid(`it contains no operation; ${FORMATS}`);
-  return new Map(entries);
-}
-
-function contentOf(file: string, invalid: (advice: string) => UsageError): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    const entries = entriesIn(JSON.parse(readFileSync(file, 'utf8')));
+    if (entries === undefined || !entries.every(isOperation)) throw new Error('it is neither format');
+    if (entries.length === 0) throw new Error('it contains no operation');
+    return new Map(entries);
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid(`it is not JSON; ${FORMATS}`);
-    throw invalid(`it cannot be read (${messageOf(error)}); write the path of a file`);
+    const reason = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error);
+    throw new UsageError(`PERSISTED_ONLY is ${JSON.stringify(file)}: ${reason}; ${FORMATS}.`);
   }
 }
 
 /** Ids and documents, not checked yet; undefined for another format, and a manifest of another version. */
-function entriesOf(content: unknown): [unknown, unknown][] | undefined {
+function entriesIn(content: unknown): [unknown, unknown][] | undefined {
   if (!isJsonObject(content)) return undefined;
   const { format, version, operations } = content;
   if (format === undefined) return Object.entries(content);
-  if (format !== 'apollo-persisted-query-manifest' || version !== 1) return undefined;
-  if (!Array.isArray(operations)) return undefined;
+  const isManifest = format === 'apollo-persisted-query-manifest' && version === 1;
+  if (!isManifest || !Array.isArray(operations)) return undefined;
   return operations.map((entry: unknown) =>
     isJsonObject(entry) ? [entry['id'], entry['body']] : [entry, entry],
   );

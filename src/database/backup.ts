@@ -8,13 +8,7 @@ import type pg from 'pg';
 import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { hasOwner } from './embedded/claim.js';
-import {
-  DATABASE_FOLDER,
-  hasDatabase,
-  markSeeded,
-  POSTGRESQL_MAJOR,
-  unusable,
-} from './embedded/data-folder.js';
+import { DATABASE_FOLDER, findDatabases, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
 /** The last entry of a backup, as of pg_basebackup's: an archive without it is not complete. */
@@ -42,7 +36,8 @@ interface BackupOptions {
  * still while a checkpoint writes its memory to disk and its files are copied.
  *
  * @returns the size of the backup, in bytes.
- * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be written.
+ * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be
+ *   written.
  */
 export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Promise<number> {
   const { file, signal } = options;
@@ -68,7 +63,7 @@ export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Pro
 async function writeArchive({ dataDirectory, file, onFile, signal }: BackupOptions): Promise<void> {
   const archive = pack();
   const addAll = async () => {
-    for (const name of await namesOf(dataDirectory)) {
+    for (const name of await namesIn(dataDirectory)) {
       await addEntry(archive, join(dataDirectory, name), name);
       onFile?.();
     }
@@ -99,7 +94,7 @@ async function addEntry(archive: Pack, path: string, name: string): Promise<void
 }
 
 /** The names of all entries: each folder before what is in it, and LAST_ENTRY last. */
-async function namesOf(dataDirectory: string): Promise<string[]> {
+async function namesIn(dataDirectory: string): Promise<string[]> {
   const paths = await readdir(join(dataDirectory, DATABASE_FOLDER), { recursive: true });
   const names = paths.filter((path) => !LEFT_OUT.has(path)).map((path) => `${DATABASE_FOLDER}/${path}`);
   return [DATABASE_FOLDER, ...names.filter((name) => name !== LAST_ENTRY).sort(), LAST_ENTRY];
@@ -113,16 +108,13 @@ export function requireEmbedded(databaseUrl: string | undefined, instead: string
   );
 }
 
-/** The folder that a process unpacks into. */
-const UNFINISHED = /^restoring-(\d+)$/;
-
 /**
- * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
- * checked: a restore that fails, or is killed, leaves no database.
+ * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked
+ * and checked: a restore that fails, or is killed, leaves no database.
  *
  * @param name of the source, for errors.
  * @returns the number of files and folders that were restored.
- * @throws OperationError if there is a database, or the backup cannot be used; what writing throws.
+ * @throws OperationError if there is a database, or the backup cannot be used.
  */
 export async function restoreEmbedded(
   dataDirectory: string,
@@ -132,20 +124,20 @@ export async function restoreEmbedded(
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) throw occupied(dataDirectory);
-  await removeUnfinished(dataDirectory);
-  const unfinished = join(dataDirectory, `restoring-${process.pid}`);
-  const restored = join(unfinished, DATABASE_FOLDER);
+  const isOccupied = (await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory));
+  if (isOccupied) throw occupied(dataDirectory);
+  const unfinished = join(dataDirectory, 'restoring');
+  // What a restore that was killed has left.
+  await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { mode: 0o700 });
   try {
-    const files = await unpackBackup(source, unfinished, name);
-    if (!existsSync(join(restored, 'PG_VERSION'))) {
-      throw new OperationError(`${name} does not contain a database.`);
-    }
-    // Samples are only for a new database.
-    await markSeeded(dataDirectory);
-    await rename(restored, join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
-      // Another process has made a database since the check: rename() never replaces a folder that is not empty.
+    const files = await unpackBackup(source, unfinished).catch((error) => {
+      source.destroy();
+      throw new OperationError(`${name} cannot be restored: ${messageOf(error)}. Nothing was restored.`);
+    });
+    await rename(join(unfinished, DATABASE_FOLDER), join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
+      // Another process has made a database since the check: rename() never replaces a folder that is not
+      // empty.
       throw ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error)) ? occupied(dataDirectory) : error;
     });
     return files;
@@ -160,98 +152,51 @@ function occupied(dataDirectory: string): OperationError {
   );
 }
 
-/** Removes what restores that were killed have left. */
-async function removeUnfinished(dataDirectory: string): Promise<void> {
-  for (const name of await readdir(dataDirectory)) {
-    const processId = Number(UNFINISHED.exec(name)?.[1] ?? Number.NaN);
-    if (processId === process.pid || (processId > 0 && !isRunning(processId))) {
-      await rm(join(dataDirectory, name), { recursive: true, force: true });
-    }
-  }
-}
-
-function isRunning(processId: number): boolean {
-  try {
-    process.kill(processId, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
-}
-
 /** Names of the database's folder, and of what can be in it; none leads anywhere else. */
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
 
 /**
- * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete. gzip's
- * own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the folder's
- * content is to be deleted.
+ * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete.
+ * gzip's own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the
+ * folder's content is to be deleted.
  *
- * @param name of the source, for errors.
  * @returns the number of files and folders.
- * @throws OperationError, one line, if the archive cannot be used; what reading or writing throws.
+ * @throws Error, whose message is a reason, if the archive cannot be used; what reading or writing throws.
  */
-async function unpackBackup(source: Readable, folder: string, name: string): Promise<number> {
+async function unpackBackup(source: Readable, folder: string): Promise<number> {
   const archive = extract();
   const fed = pipeline(source, createGunzip(), archive);
   fed.catch(() => {});
   let entries = 0;
   let last = '';
-  try {
-    for await (const entry of archive) {
-      const path = entry.header.name.replace(/\/$/, '');
-      if (last === LAST_ENTRY) throw new Error('something follows its end');
-      if (entries === 0) requireOwnMajor(name, path);
-      await take(entry, path, folder);
-      entries += 1;
-      last = path;
-    }
-    await fed;
-    if (last !== LAST_ENTRY) throw new Error('its end is missing');
-    return entries;
-  } catch (error) {
-    source.destroy();
-    await fed.catch(() => {});
-    if (!isOfArchive(error)) throw error;
-    // Where nothing was unpacked, it is probably something else.
-    throw new OperationError(
-      entries === 0
-        ? `${name} is not a backup made by dms backup.`
-        : `${name} is damaged: ${messageOf(error)}. Nothing was restored; use another copy of it.`,
-    );
+  for await (const entry of archive) {
+    if (last === LAST_ENTRY) throw new Error('something follows its end');
+    last = entry.header.name.replace(/\/$/, '');
+    await unpackEntry(entry, last, folder);
+    entries += 1;
   }
+  await fed;
+  if (last !== LAST_ENTRY) throw new Error('its end is missing, or it is no backup made by dms backup');
+  if (existsSync(join(folder, DATABASE_FOLDER, 'PG_VERSION'))) return entries;
+  throw new Error('it does not contain a database');
 }
 
 /** @throws Error for what no backup has: links, devices, and a name that leads out of the folder. */
-async function take(entry: Entry, name: string, folder: string): Promise<void> {
+async function unpackEntry(entry: Entry, name: string, folder: string): Promise<void> {
   const { type } = entry.header;
-  if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
-    throw new Error(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
+  const major = /^postgresql-(\d+)$/.exec(name)?.[1] ?? String(POSTGRESQL_MAJOR);
+  if (major !== String(POSTGRESQL_MAJOR)) {
+    throw new Error(
+      `it is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}; restore it with the version of this program that made it, and carry it over with dms export and dms import`,
+    );
+  }
+  if (!ENTRY_NAME.test(name)) {
+    throw new Error(`it holds ${JSON.stringify(name.slice(0, 80))}, which no backup made by dms backup has`);
   }
   if (type === 'directory') {
     entry.resume();
     await mkdir(join(folder, name), { mode: 0o700 });
-  } else {
+  } else if (type === 'file') {
     await pipeline(entry, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
-  }
-}
-
-/** @param name of the first entry. */
-function requireOwnMajor(archive: string, name: string): void {
-  const major = /^postgresql-(\d+)$/.exec(name)?.[1];
-  if (major !== undefined && major !== String(POSTGRESQL_MAJOR)) {
-    throw new OperationError(
-      `${archive} is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
-    );
-  }
-}
-
-/**
- * Whether an error is about the archive and not about the system: the errors of tar-stream have no code, those of
- * zlib and of streams have their own, and paths that do not fit together are the archive's.
- */
-function isOfArchive(error: unknown): boolean {
-  if (error instanceof OperationError) return false;
-  const code = errorCode(error);
-  return ['', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(code) || /^(?:Z|ERR)_/.test(code);
+  } else throw new Error(`it holds a ${type}, which no backup has`);
 }

@@ -5,9 +5,9 @@ import { type Distribution, readDistribution } from './distribution.js';
 import type { IfMissing } from './embedded/data-folder.js';
 import type { EmbeddedDatabase } from './embedded/embedded-database.js';
 import type { PrismaClient } from './generated/client.js';
-import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
+import { closePools, createReadingPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 import { PLANNED_EACH_TIME } from './query-limits.js';
-import { type Prepared, serverPlace, serverPools } from './server-pool.js';
+import { openServerPools, type Prepared, serverPlace } from './server-pool.js';
 
 const POOL_SIZE = 10;
 /** In milliseconds: a query of a response that takes longer is reported as unavailable. */
@@ -21,16 +21,11 @@ export interface Connections extends Pools {
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
   readonly createdNow: boolean;
-  /** Whether it is embedded, was made to be seeded (`create-unseeded`), and markSeeded() was not called since. */
-  readonly unseeded: boolean;
   /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
   failure(): string | null;
-  /** How many queries of responses run at most, those of searches included; others wait. */
-  readonly queriesAtOnce: number;
-  /** How long a query of a response may take, in milliseconds. */
-  readonly queryMilliseconds: number;
-  /** Records permanently that the database is seeded. */
-  markSeeded(): Promise<void>;
+  readonly limits: PoolLimits;
+  /** Waits for what is being written. Running queries of responses are aborted. */
+  close(): Promise<void>;
 }
 
 /** An open database with Prisma Client on its connections. */
@@ -54,7 +49,7 @@ export interface DatabaseOptions {
   readonly dataDirectory: string;
   /** What happens if the data folder has no database; `create` if absent. With `fail`, nothing is made. */
   readonly ifMissing?: IfMissing | undefined;
-  /** The most connections at a time for responses, four of ten for searches, and as many for everything else; 10 if absent. */
+  /** The most connections at a time for responses, and as many for everything else; 10 if absent. */
   readonly poolSize?: number | undefined;
   /** How long a query of a response may take, in milliseconds; 10,000 if absent. */
   readonly queryMilliseconds?: number | undefined;
@@ -67,48 +62,40 @@ export interface DatabaseOptions {
  *
  * @throws OperationError, in one line that never holds a password, if it cannot be opened.
  */
-export async function openConnections({
-  databaseUrl,
-  databasePrepared = 'auto',
-  ifMissing = 'create',
-  poolSize: size = POOL_SIZE,
-  queryMilliseconds: query = QUERY_LIMIT,
-  ...place
-}: DatabaseOptions): Promise<Connections> {
-  const limits = { size, query };
-  const embedded =
-    databaseUrl === undefined
-      ? await (await import('./embedded/embedded-database.js')).openEmbedded({ ...place, ifMissing })
-      : null;
-  const pools = embedded
-    ? embeddedPools(embedded, limits)
-    : await serverPools(databaseUrl ?? '', databasePrepared, limits);
-  const close = async () => {
-    await pools.close();
-    embedded?.close();
-  };
-  let closed: Promise<void> | undefined;
+export async function openConnections(options: DatabaseOptions): Promise<Connections> {
+  const { databaseUrl, databasePrepared = 'auto', ifMissing = 'create' } = options;
+  const limits = { size: options.poolSize ?? POOL_SIZE, query: options.queryMilliseconds ?? QUERY_LIMIT };
+  if (databaseUrl !== undefined) {
+    const pools = await openServerPools(databaseUrl, databasePrepared, limits);
+    return {
+      ...pools,
+      limits,
+      place: serverPlace(databaseUrl, 'DATABASE_URL'),
+      createdNow: false,
+      failure: () => null,
+      close: () => closePools(pools),
+    };
+  }
+  const { openEmbedded } = await import('./embedded/embedded-database.js');
+  const embedded = await openEmbedded({ ...options, ifMissing });
+  const pools = createEmbeddedPools(embedded, limits);
   return {
     ...pools,
-    place:
-      databaseUrl === undefined ? `embedded, in ${resolve(place.dataDirectory)}` : serverPlace(databaseUrl),
-    createdNow: embedded?.createdNow ?? false,
-    unseeded: embedded?.unseeded ?? false,
-    failure: () => embedded?.failure ?? null,
-    queriesAtOnce: size,
-    queryMilliseconds: query,
-    markSeeded: async () => embedded?.markSeeded(),
-    close() {
-      closed ??= close();
-      return closed;
+    limits,
+    place: `embedded, in ${resolve(options.dataDirectory)}`,
+    createdNow: embedded.createdNow,
+    failure: () => embedded.failure,
+    async close() {
+      await closePools(pools);
+      embedded.close();
     },
   };
 }
 
-/** In milliseconds: longer than a connection waits for the embedded database, so that its error is the one that is seen. */
+/** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
 const EMBEDDED_TIMEOUT = 30_000;
 
-function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
+function createEmbeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
   const config = {
     // Read by pg, not by the socket.
     host: 'localhost',
@@ -118,8 +105,9 @@ function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
     connectionTimeoutMillis: EMBEDDED_TIMEOUT,
     stream: () => database.createSocket(),
   };
+  const pool = createWritingPool(config, limits);
   // All clients share one session, in which named statements would clash.
-  return allPools(createWritingPool(config, limits), config, limits, false);
+  return { pool, ...createReadingPools(config, limits), namesStatements: false };
 }
 
 /** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */
@@ -128,11 +116,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     openConnections(options).then(withDistribution),
     clientFactory(),
   ]);
-  const { pool, readPool, searchPool, namesStatements } = connections;
-  const naming = namesStatements ? statementNames() : undefined;
-  const prisma = createClient(readPool, naming);
-  const searchPrisma = createClient(searchPool, naming);
-  const writingPrisma = createClient(pool, naming, TRANSACTIONS);
+  const names = connections.namesStatements ? statementNames() : undefined;
+  const prisma = createClient(connections.readPool, names);
+  const searchPrisma = createClient(connections.searchPool, names);
+  const writingPrisma = createClient(connections.pool, names, TRANSACTIONS);
   return {
     ...connections,
     prisma,
@@ -158,8 +145,6 @@ export async function withDistribution(
   }
 }
 
-type StatementNames = ReturnType<typeof statementNames>;
-
 /** Loads Prisma. @returns what makes a client on the connections of a pool. */
 export async function clientFactory() {
   const [{ PrismaClient }, { PrismaPg }] = await Promise.all([
@@ -176,12 +161,14 @@ export async function clientFactory() {
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
 const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
+type StatementNames = (query: { readonly sql: string }) => string;
+
 /**
- * Names for prepared statements, so that a server plans each of our statements once for each connection: the same
- * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time, as one that
- * begins with PLANNED_EACH_TIME is.
+ * Names for prepared statements, so that a server plans each of our statements once for each connection: the
+ * same SQL text always has the same name. A text that comes after 500 others has none, and is planned every
+ * time, as one that begins with PLANNED_EACH_TIME is.
  */
-export function statementNames(): (query: { readonly sql: string }) => string {
+export function statementNames(): StatementNames {
   const names = new Map<string, string>();
   return ({ sql }) => {
     const known = names.get(sql);

@@ -1,13 +1,17 @@
 import { OperationError } from '../model/errors.js';
 
-/** `failure`: unavailable; `lost`: so was the connection, while a statement was running; `refusal`: nothing takes writes there. */
+/**
+ * `failure`: unavailable; `lost`: so was the connection, while a statement was running; `refusal`: nothing
+ * takes writes there; `unsupported`: the database refuses a statement as one that it does not support.
+ */
 type Kind = 'failure' | 'lost' | 'refusal' | 'deadlock' | 'unsupported' | 'missing table';
 
 /**
- * What the codes of errors mean: codes of Prisma and kinds of its driver adapter, SQLSTATEs (PostgreSQL, appendix A), and
- * codes of the system's sockets; with what is wrong and what to do where an operator has to mend it.
+ * What errors mean, by their codes and by lines of their messages: codes of Prisma and kinds of its driver
+ * adapter, SQLSTATEs (PostgreSQL, appendix A), codes of the system's sockets, and messages of pg and its pool,
+ * which have no code; with what is wrong and what to do where an operator has to mend it.
  */
-const MEANINGS: readonly (readonly [codes: RegExp, kinds: readonly Kind[], text?: string])[] = [
+const MEANINGS: readonly (readonly [sign: RegExp, kinds: readonly Kind[], text?: string])[] = [
   [
     /^25006$/,
     ['failure'],
@@ -28,13 +32,22 @@ const MEANINGS: readonly (readonly [codes: RegExp, kinds: readonly Kind[], text?
   [/^57P0[12]$/, ['failure', 'lost', 'refusal']],
   [/^(?:57P03|ECONNREFUSED|DatabaseNotReachable)$/, ['failure', 'refusal']],
   [/^ENOENT$/, ['refusal']],
+  [/connect ENOENT/, ['failure']],
   [/^(?:ECONNRESET|EPIPE|0800[36])$/, ['failure', 'lost']],
+  [/^Connection terminated(?: unexpectedly)?$/, ['failure', 'lost']],
+  [/^Client (?:was closed|has encountered a connection error) and is not queryable/, ['failure', 'lost']],
   // Other connection exceptions, and insufficient resources; dropped, login revoked, cancelled.
   [/^(?:08\w{3}|53\w{3}|57P0\d|3D000|28000|28P01|57014)$/, ['failure']],
   [/^(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, ['failure']],
   [/^(?:P100[01238]|P1010|P1017|P2024|P2037)$/, ['failure']],
   [/^(?:ConnectionClosed|SocketTimeout|TlsConnectionError|AuthenticationFailed)$/, ['failure']],
   [/^Database(?:DoesNotExist|AccessDenied)$/, ['failure']],
+  [/^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)/, ['failure']],
+  [
+    /^(?:Cannot use a pool after calling end|The embedded database (?:has ended|cannot be reached))/,
+    ['failure'],
+  ],
+  [/database ".*" is not currently accepting connections/, ['failure']],
   // Our own limits: of our errors, Prisma passes on only the code.
   [/^UNAVAILABLE$/, ['failure']],
   // deadlock_detected, feature_not_supported, undefined_table
@@ -43,62 +56,38 @@ const MEANINGS: readonly (readonly [codes: RegExp, kinds: readonly Kind[], text?
   [/^42P01$/, ['missing table']],
 ];
 
-function means(error: unknown, kind: Kind): boolean {
-  const codes = codesOf(error);
-  return MEANINGS.some(
-    ([pattern, kinds]) => kinds.includes(kind) && codes.some((code) => pattern.test(code)),
-  );
+function meaning(kind: Kind): (error: unknown) => boolean {
+  const signs = MEANINGS.filter(([, kinds]) => kinds.includes(kind)).map(([sign]) => sign);
+  return (error) => {
+    const texts = [...codesOf(error), ...linesOf(error)];
+    return signs.some((sign) => texts.some((text) => sign.test(text)));
+  };
 }
-
-function says(error: unknown, message: RegExp): boolean {
-  return error instanceof Error && message.test(error.message);
-}
-
-/**
- * Errors of pg and its pool that have no code, and of a Unix socket that does not exist. Prisma puts lines of its
- * own before them.
- */
-const FAILURE_MESSAGE =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|Client (?:was closed|has encountered a connection error) and is not queryable|The embedded database (?:has ended|cannot be reached))|connect ENOENT|database ".*" is not currently accepting connections/m;
-
-const LOST_MESSAGE =
-  /^(?:Connection terminated(?: unexpectedly)?$|Client (?:was closed|has encountered a connection error) and is not queryable)/;
 
 /** Whether an error from the database means that it is unavailable, and not that a statement is wrong. */
-export function isDatabaseFailure(error: unknown): boolean {
-  return means(error, 'failure') || says(error, FAILURE_MESSAGE);
-}
+export const isDatabaseFailure = meaning('failure');
 
 /** Whether nothing takes writes there: the server is not running, or is starting or shutting down. */
-export function isRefusal(error: unknown): boolean {
-  return means(error, 'refusal');
-}
+export const isRefusal = meaning('refusal');
 
-/** Whether an error of pg (not of Prisma) says only that the connection was lost. */
-export function isLost(error: unknown): boolean {
-  return means(error, 'lost') || says(error, LOST_MESSAGE);
-}
+/** Whether an error says only that the connection was lost. */
+export const isLost = meaning('lost');
 
-/**
- * Whether an error of pg (not of Prisma) means that a SELECT may succeed at once: the connection was lost, and the database itself may be
- * available; or the statement was the victim of a deadlock, with a migration, say.
- */
+const isDeadlock = meaning('deadlock');
+
+/** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
 export function isPassing(error: unknown): boolean {
-  return isLost(error) || means(error, 'deadlock');
+  return isLost(error) || isDeadlock(error);
 }
 
 /**
- * Whether the database refuses a statement as one that it does not support. This program makes none for the tables that it found
- * when it was started: they have been distributed over a Citus cluster since, or migrated.
+ * Whether the database refuses a statement that was made for the tables that this program found when it was
+ * started: they have been distributed over a Citus cluster since, or migrated.
  */
-export function isOfChangedTables(error: unknown): boolean {
-  return means(error, 'unsupported');
-}
+export const isOfChangedTables = meaning('unsupported');
 
 /** Whether a table is not there: the database is not migrated yet. */
-export function isMissingTable(error: unknown): boolean {
-  return means(error, 'missing table');
-}
+export const isMissingTable = meaning('missing table');
 
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
 export function codesOf(error: unknown): string[] {
@@ -111,20 +100,24 @@ export function codesOf(error: unknown): string[] {
   return codes.filter((code) => typeof code === 'string');
 }
 
+/** Prisma puts lines of its own before the database's message. */
+function linesOf(error: unknown): string[] {
+  return error instanceof Error ? error.message.trim().split(/\s*\n\s*/) : [];
+}
+
 function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
 /**
- * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one line
- * with the driver's own message at its end. Null for any other error.
+ * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one
+ * line with the driver's own message at its end. Null for any other error.
  */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
   const codes = codesOf(error);
-  const known = MEANINGS.find(([pattern]) => codes.some((code) => pattern.test(code)))?.[2];
+  const known = MEANINGS.find(([sign]) => codes.some((code) => sign.test(code)))?.[2];
   const text = known ?? 'The database went away or does not respond: start again when it does';
-  // Prisma puts lines of its own before the database's message.
-  const line = error.message.trim().split('\n').at(-1)?.trim() ?? '';
-  return `${text} (${(line || error.name).replace(/\.$/, '')}).`;
+  const line = linesOf(error).at(-1) || error.name;
+  return `${text} (${line.replace(/\.$/, '')}).`;
 }

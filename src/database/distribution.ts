@@ -1,10 +1,12 @@
 import type pg from 'pg';
-import { errorCode, OperationError } from '../model/errors.js';
+import { OperationError } from '../model/errors.js';
+import { distribute, readShards } from './citus.js';
 import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
 /**
- * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one number, or shards
- * of one number, have the same domains. All other tables stay whole: what is in them belongs to many domains, or to none.
+ * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one
+ * number, or shards of one number, have the same domains. All other tables stay whole: what is in them belongs
+ * to many domains, or to none.
  */
 const TABLES = [
   ['domain', 'name'],
@@ -28,36 +30,23 @@ export type Distribution =
  * @throws OperationError if only some of them are distributed over a cluster.
  */
 export async function readDistribution(database: pg.Pool | pg.PoolClient): Promise<Distribution> {
-  const { citus, partitions } = await readCatalogue(database);
-  if (citus !== null) {
-    const { rows } = await database.query<{ count: number }>(
-      `SELECT count(*)::int FROM pg_dist_shard JOIN unnest($1::text[]) AS name ON logicalrelid = to_regclass(name)
-        GROUP BY logicalrelid`,
-      [NAMES],
-    );
-    const [first] = rows;
-    if (rows.length === NAMES.length && first !== undefined) return { kind: 'shards', count: first.count };
-    if (first !== undefined) {
-      throw new OperationError(
-        'Only some of the tables are distributed over the Citus cluster: dms migrate --citus was ended before it was done. Run it again.',
-      );
-    }
-  }
-  return partitions > 0 ? { kind: 'partitions', count: partitions } : { kind: 'whole' };
+  const shards = await readShards(database, NAMES);
+  if (shards !== undefined) return { kind: 'shards', count: shards };
+  const { rows } = await database.query<{ count: number }>(
+    "SELECT count(*)::int FROM pg_inherits WHERE inhparent = to_regclass('domain')",
+  );
+  const count = rows[0]?.count ?? 0;
+  return count > 0 ? { kind: 'partitions', count } : { kind: 'whole' };
 }
 
-/** The version of Citus, null where there is none, and the number of partitions of each table. */
-async function readCatalogue(database: pg.Pool | pg.PoolClient) {
-  const { rows } = await database.query<{ citus: string | null; partitions: number }>(
-    `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS citus, count(*)::int AS partitions
-       FROM pg_inherits WHERE inhparent = to_regclass('domain')`,
-  );
-  return rows[0] ?? { citus: null, partitions: 0 };
+/** Distributes the tables of domains over a Citus cluster. @returns those that this call has distributed. */
+export function distributeTables(pool: pg.Pool): Promise<string[]> {
+  return distribute(pool, TABLES);
 }
 
 /**
- * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use them until it
- * is committed. Tables that are divided are divided anew.
+ * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use
+ * them until it is committed. Tables that are divided are divided anew.
  *
  * @param count of the partitions of each table.
  * @returns whether it had to be done.
@@ -111,83 +100,4 @@ async function partition(client: pg.PoolClient, table: string, column: string, c
   }
   // After the rows: an index is built faster than it is kept.
   for (const index of indexes) await client.query(index);
-}
-
-/** Citus has what the statements of this program need from this version on. */
-const OLDEST_CITUS = 12;
-
-/**
- * Distributes the tables of domains over the nodes of a Citus cluster by the domain's name, the same domains of all tables on the
- * same node. `pool` is connected to the coordinator. Each table is copied to the nodes; one that is distributed already is left as
- * it is. Until all are, what reads or writes several of them fails.
- *
- * @returns the tables that this call has distributed.
- * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are partitioned.
- */
-export async function distributeTables(pool: pg.Pool): Promise<string[]> {
-  const client = await pool.connect();
-  try {
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const fault = faultOf(await readCatalogue(client));
-    if (fault !== null) throw new OperationError(fault);
-    // Indexes use them: each node needs them before the table.
-    for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
-      await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
-    }
-    const { rows } = await client.query<{ name: string }>(
-      'SELECT logicalrelid::text AS name FROM pg_dist_partition',
-    );
-    const before = new Set(rows.map(({ name }) => name));
-    const distributed = TABLES.filter(([table]) => !before.has(table));
-    for (const [table, column] of distributed) {
-      const together = table === 'domain' ? 'none' : 'domain';
-      const text = 'SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)';
-      await client.query(text, [table, column, together]);
-      await client.query(`ANALYZE ${table}`);
-    }
-    // The rows are on the nodes; those of the coordinator's own tables would only take room.
-    for (const table of NAMES) {
-      await client.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
-    }
-    await configure(client);
-    return distributed.map(([table]) => table);
-  } finally {
-    // It ends the lock, too.
-    client.release(true);
-  }
-}
-
-/** Why the tables cannot be distributed; null: they can. */
-function faultOf({ citus, partitions }: Awaited<ReturnType<typeof readCatalogue>>): string | null {
-  if (citus === null) {
-    return 'The database has no Citus. Connect DATABASE_URL to the coordinator of a Citus cluster, and run there as a superuser: CREATE EXTENSION citus.';
-  }
-  if (Number.parseInt(citus, 10) < OLDEST_CITUS) {
-    return `The database has Citus ${citus}. Use Citus ${OLDEST_CITUS} or later.`;
-  }
-  if (partitions === 0) return null;
-  return 'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';
-}
-
-/**
- * Makes the settings of later connections to the coordinator that the database has no other value of. By itself, Citus locks
- * all shards that a batch writes to, for other writers, until it is committed; and a session uses up to 16 connections to each node.
- */
-async function configure(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query<{ statement: string }>(
-    `SELECT format('ALTER DATABASE %I SET %s = %s', current_database(), wanted.name, value) AS statement
-       FROM (VALUES ('citus.enable_deadlock_prevention', 'off'), ('citus.max_adaptive_executor_pool_size', '4'))
-            AS wanted (name, value)
-      WHERE NOT EXISTS (SELECT FROM pg_settings WHERE name = wanted.name AND source <> 'default')`,
-  );
-  const statements = rows.map(({ statement }) => statement);
-  try {
-    for (const statement of statements) await client.query(statement);
-  } catch (error) {
-    // PostgreSQL, appendix A: insufficient_privilege.
-    if (errorCode(error) !== '42501') throw error;
-    throw new OperationError(
-      `The tables are distributed, but only the owner of the database may set what they need. Run as the owner: ${statements.join('; ')}.`,
-    );
-  }
 }

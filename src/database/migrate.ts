@@ -16,13 +16,17 @@ interface Migration {
   readonly checksum: string;
 }
 
+/** Applied to a new database only. */
+export const FIRST_MIGRATION = '0001_baseline';
+
 /** From src/ and from dist/ alike. */
 const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
- * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits behind it, so it
- * gives way, and begins again after a while, a number of times. It is shorter than PostgreSQL's `deadlock_timeout` (1 s), after which one of
- * those that wait for each other fails: that is to be the migration.
+ * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits
+ * behind it, so it gives way, and begins again after a while, a number of times. It is shorter than
+ * PostgreSQL's `deadlock_timeout` (1 s), after which one of those that wait for each other fails: that is to be
+ * the migration.
  */
 const LOCK_LIMIT = 500;
 const TRIES = 40;
@@ -41,17 +45,16 @@ const CREATE_MIGRATION_TABLE = `
   )`;
 
 /**
- * Brings the database up to date: applies all pending migrations in one transaction, or none. Any number of processes may migrate
- * at once; a database that is up to date costs one query and no lock.
+ * Brings the database up to date: applies all pending migrations in one transaction, or none. Any number of
+ * processes may migrate at once; a database that is up to date costs one query and no lock.
  *
- * @param directory of the migrations; absent: the program's own.
  * @returns the names of the migrations that this call has applied.
- * @throws OperationError if the database has migrations that the program does not know, or others than it knows, or if one fails.
+ * @throws OperationError if the database has migrations that the program does not know, or others than it
+ *   knows, or if one fails.
  */
-export async function migrate(pool: pg.Pool, directory?: URL): Promise<readonly string[]> {
+export async function migrate(pool: pg.Pool, directory: URL = DIRECTORY): Promise<readonly string[]> {
   const migrations = await readMigrations(directory);
-  const recorded = await readRecorded(pool);
-  if (areApplied(migrations, recorded) && recorded.size === migrations.length) return [];
+  if (toPending(migrations, await readRecorded(pool)).length === 0) return [];
   for (let tries = 1; ; tries += 1) {
     try {
       return await applyPending(pool, migrations);
@@ -66,50 +69,51 @@ export async function migrate(pool: pg.Pool, directory?: URL): Promise<readonly 
 function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    // On a Citus cluster: SET LOCAL is for all nodes, and definitions may follow writes in a transaction. Elsewhere, nothing reads these.
+    // On a Citus cluster: SET LOCAL is for all nodes, and definitions may follow writes in a transaction.
+    // Elsewhere, nothing reads these.
     await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
     await run(client, CREATE_MIGRATION_TABLE, `The table schema_migration`);
-    const pending = pendingMigrations(migrations, await readRecorded(client));
-    for (const migration of pending) await apply(client, migration);
+    const pending = toPending(migrations, await readRecorded(client));
+    for (const { name, sql, checksum } of pending) {
+      await run(client, sql, `Migration ${name}`);
+      await client.query(
+        `INSERT INTO schema_migration (name, checksum, applied_at)
+         VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
+        [name, checksum],
+      );
+    }
     return pending.map(({ name }) => name);
   });
 }
 
-async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
-  await run(client, sql, `Migration ${name}`);
-  await client.query(
-    `INSERT INTO schema_migration (name, checksum, applied_at)
-     VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
-    [name, checksum],
-  );
-}
-
 async function run(client: pg.PoolClient, sql: string, what: string): Promise<void> {
-  try {
-    await client.query(sql);
-  } catch (error) {
+  await client.query(sql).catch((cause: unknown) => {
     const reason =
-      errorCode(error) === LOCKED
+      errorCode(cause) === LOCKED
         ? 'another session has been using a table that it changes, such as pg_dump or an import. Run it again when that has ended'
-        : messageOf(error);
-    throw new OperationError(`${what} could not be applied: ${reason}. Nothing was changed.`, {
-      cause: error,
-    });
-  }
+        : messageOf(cause);
+    throw new OperationError(`${what} could not be applied: ${reason}. Nothing was changed.`, { cause });
+  });
 }
 
 /** Whether a database can be used: it responds, and has a schema that this program works with. */
 export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
 
-/** Makes a check whether a database is ready. However often it is called, it takes one connection. */
+/**
+ * Makes a check whether a database is ready. However often it is called, it takes one connection. Migrations of
+ * a later version may have been applied beside those of this program: they let its processes continue
+ * (CONTRIBUTING.md).
+ */
 export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
-  const migrations = await readMigrations();
+  const migrations = await readMigrations(DIRECTORY);
   let running: Promise<DatabaseReadiness> | null = null;
   const check = async () => {
-    const recorded = await readRecorded(pool, { query_timeout: RESPONSE_LIMIT });
-    return areApplied(migrations, recorded) ? 'ready' : 'other-schema';
+    const recorded = await readRecorded(pool, RESPONSE_LIMIT);
+    return migrations.every(({ name, checksum }) => recorded.get(name) === checksum)
+      ? 'ready'
+      : 'other-schema';
   };
   return () => {
     running ??= check().finally(() => {
@@ -125,32 +129,28 @@ export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise
  * @throws OperationError if others were applied to it than this program knows; the driver's error.
  */
 export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
-  const recorded = await readRecorded(pool, { query_timeout: RESPONSE_LIMIT });
-  return pendingMigrations(await readMigrations(), recorded).map(({ name }) => name);
+  const recorded = await readRecorded(pool, RESPONSE_LIMIT);
+  return toPending(await readMigrations(DIRECTORY), recorded).map(({ name }) => name);
 }
 
-/** The program's migrations, in their order. */
-async function readMigrations(directory: URL = DIRECTORY): Promise<readonly Migration[]> {
+async function readMigrations(directory: URL): Promise<readonly Migration[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  return Promise.all(names.sort().map((name) => readMigration(directory, name)));
-}
-
-async function readMigration(directory: URL, name: string): Promise<Migration> {
-  const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8');
-  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  const read = async (name: string) => {
+    const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8');
+    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  };
+  return Promise.all(names.sort().map(read));
 }
 
 /** The checksums of the migrations that were applied, by name. */
-type RecordedMigrations = ReadonlyMap<string, string>;
-
 async function readRecorded(
   database: pg.Pool | pg.PoolClient,
-  limits: { readonly query_timeout?: number } = {},
-): Promise<RecordedMigrations> {
+  milliseconds = 0,
+): Promise<ReadonlyMap<string, string>> {
   try {
-    const query = { text: 'SELECT name, checksum FROM schema_migration', ...limits };
-    const { rows } = await database.query<Pick<Migration, 'name' | 'checksum'>>(query);
+    const query = { text: 'SELECT name, checksum FROM schema_migration', query_timeout: milliseconds };
+    const { rows } = await database.query<{ name: string; checksum: string }>(query);
     return new Map(rows.map(({ name, checksum }) => [name, checksum]));
   } catch (error) {
     if (isMissingTable(error)) return new Map();
@@ -159,21 +159,13 @@ async function readRecorded(
 }
 
 /**
- * Whether a program with these migrations can use the database as it is. Those of a later version may have been applied beside
- * them: they let processes of this one continue (CONTRIBUTING.md, "Migrations").
- */
-function areApplied(migrations: readonly Migration[], recorded: RecordedMigrations): boolean {
-  return migrations.every(({ name, checksum }) => recorded.get(name) === checksum);
-}
-
-/**
  * The migrations that the database still needs, in their order.
  *
  * @throws OperationError if others were applied to it than the first ones of the program.
  */
-function pendingMigrations(
+function toPending(
   migrations: readonly Migration[],
-  recorded: RecordedMigrations,
+  recorded: ReadonlyMap<string, string>,
 ): readonly Migration[] {
   const known = new Set(migrations.map(({ name }) => name));
   const unknown = [...recorded.keys()].sort().find((name) => !known.has(name));
@@ -182,9 +174,8 @@ function pendingMigrations(
       `The database has the migration ${unknown}, which this version of the program does not know. Run the version that applied it, or a later one: see "Upgrading" in docs/operating.md.`,
     );
   }
-  const other = migrations
-    .slice(0, recorded.size)
-    .find(({ name, checksum }) => recorded.get(name) !== checksum);
+  const applied = migrations.slice(0, recorded.size);
+  const other = applied.find(({ name, checksum }) => recorded.get(name) !== checksum);
   if (other !== undefined) {
     throw new OperationError(
       `The database does not have migration ${other.name} as this program has it: the file was changed or added after later ones were applied. Run the version of the program that migrated the database, or restore its files.`,

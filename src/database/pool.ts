@@ -6,22 +6,16 @@ import { limitQueries } from './query-limits.js';
 /** The pools of a database: queries of responses have a time limit, and what is written has none. */
 export interface Pools {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
-  readonly pool: pg.Pool;
+  readonly pool: ClosablePool;
   /** Connections for the queries of responses only: a query that takes too long fails. */
-  readonly readPool: pg.Pool;
+  readonly readPool: ClosablePool;
   /** As `readPool`, for searches: no other response waits for them. */
-  readonly searchPool: pg.Pool;
+  readonly searchPool: ClosablePool;
   /** Whether a connection keeps the statements that are prepared on it, so that they may have names. */
   readonly namesStatements: boolean;
-  /**
-   * Waits for the connections of `pool` that are in use, and closes all. Running queries of responses are aborted: their
-   * clients have a response, or have disconnected.
-   */
-  close(): Promise<void>;
 }
 
 export interface PoolLimits {
-  /** The most connections. */
   readonly size: number;
   /** How long a query of a response may take, in milliseconds, the wait for a connection included. */
   readonly query: number;
@@ -29,68 +23,44 @@ export interface PoolLimits {
 
 /** How long, in milliseconds, closing the pool of what is written waits for a running query. */
 const LAST_QUERY = 5000;
-/** How long, in milliseconds, the server may take to close a connection. */
 const LAST_CLOSING = 1000;
-
 /**
- * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that
- * the server ends costs no connection.
+ * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that the
+ * server ends costs no connection.
  */
 const SERVER_FIRST = 1000;
-
-export interface ClosablePool {
-  readonly pool: pg.Pool;
-  /** Waits for running queries for so many milliseconds. */
-  close(milliseconds: number): Promise<void>;
-}
-
-/** Makes the pool of what is written. It connects when it is first used. */
-export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): ClosablePool {
-  // Statements that a transaction sends together do not wait for each other's results.
-  return createPool({ ...config, max: size, pipeline: true });
-}
-
 /** Of the connections for responses, those of searches: 4 of 10. */
 const SEARCHES = 0.4;
 
-/** Makes the pools of responses, each with at least one connection. They connect when they are first used. */
+export interface ClosablePool extends pg.Pool {
+  /** Waits for running queries for so many milliseconds, and closes all connections. */
+  close(milliseconds: number): Promise<void>;
+}
+
+/** Statements that a transaction sends together do not wait for each other's results. */
+export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): ClosablePool {
+  return createPool({ ...config, max: size, pipeline: true });
+}
+
+/** The pools of responses, each with at least one connection. */
 export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
   const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const searches = Math.max(1, Math.floor(size * SEARCHES));
-  const reading = createPool({ ...config, ...limits, max: Math.max(1, size - searches) });
-  const searching = createPool({ ...config, ...limits, max: searches });
-  for (const { pool } of [reading, searching]) limitQueries(pool, query);
-  return { reading, searching };
+  const readPool = createPool({ ...config, ...limits, max: Math.max(1, size - searches) });
+  const searchPool = createPool({ ...config, ...limits, max: searches });
+  for (const pool of [readPool, searchPool]) limitQueries(pool, query);
+  return { readPool, searchPool };
+}
+
+/** Running queries of responses are aborted: their clients have a response, or have disconnected. */
+export async function closePools({ pool, readPool, searchPool }: Pools): Promise<void> {
+  await Promise.all([pool.close(LAST_QUERY), readPool.close(0), searchPool.close(0)]);
 }
 
 /**
- * The pools of a database.
- *
- * @param config Of the connections for responses.
- * @param namesStatements Whether statements may have names.
- */
-export function allPools(
-  writing: ClosablePool,
-  config: pg.PoolConfig,
-  limits: PoolLimits,
-  namesStatements: boolean,
-): Pools {
-  const { reading, searching } = createReadingPools(config, limits);
-  return {
-    pool: writing.pool,
-    readPool: reading.pool,
-    searchPool: searching.pool,
-    namesStatements,
-    async close() {
-      await Promise.all([writing.close(LAST_QUERY), reading.close(0), searching.close(0)]);
-    },
-  };
-}
-
-/**
- * A pool that reads `bigint` as BigInt, and that outlives its connections: the end of one by the server is an event,
- * which ends the process if nothing listens. A query that uses the connection fails with the error; the end of an
- * idle connection has no effect.
+ * A pool that reads `bigint` as BigInt, and that outlives its connections: the end of one by the server is an
+ * event, which ends the process if nothing listens. A query that uses the connection fails with the error; the
+ * end of an idle connection has no effect. It connects when it is first used.
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.
@@ -110,15 +80,21 @@ export function createPool(config: pg.PoolConfig): ClosablePool {
   const destroy = () => {
     for (const socket of sockets) socket.destroy();
   };
-  // A silent server must not keep the process alive: end() waits for running queries, even those that are never answered, but not for
-  // connections to close.
-  const close = async (milliseconds: number) => {
+  // A silent server must not keep the process alive: end() waits for running queries, even those that are never
+  // answered, but not for connections to close.
+  const end = async (milliseconds: number) => {
     const limit = setTimeout(destroy, milliseconds);
     await pool.end();
     clearTimeout(limit);
     setTimeout(destroy, LAST_CLOSING).unref();
   };
-  return { pool, close };
+  let ended: Promise<void> | undefined;
+  return Object.assign(pool, {
+    close(milliseconds: number) {
+      ended ??= end(milliseconds);
+      return ended;
+    },
+  });
 }
 
 const INT8 = pg.types.builtins.INT8;
@@ -130,10 +106,8 @@ function valueTypes(): pg.CustomTypesConfig {
   const types = new pg.TypeOverrides();
   const parseTexts = types.getTypeParser(INT8_ARRAY);
   types.setTypeParser(INT8, BigInt);
-  types.setTypeParser(INT8_ARRAY, (text) => {
-    // pg's types say that a parser takes a number; it takes the text.
-    return toBigInt(Reflect.apply(parseTexts, undefined, [text]));
-  });
+  // pg's types say that a parser takes a number; it takes the text.
+  types.setTypeParser(INT8_ARRAY, (text) => toBigInt(Reflect.apply(parseTexts, undefined, [text])));
   return types;
 }
 

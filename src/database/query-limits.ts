@@ -4,26 +4,23 @@ import { UnavailableError } from '../model/errors.js';
 import { isPassing } from './database-failure.js';
 
 /**
- * Begins the text of a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL would plan it
- * for unknown ones from the sixth execution on: changes in an interval took 500 ms of a large history in place of 10.
+ * Begins the text of a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL
+ * would plan it for unknown ones from the sixth execution on: changes in an interval took 500 ms of a large
+ * history in place of 10.
  */
 export const PLANNED_EACH_TIME = '/* planned each time */';
 
-/** With more statements waiting for a connection, the database counts as unavailable for new ones. */
-const MOST_WAITING = 500;
-
 /**
- * Limits a pool's `query()`, for the queries of responses: a time limit from the call to the result, the
- * wait for a connection included, and at most 500 that wait. Beyond either, it throws UnavailableError.
+ * Limits the time of a pool's `query()`, for the queries of responses, from the call to the result, the wait
+ * for a connection included. Beyond it, it throws UnavailableError.
  *
- * A connection that is lost while a statement is running, because the database was restarted, is not a failure yet, nor is a
- * deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
+ * A connection that is lost while a statement is running, because the database was restarted, is not a failure
+ * yet, nor is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
  */
 export function limitQueries(pool: pg.Pool, milliseconds: number): void {
-  const query = (statement: unknown[]): Promise<unknown> =>
-    Promise.resolve(Reflect.apply(pg.Pool.prototype.query, pool, statement));
-  const limited = (...statement: unknown[]): Promise<unknown> => {
-    if (pool.waitingCount >= MOST_WAITING) return Promise.reject(new UnavailableError());
+  const query = async (statement: unknown[]): Promise<unknown> =>
+    Reflect.apply(pg.Pool.prototype.query, pool, statement);
+  const limited = async (...statement: unknown[]): Promise<unknown> => {
     const result = isSelect(statement[0]) ? retried(() => query(statement)) : query(statement);
     return withinTime(milliseconds, result);
   };
@@ -31,8 +28,9 @@ export function limitQueries(pool: pg.Pool, milliseconds: number): void {
 }
 
 /**
- * In milliseconds, before each repetition: connections that are lost together fail in the same turn, and the pool is to
- * know of the others first; a process that is killed may still accept a connection after it has lost this one.
+ * In milliseconds, before each repetition: connections that are lost together fail in the same turn, and the
+ * pool is to know of the others first; a process that is killed may still accept a connection after it has lost
+ * this one.
  */
 const PAUSES = [0, 100];
 
@@ -48,16 +46,16 @@ async function retried<Result>(query: () => Promise<Result>): Promise<Result> {
   return query();
 }
 
+/** What follows WITH may write. */
+const SELECT = /^\s*(?:\/\*[^*]*\*\/\s*)?(?:SELECT\b|WITH\b(?!.*\b(?:INSERT|UPDATE|DELETE|MERGE)\b))/is;
+
 function isSelect(statement: unknown): boolean {
   const config = typeof statement === 'object' && statement !== null ? statement : { text: statement };
   const text: unknown = Reflect.get(config, 'text');
-  if (typeof text !== 'string') return false;
-  const [, word = ''] = /^\s*(?:\/\*[^*]*\*\/\s*)?(SELECT|WITH)\b/i.exec(text) ?? [];
-  // What follows WITH may write.
-  return word !== '' && !(/^W/i.test(word) && /\b(INSERT|UPDATE|DELETE|MERGE)\b/i.test(text));
+  return typeof text === 'string' && SELECT.test(text);
 }
 
-/** The result of the work, if it ends in time. @throws UnavailableError if it does not; else what the work throws. */
+/** The result of the work, if it ends in time. @throws UnavailableError if not; what the work throws. */
 export function withinTime<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new UnavailableError()), milliseconds);

@@ -1,63 +1,96 @@
+import type pg from 'pg';
+import { UnavailableError } from '../model/errors.js';
+import { type clientFactory, type Database, statementNames } from './client.js';
+import { codesOf, isDatabaseFailure } from './database-failure.js';
 import type { PrismaClient } from './generated/client.js';
 import { createReadinessCheck } from './migrate.js';
 import type { ClosablePool } from './pool.js';
 import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
-import { reasonOf, serverPlace } from './server-pool.js';
+import { createServerReadingPools, type Prepared, reasonOf, serverPlace } from './server-pool.js';
 import type { WalPositions } from './wal-positions.js';
 
 /** The reason of a server that does not respond in time, or with an error. */
 export const SILENT = 'It does not respond.';
 
+export interface DatabaseState {
+  /** One phrase, without user and password. */
+  readonly place: string;
+  readonly role: 'primary' | 'replica';
+  /** Why it is left out; null: it is in use. */
+  readonly reason: string | null;
+  /** How far it is behind the primary, in milliseconds; null: not known. */
+  readonly lag: number | null;
+  /** The connections of a replica; null: it has none now. */
+  readonly pools: Readonly<Record<'readPool' | 'searchPool', pg.Pool>> | null;
+}
+
 /** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
 export interface ReplicaHandle {
   readonly prisma: PrismaClient;
   readonly searchPrisma: PrismaClient;
+  readonly readPool: ClosablePool;
+  readonly searchPool: ClosablePool;
+  /** Ends the statements that run, which are then read on the primary. */
+  close(): Promise<unknown>;
+}
+
+interface ReplicaOptions {
+  readonly url: string;
+  readonly primary: Database;
+  readonly prepared: Prepared;
+  readonly createClient: Awaited<ReturnType<typeof clientFactory>>;
+  /** Called when it is left out, or read from again. @param cause What the driver says, for the log alone. */
+  readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
 }
 
 export class Replica {
-  readonly url: string;
-  /** Where it is, for messages: one phrase, without user and password. */
-  readonly place: string;
+  readonly #options: ReplicaOptions;
+  readonly #place: string;
+  readonly #checks: ClosablePool;
+  readonly #readiness: ReturnType<typeof createReadinessCheck>;
   /** Null where it is left out. */
-  handle: (ReplicaHandle & Readonly<Record<'reading' | 'searching', ClosablePool>>) | null = null;
+  handle: ReplicaHandle | null = null;
   /** What it told last; null where it did not respond. */
   answer: ServerAnswer | null = null;
-  /** How far it was behind the primary then, in milliseconds; null: not known. */
-  lag: number | null = null;
-  /** Why it was left out by the latest verdict; null: it was good. */
-  reason: string | null = null;
-  /** What the driver says of the latest failure, for the log alone. */
-  failure: string | undefined;
-  readonly #pool: ClosablePool;
-  readonly #readiness: ReturnType<typeof createReadinessCheck>;
   #hasOurSchema = false;
+  #failure: string | undefined;
+  #lag: number | null = null;
+  #reason: string | null = null;
 
   /** @throws OperationError for an address that pg cannot read. */
-  constructor(url: string) {
-    this.url = url;
-    this.place = serverPlace(url, 'DATABASE_READ_URLS');
-    this.#pool = createCheckPool(url);
-    this.#readiness = createReadinessCheck(this.#pool.pool);
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.#place = serverPlace(options.url, 'DATABASE_READ_URLS');
+    this.#checks = createCheckPool(options.url);
+    this.#readiness = createReadinessCheck(this.#checks);
+  }
+
+  get state(): DatabaseState {
+    return { place: this.#place, role: 'replica', reason: this.#reason, lag: this.#lag, pools: this.handle };
   }
 
   /** Asks the server. It never throws. */
   async ask(): Promise<void> {
     try {
-      const answer = await askServer(this.#pool);
+      const answer = await askServer(this.#checks);
       const readiness = await (await this.#readiness)();
       this.#hasOurSchema = readiness === 'ready';
       this.answer = readiness === 'silent' ? null : answer;
-      this.failure = undefined;
+      this.#failure = undefined;
     } catch (error) {
       this.answer = null;
-      this.failure = reasonOf(error);
+      this.#failure = reasonOf(error);
     }
   }
 
-  /** Why it may not be read from, by what it told and what is known of the primary; null: it may. */
-  judge(primary: ServerAnswer | null, positions: WalPositions, mostBehind: number): string | null {
+  /** Leaves it out, or reads from it, by what it told and what is known of the primary. */
+  judge(primary: ServerAnswer | null, positions: WalPositions, mostBehind: number): void {
+    this.#setReason(this.#reasonBy(primary, positions, mostBehind), this.#failure);
+  }
+
+  #reasonBy(primary: ServerAnswer | null, positions: WalPositions, mostBehind: number): string | null {
     const { answer } = this;
-    this.lag = null;
+    this.#lag = null;
     if (answer === null) return SILENT;
     if (primary === null) return 'The primary has not responded yet.';
     const reason = reasonAgainst(answer, primary);
@@ -65,28 +98,59 @@ export class Replica {
     if (!this.#hasOurSchema) return 'Its schema is not that of this version of the program.';
     if (!answer.isReplica) return null;
     const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
-    if (isKnown) this.lag = atLeast;
+    if (isKnown) this.#lag = atLeast;
     if (atLeast > mostBehind) return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
     return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 
-  close(): Promise<unknown> {
-    return Promise.all([this.#pool.close(0), this.leave()]);
+  #setReason(reason: string | null, cause: string | undefined): void {
+    const isChange = (this.#reason === null) !== (reason === null);
+    this.#reason = reason;
+    if (reason === null) this.handle ??= this.#open();
+    else void this.#leave();
+    if (isChange) this.#options.onChange(this.state, cause);
   }
 
-  /** From now on it is not read from; what runs there is read on the primary. */
-  async leave(): Promise<void> {
+  #open(): ReplicaHandle {
+    const { url, prepared, primary, createClient } = this.#options;
+    const isPooled = this.answer?.isPooled ?? true;
+    const pools = createServerReadingPools(url, prepared, isPooled, primary.limits);
+    const onLost = (error: unknown) => {
+      if (this.handle === handle) this.#setReason(SILENT, reasonOf(error));
+    };
+    const { readPool, searchPool } = pools;
+    const abandoning = [
+      readOnPrimary(readPool, primary.readPool, onLost),
+      readOnPrimary(searchPool, primary.searchPool, onLost),
+    ];
+    // A statement keeps its name where it is read on the primary.
+    const names = primary.namesStatements && pools.namesStatements ? statementNames() : undefined;
+    const [prisma, searchPrisma] = [createClient(readPool, names), createClient(searchPool, names)];
+    const close = () => {
+      for (const abandon of abandoning) abandon();
+      return Promise.all([readPool.close(0), searchPool.close(0)]);
+    };
+    const handle = { readPool, searchPool, prisma, searchPrisma, close };
+    return handle;
+  }
+
+  async #leave(): Promise<void> {
     const { handle } = this;
     this.handle = null;
-    await Promise.all([handle?.reading.close(0), handle?.searching.close(0)]);
+    await handle?.close();
+  }
+
+  close(): Promise<unknown> {
+    return Promise.all([this.#checks.close(0), this.#leave()]);
   }
 }
 
 /**
  * Why a server is no replica of the primary; null: it is one, or the primary itself.
  *
- * Positions in the log do not tell: a server with another past, such as a former primary that was started as a standby without
- * pg_rewind, may have any. What the primary has written since it started tells: who has replayed it has replayed all before it.
+ * Positions in the log do not tell: a server with another past, such as a former primary that was started as a
+ * standby without pg_rewind, may have any. What the primary has written since it started tells: who has
+ * replayed it has replayed all before it.
  */
 function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | null {
   if (answer.system !== primary.system) return 'It is no replica of the database at DATABASE_URL.';
@@ -94,10 +158,54 @@ function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | nu
     if (answer.startedAt === primary.startedAt) return null;
     return 'It is no replica any more: it takes writes itself.';
   }
-  if (answer.timeline > primary.timeline || answer.primaryServer !== toPrimaryServer(primary))
-    return OTHER_PAST;
-  return null;
+  const hasOurPast = answer.timeline <= primary.timeline && answer.primaryServer === toPrimaryServer(primary);
+  if (hasOurPast) return null;
+  return 'It has not replayed what the primary wrote when it started: it is behind, or has another past (pg_rewind makes it a replica again).';
 }
 
-const OTHER_PAST =
-  'It has not replayed what the primary wrote when it started: it is behind, or has another past (pg_rewind makes it a replica again).';
+/**
+ * Has statements read on the primary that a replica fails, or that run there when it is left.
+ *
+ * @param onLost Called when a statement fails because the replica is away.
+ * @returns what leaves it.
+ */
+function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unknown) => void): () => void {
+  const { query } = pool;
+  let isLeft = false;
+  const running = new Set<(error: unknown) => void>();
+  const run = (statement: unknown[]) =>
+    new Promise<unknown>((resolve, reject) => {
+      running.add(reject);
+      Promise.resolve(Reflect.apply(query, pool, statement))
+        .then(resolve, reject)
+        .finally(() => running.delete(reject));
+    });
+  const ask = async (...statement: unknown[]): Promise<unknown> => {
+    try {
+      if (!isLeft) return await run(statement);
+    } catch (error) {
+      if (isAway(error)) onLost(error);
+      else if (!isCancelled(error)) throw error;
+    }
+    return Reflect.apply(primary.query, primary, statement);
+  };
+  Reflect.set(pool, 'query', ask);
+  return () => {
+    isLeft = true;
+    for (const reject of running) reject(new Error('Connection terminated'));
+  };
+}
+
+/** PostgreSQL, appendix A: query_canceled, by our limit of time, which another server would meet again. */
+const TIMED_OUT = '57014';
+const ALL_IN_USE = 'timeout exceeded when trying to connect';
+
+function isAway(error: unknown): boolean {
+  if (error instanceof UnavailableError || codesOf(error).includes(TIMED_OUT)) return false;
+  return isDatabaseFailure(error) && !(error instanceof Error && error.message === ALL_IN_USE);
+}
+
+/** Whether the replica has cancelled a statement for what it replays (class 40). */
+function isCancelled(error: unknown): boolean {
+  return codesOf(error).some((code) => code.startsWith('40'));
+}

@@ -1,28 +1,9 @@
-import { clientFactory, type Database, statementNames } from './client.js';
-import { type ClosablePool, createReadingPools } from './pool.js';
-import { Replica, type ReplicaHandle, SILENT } from './replica.js';
-import { withFallback } from './replica-connections.js';
+import { clientFactory, type Database } from './client.js';
+import type { ClosablePool } from './pool.js';
+import { type DatabaseState, Replica, type ReplicaHandle, SILENT } from './replica.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
-import { namesStatements, type Prepared, reasonOf, serverConfig, sessionOptions } from './server-pool.js';
+import type { Prepared } from './server-pool.js';
 import { WalPositions } from './wal-positions.js';
-
-export interface DatabaseState {
-  /** One phrase, without user and password. */
-  readonly place: string;
-  readonly role: 'primary' | 'replica';
-  /** Why it is left out; null: it is in use. */
-  readonly reason: string | null;
-  /** How far it is behind the primary, in milliseconds; null: not known. */
-  readonly lag: number | null;
-  /** The connections of a replica; null: it has none now. */
-  readonly pools: Readonly<Record<'reading' | 'searching', ConnectionCounts>> | null;
-}
-
-interface ConnectionCounts {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-}
 
 interface ReplicasOptions {
   readonly databaseUrl: string;
@@ -30,23 +11,19 @@ interface ReplicasOptions {
   readonly prepared: Prepared;
   /** In milliseconds: a replica that is further behind is left out. */
   readonly mostBehind: number;
-  /** Called when a replica is left out, or read from again. @param cause What the driver says, for the log alone. */
+  /** Called when one is left out, or read from again. @param cause What the driver says, for the log alone. */
   readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
 }
 
-type ClientFactory = Awaited<ReturnType<typeof clientFactory>>;
-
-/** In milliseconds, between two checks. */
 const CHECK_EVERY = 1000;
 
 /**
- * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind, or is no replica
- * of this database is left out until a check finds it good again.
+ * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind,
+ * or is no replica of this database is left out until a check finds it good again.
  */
 export class Replicas {
-  readonly #database: Database;
-  readonly #options: ReplicasOptions;
-  readonly #createClient: ClientFactory;
+  readonly #place: string;
+  readonly #mostBehind: number;
   readonly #replicas: readonly Replica[];
   readonly #primaryPool: ClosablePool;
   readonly #positions = new WalPositions();
@@ -60,23 +37,28 @@ export class Replicas {
   /**
    * Opens them, and checks each once. One that cannot be reached is left out.
    *
-   * @param database The primary.
+   * @param primary stays open when they are closed.
    * @throws OperationError for an address that pg cannot read.
    */
-  static async open(database: Database, options: ReplicasOptions): Promise<Replicas> {
-    const replicas = new Replicas(database, options, await clientFactory());
+  static async open(primary: Database, options: ReplicasOptions): Promise<Replicas> {
+    const createClient = await clientFactory();
+    const replicas = options.urls.map((url) => new Replica({ ...options, url, primary, createClient }));
+    const opened = new Replicas(primary, options, replicas);
     // The first check asks replicas for what the primary has written by now.
-    await replicas.#askPrimary();
-    await replicas.#checkOn();
-    return replicas;
+    await opened.#askPrimary();
+    await opened.#checkOn();
+    return opened;
   }
 
-  private constructor(database: Database, options: ReplicasOptions, createClient: ClientFactory) {
-    this.#database = database;
-    this.#options = options;
-    this.#createClient = createClient;
-    this.#replicas = options.urls.map((url) => new Replica(url));
-    this.#primaryPool = createCheckPool(options.databaseUrl);
+  private constructor(
+    { place }: Database,
+    { databaseUrl, mostBehind }: ReplicasOptions,
+    replicas: readonly Replica[],
+  ) {
+    this.#place = place;
+    this.#mostBehind = mostBehind;
+    this.#replicas = replicas;
+    this.#primaryPool = createCheckPool(databaseUrl);
   }
 
   /** One of those that can be used, by chance; undefined where none can. */
@@ -87,22 +69,23 @@ export class Replicas {
 
   /** Of the primary and all replicas. */
   states(): DatabaseState[] {
-    const { place } = this.#database;
     return [
-      { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },
-      ...this.#replicas.map((replica) => this.#stateOf(replica)),
+      { place: this.#place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },
+      ...this.#replicas.map(({ state }) => state),
     ];
   }
 
   /**
-   * The replicas that may show a commit before the primary does, each as one phrase: those that a primary with synchronous
-   * standbys does not name, as far as `cluster_name` tells.
+   * The replicas that may show a commit before the primary does, each as one phrase: those that a primary with
+   * synchronous standbys does not name in `synchronous_standby_names`, as far as `cluster_name` tells.
    */
   aheadOfPrimary(): string[] {
-    const names = standbyNames(this.#primary?.synchronousNames ?? '');
-    if (names.size === 0 || names.has('*')) return [];
-    return this.#replicas.flatMap(({ answer, place }) =>
-      answer?.isReplica === true && !names.has(answer.clusterName.toLowerCase()) ? place : [],
+    // Such as `ANY 1 (one, "two")`. Names are compared without case.
+    const setting = this.#primary?.synchronousNames.toLowerCase().replaceAll('"', '') ?? '';
+    const names = (/\((.*)\)/s.exec(setting)?.[1] ?? setting).split(',').map((name) => name.trim());
+    if (setting === '' || names.includes('*')) return [];
+    return this.#replicas.flatMap(({ answer, state: { place } }) =>
+      answer?.isReplica === true && !names.includes(answer.clusterName.toLowerCase()) ? place : [],
     );
   }
 
@@ -124,10 +107,7 @@ export class Replicas {
   async #check(): Promise<void> {
     await Promise.all([this.#askPrimary(), ...this.#replicas.map((replica) => replica.ask())]);
     if (this.#isClosed) return;
-    for (const replica of this.#replicas) {
-      const reason = replica.judge(this.#primary, this.#positions, this.#options.mostBehind);
-      this.#setReason(replica, reason, replica.failure);
-    }
+    for (const replica of this.#replicas) replica.judge(this.#primary, this.#positions, this.#mostBehind);
   }
 
   async #askPrimary(): Promise<void> {
@@ -140,48 +120,4 @@ export class Replicas {
       this.#primaryFailure = SILENT;
     }
   }
-
-  #open(replica: Replica): NonNullable<Replica['handle']> {
-    const { url, answer } = replica;
-    const isPooled = answer?.isPooled ?? true;
-    const { queriesAtOnce: size, queryMilliseconds: query, ...primary } = this.#database;
-    const config = { ...serverConfig(url), ...sessionOptions(isPooled, query) };
-    const pools = createReadingPools(config, { size, query });
-    const onLost = (error: unknown) => {
-      if (replica.handle === handle) this.#setReason(replica, SILENT, reasonOf(error));
-    };
-    const reading = withFallback(pools.reading, primary.readPool, onLost);
-    const searching = withFallback(pools.searching, primary.searchPool, onLost);
-    // A statement keeps its name where it is read on the primary.
-    const hasNames = primary.namesStatements && namesStatements(this.#options.prepared, isPooled);
-    const names = hasNames ? statementNames() : undefined;
-    const prisma = this.#createClient(reading.pool, names);
-    const searchPrisma = this.#createClient(searching.pool, names);
-    const handle = { reading, searching, prisma, searchPrisma };
-    return handle;
-  }
-
-  #setReason(replica: Replica, reason: string | null, cause?: string): void {
-    const isChange = (replica.reason === null) !== (reason === null);
-    replica.reason = reason;
-    if (reason === null) replica.handle ??= this.#open(replica);
-    else void replica.leave();
-    if (isChange) this.#options.onChange(this.#stateOf(replica), cause);
-  }
-
-  #stateOf({ place, lag, reason, handle }: Replica): DatabaseState {
-    const pools = handle && { reading: handle.reading.pool, searching: handle.searching.pool };
-    return { place, role: 'replica', reason, lag, pools };
-  }
-}
-
-/** The standbys that `synchronous_standby_names` names, such as `ANY 1 (one, "two")`, in lower case: they are compared without it. */
-function standbyNames(setting: string): Set<string> {
-  const list = /\((.*)\)/s.exec(setting)?.[1] ?? setting;
-  return new Set(
-    list
-      .split(',')
-      .map((name) => name.trim().replaceAll('"', '').toLowerCase())
-      .filter(Boolean),
-  );
 }

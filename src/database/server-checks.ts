@@ -4,12 +4,9 @@ import { isMissingTable } from './database-failure.js';
 import { type ClosablePool, createPool } from './pool.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
-/** In milliseconds: a server that does not respond within that time counts as away. */
-const RESPONSE_LIMIT = 2000;
-/** pg's types do not have it for a statement. */
-const LIMIT = { query_timeout: RESPONSE_LIMIT };
+/** In milliseconds: a slower server counts as away. pg's types do not have it for a statement. */
+const LIMIT = { query_timeout: 2000 };
 
-/** What a server tells of itself. */
 export interface ServerAnswer {
   /** When it was asked, in milliseconds of the monotonic clock. */
   readonly askedAt: number;
@@ -21,41 +18,38 @@ export interface ServerAnswer {
   readonly timeline: number;
   /** What the primary wrote last into `primary_server`; null: nothing yet. */
   readonly primaryServer: string | null;
-  /** PostgreSQL's `cluster_name`, by which a standby is known to its primary unless its connection says otherwise. */
+  /** By which a standby is known to its primary unless its connection says otherwise. */
   readonly clusterName: string;
-  /** PostgreSQL's `synchronous_standby_names`. */
   readonly synchronousNames: string;
   /** How far it has written its log of changes (WAL), or replayed that of its primary. */
   readonly position: bigint;
-  /** Whether a pooler is between. */
   readonly isPooled: boolean;
 }
 
 /** The one connection by which a server is checked. */
 export function createCheckPool(databaseUrl: string): ClosablePool {
-  const limits = { connectionTimeoutMillis: RESPONSE_LIMIT, ...LIMIT, max: 1 };
-  return createPool({ ...serverConfig(databaseUrl), ...limits });
+  const config = serverConfig(databaseUrl);
+  return createPool({ ...config, ...LIMIT, connectionTimeoutMillis: LIMIT.query_timeout, max: 1 });
 }
 
+const SERVER = `
+  SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' ||
+         (SELECT oid FROM pg_database WHERE datname = current_database()) AS system,
+         extract(epoch FROM pg_postmaster_start_time())::text AS "startedAt",
+         pg_is_in_recovery() AS "isReplica", pg_backend_pid() AS process,
+         CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())
+              ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
+         current_setting('cluster_name') AS "clusterName",
+         current_setting('synchronous_standby_names') AS "synchronousNames",
+         coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                                       ELSE pg_current_wal_lsn() END, '0/0'), 0)::bigint AS position`;
+
 /** Asks a server what it is, and how far it is. @throws the driver's error where it does not respond. */
-export async function askServer({ pool }: ClosablePool): Promise<ServerAnswer> {
+export async function askServer(pool: pg.Pool): Promise<ServerAnswer> {
   const askedAt = performance.now();
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<
-      Omit<ServerAnswer, 'askedAt' | 'isPooled' | 'primaryServer'> & Process
-    >(
-      `SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' ||
-              (SELECT oid FROM pg_database WHERE datname = current_database()) AS system,
-              extract(epoch FROM pg_postmaster_start_time())::text AS "startedAt",
-              pg_is_in_recovery() AS "isReplica", pg_backend_pid() AS process,
-              CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())
-                   ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
-              current_setting('cluster_name') AS "clusterName",
-              current_setting('synchronous_standby_names') AS "synchronousNames",
-              coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
-                                            ELSE pg_current_wal_lsn() END, '0/0'), 0)::bigint AS position`,
-    );
+    const { rows } = await client.query<ServerAnswer & { readonly process: number }>(SERVER);
     const [row] = rows;
     if (row === undefined) throw new Error('The server tells nothing of itself.');
     const primaryServer = await readPrimaryServer(client, row);
@@ -67,24 +61,13 @@ export async function askServer({ pool }: ClosablePool): Promise<ServerAnswer> {
   }
 }
 
-interface Process {
-  readonly process: number;
-}
-
 /** What no other start of a server as a primary has. */
-export function toPrimaryServer({
-  system,
-  startedAt,
-  timeline,
-}: Pick<ServerAnswer, 'system' | 'startedAt' | 'timeline'>): string {
+export function toPrimaryServer({ system, startedAt, timeline }: ServerAnswer): string {
   return `${system} ${startedAt} ${timeline}`;
 }
 
-/** The row of `primary_server`. On a primary it is written first where it is of another one, or of an earlier start. */
-async function readPrimaryServer(
-  client: pg.ClientBase,
-  server: Pick<ServerAnswer, 'system' | 'startedAt' | 'timeline' | 'isReplica'>,
-): Promise<string | null> {
+/** The row of `primary_server`, which a primary writes first where it is not of this start of it. */
+async function readPrimaryServer(client: pg.ClientBase, server: ServerAnswer): Promise<string | null> {
   try {
     const { rows } = await client.query<{ server: string }>('SELECT server FROM primary_server');
     const found = rows[0]?.server ?? null;
@@ -107,7 +90,7 @@ export async function requireWritable(pool: pg.Pool): Promise<void> {
   await pool.query({ text: 'UPDATE domain SET version = version WHERE false', ...LIMIT });
 }
 
-/** How far the database's clock is ahead of that of this process, in microseconds, to half of the time that asking takes. */
+/** By how many microseconds the database's clock is ahead, to half of the time that asking takes. */
 export async function readClockLead(pool: pg.Pool, now: () => Instant): Promise<bigint> {
   const text = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS time';
   const before = now();

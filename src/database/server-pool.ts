@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { messageOf, OperationError } from '../model/errors.js';
-import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
+import { createReadingPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 
 /** In milliseconds. A server that does not respond within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
@@ -9,8 +9,8 @@ const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
 /**
- * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a pooler such as
- * PgBouncer is between, whose next transaction may be on another connection.
+ * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a
+ * pooler such as PgBouncer is between, whose next transaction may be on another connection.
  */
 export type Prepared = 'auto' | 'on' | 'off';
 
@@ -18,32 +18,45 @@ export type Prepared = 'auto' | 'on' | 'off';
  * The pools of connections to a PostgreSQL server, after one connection has shown that it can be used.
  *
  * @param databaseUrl like `postgresql://user:password@host:5432/database`.
- * @throws OperationError if the address is not valid, nothing can be connected to there, or the
- *   server is older than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
+ * @throws OperationError if the address is not valid, nothing can be connected to there, or the server is older
+ *   than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
  */
-export async function serverPools(
+export async function openServerPools(
   databaseUrl: string,
   prepared: Prepared,
   limits: PoolLimits,
 ): Promise<Pools> {
-  const target = parse(databaseUrl);
+  const target = toClient(databaseUrl, 'DATABASE_URL');
   const config = serverConfig(databaseUrl);
-  const writing = createWritingPool(config, limits);
-  let close = () => writing.close(0);
+  const pool = createWritingPool(config, limits);
   try {
-    const isPooled = await requireUsable(writing.pool);
-    const reading = { ...config, ...sessionOptions(isPooled, limits.query) };
-    const pools = allPools(writing, reading, limits, namesStatements(prepared, isPooled));
-    close = pools.close;
-    await requireUsable(pools.readPool);
-    return pools;
+    const isPooled = await requireUsable(pool);
+    return { pool, ...createServerReadingPools(databaseUrl, prepared, isPooled, limits) };
   } catch (error) {
-    await close();
+    await pool.close(0);
     throw error instanceof OperationError ? error : unreachable(target, error);
   }
 }
 
-/** The options of all connections to a server. */
+/** @param isPooled A pooler would reject parameters, and keep settings for its other clients. */
+export function createServerReadingPools(
+  databaseUrl: string,
+  prepared: Prepared,
+  isPooled: boolean,
+  limits: PoolLimits,
+) {
+  // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that
+  // of here. To compile statements takes longer than to execute them: they read few rows, also where the
+  // planner expects many. And one question is not to take all processors.
+  const session: pg.PoolConfig = {
+    statement_timeout: limits.query,
+    onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
+  };
+  const config = { ...serverConfig(databaseUrl), ...(isPooled ? {} : session) };
+  const namesStatements = prepared === 'auto' ? !isPooled : prepared === 'on';
+  return { ...createReadingPools(config, limits), namesStatements };
+}
+
 export function serverConfig(databaseUrl: string): pg.PoolConfig {
   return {
     connectionString: databaseUrl,
@@ -54,34 +67,14 @@ export function serverConfig(databaseUrl: string): pg.PoolConfig {
   };
 }
 
-/** Whether statements are prepared under names. @param isPooled Whether a pooler is between. */
-export function namesStatements(prepared: Prepared, isPooled: boolean): boolean {
-  return prepared === 'auto' ? !isPooled : prepared === 'on';
-}
-
-/**
- * The options of connections for responses. A pooler rejects such a parameter, and what is SET on its connections remains for its
- * other clients.
- */
-export function sessionOptions(isPooled: boolean, query: number): pg.PoolConfig {
-  if (isPooled) return {};
-  return {
-    // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
-    // compile statements takes longer than to execute them: they read few rows, also where the planner expects many. And one
-    // question is not to take all processors.
-    statement_timeout: query,
-    onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
-  };
-}
-
-/** Whether a pooler is between: the server's process is not the one that the connection was told of. @param process The server's. */
-export function isBehindPooler(client: pg.ClientBase, process: number): boolean {
+/** Whether a pooler is between: the server's process is not the one that the connection was told of. */
+export function isBehindPooler(client: pg.ClientBase, serverProcess: number): boolean {
   // pg's types do not have it.
-  return process !== Reflect.get(client, 'processID');
+  return serverProcess !== Reflect.get(client, 'processID');
 }
 
-/** The client is never connected: it only shows what pg reads in the address. @param setting That has it. */
-function parse(databaseUrl: string, setting = 'DATABASE_URL'): pg.Client {
+/** A client that is never connected: it only shows what pg reads in the address. */
+function toClient(databaseUrl: string, setting: string): pg.Client {
   // pg takes what has no scheme for the name of a database, and drops what follows a bare #.
   if (/^postgres(ql)?:\/\/[^#]*$/.test(databaseUrl)) {
     try {
@@ -95,14 +88,6 @@ function parse(databaseUrl: string, setting = 'DATABASE_URL'): pg.Client {
   );
 }
 
-/** What a connection shows of the server. */
-interface ServerRow {
-  readonly version: number;
-  readonly release: string;
-  readonly encoding: string;
-  readonly process: number;
-}
-
 // pg's types do not have the limit.
 const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   text: `SELECT current_setting('server_version_num')::integer AS version,
@@ -112,24 +97,23 @@ const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   query_timeout: CONNECTION_TIMEOUT,
 };
 
-/** @returns whether a pooler is between. @throws OperationError for a server or a database that cannot be used. */
+/** @returns whether a pooler is between. @throws OperationError for what cannot be used. */
 async function requireUsable(pool: pg.Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<ServerRow>(SERVER_QUERY);
-    for (const { version, release, encoding } of rows) {
-      if (version < OLDEST_VERSION) {
-        throw new OperationError(
-          `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
-        );
-      }
-      if (encoding !== 'UTF8') {
-        throw new OperationError(
-          `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
-        );
-      }
+    const { rows } = await client.query(SERVER_QUERY);
+    const { version, release, encoding, process } = rows[0] ?? {};
+    if (version < OLDEST_VERSION) {
+      throw new OperationError(
+        `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
+      );
     }
-    return rows.some((row) => isBehindPooler(client, row.process));
+    if (encoding !== 'UTF8') {
+      throw new OperationError(
+        `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
+      );
+    }
+    return isBehindPooler(client, process);
   } finally {
     client.release();
   }
@@ -144,13 +128,12 @@ function unreachable({ database, user, host, port, password }: pg.Client, error:
   );
 }
 
-/** What an error of a connection says, in one line. */
 export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ');
 }
 
-/** Where a database on a server is, for messages: its name and the server's address, without user and password. */
-export function serverPlace(databaseUrl: string, setting?: string): string {
-  const { database, host, port } = parse(databaseUrl, setting);
+/** A database's name and the address of its server, for messages: without user and password. */
+export function serverPlace(databaseUrl: string, setting: string): string {
+  const { database, host, port } = toClient(databaseUrl, setting);
   return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -9,13 +9,13 @@ export const MIGRATION_LOCK = 4_155_927_201n;
 export const FEED_LOCK = 0x646d73_66656564n;
 
 /**
- * Runs `work` in one transaction on one connection of the pool, and returns its result. The transaction is committed
- * when `work` has ended, and rolled back if it fails. Nothing is retried here. On the embedded database all other
- * clients wait for the transaction: `work` must wait for nothing but its own statements.
+ * Runs `work` in one transaction on one connection of the pool, and returns its result. The transaction is
+ * committed when `work` has ended, and rolled back if it fails. Nothing is retried here. On the embedded
+ * database all other clients wait for the transaction: `work` must wait for nothing but its own statements.
  *
- * @param lastStatements The statements after `work`, given its result. They are sent together with COMMIT, so that no lock is
- *   held while this process does something else. Their parameters are texts, numbers, booleans or null, which the driver
- *   cannot fail to send.
+ * @param lastStatements The statements after `work`, given its result. They are sent together with COMMIT, so
+ *   that no lock is held while this process does something else. Their parameters are texts, numbers, booleans
+ *   or null, which the driver cannot fail to send.
  * @throws What `work` throws, unchanged; the database's error if it cannot begin or commit; Error if `work` has
  *   ignored a failed statement, since PostgreSQL then responds to COMMIT by rolling back.
  */
@@ -30,28 +30,18 @@ export async function inTransaction<Result>(
     const result = await work(client);
     // If the database rejects one of them, COMMIT rolls back, and the error is that of the first.
     const last = lastStatements(result).map((statement) => client.query(statement));
-    await Promise.all([...last, commit(client)]);
+    const [{ command }] = await Promise.all([client.query('COMMIT'), ...last]);
+    if (command !== 'COMMIT')
+      throw new Error('The transaction was rolled back: one of its statements had failed.');
     client.release();
     return result;
   } catch (error) {
-    await rollBack(client);
+    // A connection that cannot even roll back is broken: the pool closes it instead of using it again.
+    const isBroken = await client.query('ROLLBACK').then(
+      () => false,
+      () => true,
+    );
+    client.release(isBroken);
     throw error;
-  }
-}
-
-async function commit(client: pg.PoolClient): Promise<void> {
-  const { command } = await client.query('COMMIT');
-  if (command !== 'COMMIT') {
-    throw new Error('The transaction was rolled back: one of its statements had failed.');
-  }
-}
-
-/** A connection that cannot even roll back is broken: the pool closes it instead of using it again. */
-async function rollBack(client: pg.PoolClient): Promise<void> {
-  try {
-    await client.query('ROLLBACK');
-    client.release();
-  } catch (error) {
-    client.release(error instanceof Error ? error : true);
   }
 }

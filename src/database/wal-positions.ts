@@ -1,17 +1,10 @@
 /** In milliseconds: how far back positions are known. */
 const KEPT_FOR = 3_600_000;
 
-/** How far a replica is behind, as far as it is known of when the primary wrote what is missing. */
-interface Lag {
-  /** For how long at least, in milliseconds, there has been something that it has not replayed. */
-  readonly atLeast: number;
-  /** Whether it is no longer than that: the primary had nothing else to replay at some time since positions are known. */
-  readonly isKnown: boolean;
-}
-
 /**
- * Where the primary's log of changes (WAL) was at each time, from which follows how far a replica is behind: neither clocks of two
- * machines are compared, nor does a replica look late because nothing is written, or because the primary is away.
+ * Where the primary's log of changes (WAL) was at each time, from which follows how far a replica is behind:
+ * neither clocks of two machines are compared, nor does a replica look late because nothing is written, or
+ * because the primary is away.
  */
 export class WalPositions {
   /** When each position was first told, in milliseconds of the monotonic clock. */
@@ -35,13 +28,16 @@ export class WalPositions {
   }
 
   /**
-   * How far a replica was behind when it told its position, or when the primary last told its own: of what that has
-   * written since, nothing is known.
+   * How far a replica was behind when it told its position, or when the primary last told its own: of what that
+   * has written since, nothing is known.
    *
    * @param replayed How far the replica has replayed the log.
    * @param at When it was asked.
+   * @returns `atLeast`: for how many milliseconds, at least, there has been something that it has not replayed;
+   *   `isKnown`: whether it is no longer, since the primary had nothing else to replay at some time since
+   *   positions are known.
    */
-  lagOf(replayed: bigint, at: number): Lag {
+  lagOf(replayed: bigint, at: number): { atLeast: number; isKnown: boolean } {
     const missing = this.#positions.find(({ position }) => position > replayed);
     const [first] = this.#positions;
     return {

@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { FEED_LOCK } from '../database/transaction.js';
+import { ON_SERVER, type Tables } from '../database/tables.js';
 import {
   type Change,
   type ChangeRow,
@@ -95,22 +95,20 @@ interface FeedRow {
 
 /**
  * Loads a page of the feed; null where `after` is not a place in it: older than what is kept, or a restore.
- *
- * @param acrossShards Whether the tables of domains are distributed over a Citus cluster.
  */
 export async function loadFeed(
   prisma: PrismaClient,
   key: FeedKey,
-  acrossShards = false,
+  tables = ON_SERVER,
 ): Promise<FeedPage | null> {
-  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, acrossShards), MOST_EXAMINED);
+  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MOST_EXAMINED);
 }
 
 async function readPage(
   prisma: PrismaClient,
   key: FeedKey,
   rows: number,
-  acrossShards: boolean,
+  tables: Tables,
 ): Promise<FeedPage | null> {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const found = await readRows(prisma, { ...key, after }, rows);
@@ -120,7 +118,7 @@ async function readPage(
   if (after !== undefined && !isThere) return null;
   if (begin === undefined) return { items: [], end: NO_PLACE, next: null, octets: 0 };
   const chosen = found.filter(({ isChosen }) => isChosen);
-  const all = (await readChanges(prisma, chosen, key, acrossShards)).filter(changeTest(key));
+  const all = (await readChanges(prisma, chosen, key, tables)).filter(changeTest(key));
   const items = fitting(all, key.first);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, row) => sum + Number(row.octets), 0);
@@ -225,29 +223,6 @@ function endOf({ number, recordedAt, counts }: Pick<FeedRow, 'number' | 'recorde
   return { number, recordedAt, given: counts.reduce((sum, count) => sum + count, 0) };
 }
 
-/**
- * Queries in WITH in place of the tables: what the rows need of each, as shards of a Citus cluster answer it.
- *
- * The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there whose
- * changes are not: its writer holds the lock until they are.
- */
-async function tablesOfShards(prisma: PrismaClient, rows: readonly FeedRow[]): Promise<Prisma.Sql> {
-  await prisma.$executeRaw`SELECT pg_advisory_xact_lock_shared(${FEED_LOCK})`;
-  const domains = Prisma.sql`ANY (${rows.map(({ domain }) => domain)}::text[])`;
-  const times = rows.map(({ observedAt }) => observedAt);
-  const latest = times.reduce((one, other) => (other > one ? other : one));
-  return Prisma.sql`
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE name = ${domains}),
-    dns_record AS MATERIALIZED (
-      SELECT * FROM dns_record
-       WHERE domain = ${domains}
-         AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))),
-    header_change AS MATERIALIZED (
-      SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),
-    site_response AS MATERIALIZED (
-      SELECT * FROM site_response WHERE domain = ${domains} AND observed_at <= ${latest}),`;
-}
-
 function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
   return (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0;
 }
@@ -257,7 +232,7 @@ async function readChanges(
   prisma: PrismaClient,
   rows: readonly FeedRow[],
   { newestFirst }: FeedKey,
-  acrossShards: boolean,
+  tables: Tables,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
   // Another observation of the same time may have changed the headers: theirs is another row.
@@ -269,9 +244,19 @@ async function readChanges(
           ON change.domain = feed.domain AND change.date = feed.observed_at
          AND ${isOf(source)}`,
   );
-  const tables = acrossShards ? await tablesOfShards(prisma, rows) : Prisma.empty;
+  await tables.awaitWriters(prisma);
+  const domains = Prisma.sql`ANY (${rows.map(({ domain }) => domain)}::text[])`;
+  const times = rows.map(({ observedAt }) => observedAt);
+  const isUpToLatest = Prisma.sql`observed_at <= ${times.reduce((one, other) => (other > one ? other : one))}`;
+  const replaced = tables.replaced({
+    domain: Prisma.sql`name = ${domains}`,
+    dns_record: Prisma.sql`domain = ${domains}
+      AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))`,
+    header_change: Prisma.sql`domain = ${domains} AND ${isUpToLatest}`,
+    site_response: Prisma.sql`domain = ${domains} AND ${isUpToLatest}`,
+  });
   const found = await prisma.$queryRaw<readonly PlacedRow[]>`
-    ${PLANNED} WITH ${tables} feed AS (
+    ${PLANNED} WITH ${replaced} feed AS (
       SELECT * FROM unnest(${rows.map(({ domain }) => domain)}::text[],
                            ${rows.map(({ observedAt }) => observedAt)}::bigint[],
                            ${rows.map(({ types }) => types)}::text[],

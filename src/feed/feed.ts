@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
+import type { Tables } from '../database/tables.js';
 import type { Caller } from '../limits/caller.js';
 import { nextTurn } from '../limits/turns.js';
 import { paced } from '../loaders/paced.js';
@@ -21,8 +22,7 @@ export type LivePage = Pick<FeedPage, 'items' | 'end'>;
 
 /** What bounds listeners; each has a default. In milliseconds. */
 export interface LiveOptions {
-  /** Whether the tables of domains are distributed over a Citus cluster. */
-  readonly acrossShards?: boolean | undefined;
+  readonly tables?: Tables | undefined;
   /** How often it is looked whether anything was recorded. */
   readonly lookEvery?: number | undefined;
   /** How long one listens at most. */
@@ -125,7 +125,7 @@ export class Feed {
   }
 
   #load(key: FeedKey): Promise<FeedPage | null> {
-    return loadFeed(this.#prisma, key, this.#options.acrossShards);
+    return loadFeed(this.#prisma, key, this.#options.tables);
   }
 
   async #pageAfter(key: Omit<FeedKey, 'newestFirst' | 'first'>): Promise<FeedPage> {

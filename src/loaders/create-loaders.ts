@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
+import { ON_SERVER, type Tables } from '../database/tables.js';
 import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { loadChanges } from './domain-changes.js';
@@ -35,8 +36,7 @@ export interface LoaderConnections {
 
 /** How batches are loaded. */
 export interface LoadingOptions {
-  /** Whether the tables of domains are distributed over a Citus cluster. */
-  readonly acrossShards?: boolean | undefined;
+  readonly tables?: Tables | undefined;
   /** Wraps each batch, for telemetry. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -58,10 +58,10 @@ export type AroundBatch = <Result>(
  */
 export function createLoaders(
   { prisma, searchPrisma }: LoaderConnections,
-  { aroundBatch = (_loader, _size, load) => load(), acrossShards = false }: LoadingOptions = {},
+  { aroundBatch = (_loader, _size, load) => load(), tables = ON_SERVER }: LoadingOptions = {},
 ) {
   // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
-  const batchSize = acrossShards ? 1 : BATCH_SIZE;
+  const batchSize = tables.acrossShards ? 1 : BATCH_SIZE;
   const batch = <Key extends DomainRowKey, Value>(
     loader: string,
     load: (prisma: PrismaClient, keys: readonly Key[]) => Promise<readonly Value[]>,
@@ -77,7 +77,7 @@ export function createLoaders(
         return aroundBatch(loader, 1, () => load(connections, key));
       }),
   });
-  const searches = acrossShards
+  const searches = tables.acrossShards
     ? { records: searchRecordsOfShards, headers: searchHeadersOfShards, domains: searchDomainsOfShards }
     : {
         records: (one: PrismaClient, key: RecordSearchKey) => search(one, recordQuestion(key)),
@@ -99,7 +99,7 @@ export function createLoaders(
     records: page('search', searches.records, searchPrisma),
     headers: page('search', searches.headers, searchPrisma),
     domains: page('search', searches.domains, searchPrisma),
-    statistics: page('statistics', (one, _: undefined) => loadStatistics(one, acrossShards), searchPrisma),
+    statistics: page('statistics', (one, _: undefined) => loadStatistics(one, tables), searchPrisma),
   };
 }
 

@@ -1,4 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { ON_SERVER } from '../database/tables.js';
 import { UnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 
@@ -57,30 +58,21 @@ interface Row {
   readonly lastChangedAt: Instant | null;
 }
 
-/**
- * How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise an estimate.
- *
- * @param acrossShards Whether a Citus cluster has the tables: each shard counts up to MOST_COUNTED.
- */
-export async function loadStatistics(prisma: PrismaClient, acrossShards = false): Promise<Statistics> {
-  // The table's name takes the place of `%s`.
-  const resultsOf = (table: string, statement: string) =>
-    acrossShards
-      ? Prisma.sql`run_command_on_shards(${table}::regclass, ${statement})`
-      : Prisma.raw(`(SELECT true AS success, (${statement.replace('%s', table)}) AS result) AS whole`);
+/** How much there is in the database: exact for up to MOST_COUNTED rows of each table, or part of it, otherwise an estimate. */
+export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): Promise<Statistics> {
   const counts: number[] = [];
   for (const { table, index, condition = 'true' } of COUNTED) {
     const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MOST_COUNTED}`;
-    const counted = await read(prisma, resultsOf(table, `SELECT count(*) FROM (${rows}) AS row`));
+    const counted = await read(prisma, tables.eachPart(table, `SELECT count(*) FROM (${rows}) AS row`));
     const isAll = counted < MOST_COUNTED;
     counts.push(
-      isAll ? counted : Math.max(counted, await read(prisma, resultsOf(table, estimateSql(index)))),
+      isAll ? counted : Math.max(counted, await read(prisma, tables.eachPart(table, estimateSql(index)))),
     );
   }
   const [domains = 0, dnsRecords = 0, removed = 0, changes = 0] = counts.map(Math.round);
   const some = `SELECT recorded_at FROM %s LIMIT ${MOST_COUNTED}`;
   const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (${some}) AS row`;
-  const lastRecordedAt = BigInt(await read(prisma, resultsOf('domain', recorded), 'max'));
+  const lastRecordedAt = BigInt(await read(prisma, tables.eachPart('domain', recorded), 'max'));
   // Each table is read by a query of its own, as a cluster can answer it.
   const [row] = await prisma.$queryRaw<readonly Row[]>`
     -- Each header has one first change. An empty sample, by an estimate that is much too high, shows nothing:

@@ -1,5 +1,6 @@
 import type { Database } from '../database/client.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { type TextLookup, tablesOf } from '../database/tables.js';
 import type { Instant } from '../model/instant.js';
 import { retryOnContention } from './contention.js';
 
@@ -145,64 +146,57 @@ function sortedByTable(texts: readonly ErasedText[]) {
   return { names, texts: texts.filter(({ kind }) => kind !== '') };
 }
 
+type Kinds = 'name' | 'TXT' | 'header';
+
+function kindOf({ kind }: ErasedText): Kinds {
+  if (kind === '') return 'name';
+  return kind === 'TXT' ? 'TXT' : 'header';
+}
+
+/** As the indexes of header fields have it: the name of the field, and its value. */
+function keyOf(erased: ErasedText): string {
+  return kindOf(erased) === 'header' ? `${erased.kind}\n${erased.text}` : erased.text;
+}
+
+const RECORDS = Prisma.raw('dns_record');
+const FIELD = Prisma.raw(`name || E'\\n' || value`);
+
+/** Where domains have names and texts. */
+const USES: readonly (readonly [kind: Kinds, lookup: TextLookup])[] = [
+  ['name', { table: Prisma.raw('domain'), text: Prisma.raw('name'), condition: Prisma.raw('true') }],
+  ['name', { table: RECORDS, text: Prisma.raw('host'), condition: Prisma.raw('host <> domain') }],
+  [
+    'TXT',
+    {
+      table: RECORDS,
+      text: Prisma.raw(`rdata ->> 'txt'`),
+      hash: Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`),
+      condition: Prisma.raw(`type = 'TXT'`),
+    },
+  ],
+  [
+    'header',
+    {
+      table: Prisma.raw('header_change'),
+      text: FIELD,
+      hash: Prisma.sql`hashtextextended(${FIELD}, 0)`,
+      condition: Prisma.raw('value IS NOT NULL'),
+    },
+  ],
+];
+
 /** Those of the names and texts that no domain has. */
 async function unusedAmong(
   transaction: Transaction,
   { distribution }: ForgettingDatabase,
   texts: readonly ErasedText[],
-): Promise<ErasedText[]> {
-  if (distribution.kind !== 'shards') return unusedOnServer(transaction, texts);
-  const used = await usedOnShards(transaction, texts);
-  const keys = new Set(used.map(keyOf));
-  return texts.filter((text) => !keys.has(keyOf(text)));
-}
-
-function keyOf({ kind, text }: ErasedText): string {
-  return `${kind}\n${text}`;
-}
-
-const TEXT = Prisma.raw(`rdata ->> 'txt'`);
-const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
-const VALUE_HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
-
-/** Each is looked up by an index, up to the first row that has it: a join might read whole tables, and all rows of what is common. */
-function unusedOnServer(transaction: Transaction, texts: readonly ErasedText[]): Promise<ErasedText[]> {
-  return transaction.$queryRaw`
-    SELECT kind, text
-      FROM unnest(${texts.map(({ kind }) => kind)}::text[], ${texts.map(({ text }) => text)}::text[]) AS sought (kind, text)
-     WHERE CASE kind
-       WHEN '' THEN coalesce((SELECT true FROM domain WHERE name = sought.text),
-                             (SELECT true FROM dns_record WHERE host = sought.text AND host <> domain LIMIT 1))
-       WHEN 'TXT' THEN (SELECT true FROM dns_record
-                         WHERE type = 'TXT' AND ${TEXT} = sought.text AND ${TEXT_HASH} = hashtextextended(sought.text, 0) LIMIT 1)
-       ELSE (SELECT true FROM header_change
-              WHERE value IS NOT NULL AND name = sought.kind AND value = sought.text
-                AND ${VALUE_HASH} = hashtextextended(sought.kind || E'\\n' || sought.text, 0) LIMIT 1)
-     END IS NULL`;
-}
-
-/** Citus finds nothing by values of an outer query: each shard reads all rows that have one of them. */
-async function usedOnShards(
-  transaction: Transaction,
-  texts: readonly ErasedText[],
 ): Promise<readonly ErasedText[]> {
-  const { names, texts: others } = sortedByTable(texts);
-  const txt = others.filter(({ kind }) => kind === 'TXT').map(({ text }) => text);
-  const values = others.filter(({ kind }) => kind !== 'TXT').map(keyOf);
-  const hashesOf = async (hashed: readonly string[]) => {
-    const rows = await transaction.$queryRaw<{ hash: bigint }[]>`
-      SELECT hashtextextended(text, 0) AS hash FROM unnest(${hashed}::text[]) AS text`;
-    return Prisma.sql`ANY (${rows.map(({ hash }) => hash)}::bigint[])`;
-  };
-  const found = [
-    await transaction.$queryRaw<ErasedText[]>`
-      SELECT '' AS kind, name AS text FROM domain WHERE name = ANY (${names})`,
-    await transaction.$queryRaw<ErasedText[]>`
-      SELECT DISTINCT '' AS kind, host AS text FROM dns_record WHERE host = ANY (${names}) AND host <> domain`,
-    await transaction.$queryRaw<ErasedText[]>`
-      SELECT DISTINCT 'TXT' AS kind, ${TEXT} AS text FROM dns_record WHERE type = 'TXT' AND ${TEXT_HASH} = ${await hashesOf(txt)}`,
-    await transaction.$queryRaw<ErasedText[]>`
-      SELECT DISTINCT name AS kind, value AS text FROM header_change WHERE value IS NOT NULL AND ${VALUE_HASH} = ${await hashesOf(values)}`,
-  ];
-  return found.flat();
+  const tables = tablesOf(distribution);
+  let unused = texts;
+  for (const [kind, lookup] of USES) {
+    const sought = unused.filter((each) => kindOf(each) === kind);
+    const present = await tables.findPresent(transaction, lookup, sought.map(keyOf));
+    unused = unused.filter((each) => kindOf(each) !== kind || !present.has(keyOf(each)));
+  }
+  return unused;
 }

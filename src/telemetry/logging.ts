@@ -12,15 +12,15 @@ interface LoggingOptions {
 }
 
 /**
- * In octets: what Linux writes to a pipe in one piece (POSIX, limits.h). Several processes may write to the same one, and
- * parts of longer writes would be between each other's lines.
+ * In octets: what Linux writes to a pipe in one piece (POSIX, limits.h). Several processes may write to the
+ * same one, and parts of longer writes would be between each other's lines.
  */
 const PIPE_BUF = 4_096;
 
 /**
- * The program's log: one JSON object a line, with `time` in milliseconds since the epoch and `level` by
- * name. What looks like a secret is redacted in every line. Lines are written asynchronously, the
- * last ones when the process exits.
+ * The program's log: one JSON object a line, with `time` in milliseconds since the epoch and `level` by name.
+ * What looks like a secret is redacted in every line. Lines are written asynchronously, the last ones when the
+ * process exits.
  */
 export function createLogger({ level, stream, secrets = [] }: LoggingOptions): Logger {
   const options = {

@@ -1,10 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+// What creates metrics in a registry is called once for each registry.
+
 let registry: Registry | undefined;
 
 /**
- * The metrics of the process itself: processor, memory, open files, garbage collection and the event
- * loop's lag. There is one set for the process, since their collection cannot be stopped.
+ * The metrics of the process itself: processor, memory, open files, garbage collection and the event loop's
+ * lag. There is one set for the process, since their collection cannot be stopped.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {
@@ -21,7 +23,6 @@ interface PoolState {
   readonly waitingCount: number;
 }
 
-/** Creates the gauges of pools, read when the metrics are, in a registry, once for each registry. */
 export function createPoolMetrics(
   registry: Registry,
   pools: () => Readonly<Record<string, PoolState>>,
@@ -60,7 +61,6 @@ interface ReplicaState {
   readonly lag: number | null;
 }
 
-/** Creates the gauges of replicas, read when the metrics are, in a registry, once for each registry. */
 export function createReplicaMetrics(registry: Registry, replicas: () => readonly ReplicaState[]): void {
   const registers = [registry];
   new Gauge({
@@ -87,14 +87,10 @@ export function createReplicaMetrics(registry: Registry, replicas: () => readonl
   });
 }
 
-/** Measures the batches of loaders, by a name of the program's own. */
-export type LoaderMetrics = ReturnType<typeof createLoaderMetrics>;
-
 const LOADER_SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64];
 /** Upper bounds in seconds. */
 const LOADER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10];
 
-/** Creates the histograms of loaders in a registry, once for each registry. */
 export function createLoaderMetrics(registry: Registry) {
   const registers = [registry];
   const sizes = new Histogram({
@@ -111,27 +107,22 @@ export function createLoaderMetrics(registry: Registry) {
     buckets: LOADER_SECONDS,
     registers,
   });
-  return {
-    loaded(loader: string, size: number, seconds: number): void {
-      sizes.observe({ loader }, size);
-      durations.observe({ loader }, seconds);
-    },
+  return (loader: string, size: number, seconds: number): void => {
+    sizes.observe({ loader }, size);
+    durations.observe({ loader }, seconds);
   };
 }
 
-/** Creates the counter of erased domains in a registry, once for each registry. */
 export function createForgetMetrics(registry: Registry) {
-  const domains = new Counter({
+  return new Counter({
     name: 'dms_domains_forgotten_total',
     help: 'Domains that were erased because they were not observed for DOMAINS_KEPT.',
     registers: [registry],
   });
-  return { forgotten: (count: number) => domains.inc(count) };
 }
 
 /**
- * Creates the counter of imports in a registry, once for each registry. Imports are separate processes, so the counts
- * are in the database.
+ * Imports are separate processes, so the counts of their lines are in the database.
  *
  * @param read Reads the counts by outcome, within a short time. Where it fails, the previous ones remain.
  */

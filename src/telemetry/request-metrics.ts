@@ -2,7 +2,6 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 /** What a request is for: one of a few values, never a text of the client. */
 export interface RequestKind {
-  /** The API, a page, or an unknown path. */
   readonly api: 'rest' | 'graphql' | 'page' | 'none';
   readonly operation: string;
 }
@@ -12,7 +11,6 @@ export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 /** Upper bounds in seconds: from a response out of memory to a timeout of the database. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates the metrics of requests in a registry, once for each registry. */
 export function createRequestMetrics(registry: Registry) {
   const registers = [registry];
   const inFlight = new Gauge({
@@ -57,7 +55,6 @@ type RateLimitPolicy = (typeof POLICIES)[number];
 
 export type RejectionMetrics = ReturnType<typeof createRejectionMetrics>;
 
-/** Creates the counters of rejections in a registry, once for each registry. */
 export function createRejectionMetrics(registry: Registry) {
   const rejections = new Counter({
     name: 'dms_rate_limit_rejections_total',

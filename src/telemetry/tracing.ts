@@ -4,11 +4,13 @@ import {
   type Attributes,
   type Context,
   DiagLogLevel,
+  defaultTextMapGetter,
   diag,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
   SpanStatusCode,
+  type Tracer,
   trace,
 } from '@opentelemetry/api';
 import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -37,23 +39,18 @@ export interface RequestSpan {
   end(status: number | undefined): void;
 }
 
-type Headers = Readonly<Record<string, string>>;
-
 const propagator = new W3CTraceContextPropagator();
-const HEADERS = {
-  get: (headers: Headers, name: string) => headers[name],
-  keys: (headers: Headers) => Object.keys(headers),
-};
-
+const ignore = () => undefined;
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
 
 /**
- * Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. This file is loaded only
- * where traces are sent: others import its types.
+ * Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. This file is loaded
+ * only where traces are sent: others import its types.
  */
 export class Tracing {
   readonly #log: Logger;
   readonly #provider: BasicTracerProvider;
+  readonly #tracer: Tracer;
   /** The current span, through promises and timers. */
   readonly #active = new AsyncLocalStorage<Context>();
 
@@ -61,23 +58,23 @@ export class Tracing {
     this.#log = log;
     // The default handler would log the error as JSON, with its stack.
     setGlobalErrorHandler((error) => log.warn({ reason: messageOf(error) }, 'traces could not be sent'));
-    diag.setLogger(diagnosticsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+    // An unavailable collector is not an error of the service.
+    const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');
+    const logger = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+    diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     this.#provider = new BasicTracerProvider({
       resource: defaultResource()
         .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME }))
         .merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
-  }
-
-  #startSpan(name: string, kind: SpanKind, attributes: Attributes, parent: Context): Span {
-    return this.#provider.getTracer(SERVICE_NAME).startSpan(name, { kind, attributes }, parent);
+    this.#tracer = this.#provider.getTracer(SERVICE_NAME);
   }
 
   /** Begins a request's span, as a child of the client's where its headers name one. */
-  startRequest(headers: Headers, name: string, attributes: Attributes): RequestSpan {
-    const parent = propagator.extract(ROOT_CONTEXT, headers, HEADERS);
-    const span = this.#startSpan(name, SpanKind.SERVER, attributes, parent);
+  startRequest(headers: Readonly<Record<string, string>>, name: string, attributes: Attributes): RequestSpan {
+    const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
     return {
       traceId: span.spanContext().traceId,
       run: (work) => this.#active.run(trace.setSpan(parent, span), work),
@@ -85,7 +82,6 @@ export class Tracing {
     };
   }
 
-  /** Does work in a span of its own, and returns its result. */
   async trace<Result>(
     name: string,
     kind: keyof typeof KINDS,
@@ -93,7 +89,7 @@ export class Tracing {
     work: () => Promise<Result>,
   ): Promise<Result> {
     const parent = this.#active.getStore() ?? ROOT_CONTEXT;
-    const span = this.#startSpan(name, KINDS[kind], attributes, parent);
+    const span = this.#tracer.startSpan(name, { kind: KINDS[kind], attributes }, parent);
     try {
       return await this.#active.run(trace.setSpan(parent, span), work);
     } catch (error) {
@@ -106,17 +102,11 @@ export class Tracing {
     }
   }
 
-  /** Sends the last spans, for three seconds at most. */
   async stop(): Promise<void> {
-    const late = pause(STOP_TIMEOUT, 'late', { ref: false });
-    const sent = this.#provider
-      .shutdown()
-      .catch((error: unknown) =>
-        this.#log.warn({ reason: messageOf(error) }, 'the last traces could not be sent'),
-      );
-    if ((await Promise.race([sent, late])) === 'late') {
-      this.#log.warn('the last traces could not be sent in time');
-    }
+    const failed = (reason: string) => this.#log.warn({ reason }, 'the last traces could not be sent');
+    const sent = this.#provider.shutdown().catch((error: unknown) => failed(messageOf(error)));
+    const isLate = pause(STOP_TIMEOUT, true, { ref: false });
+    if ((await Promise.race([sent, isLate])) === true) failed('they are not sent yet');
   }
 }
 
@@ -128,11 +118,4 @@ function endRequest(span: Span, status: number | undefined): void {
     span.setAttribute('error.type', String(status));
   }
   span.end();
-}
-
-/** OpenTelemetry's own messages; an unavailable collector is not an error of the service. */
-function diagnosticsTo(log: Logger) {
-  const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');
-  const ignore = () => undefined;
-  return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
 }

@@ -1,5 +1,5 @@
 import { decodeProtectedHeader, errors, type FlattenedJWSInput, type JWSHeaderParameters } from 'jose';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createKeySet } from '../../src/auth/key-set.js';
 import { ProviderUnavailableError } from '../../src/model/errors.js';
 import { freePort } from '../support/free-port.js';
@@ -22,7 +22,6 @@ beforeEach(async () => {
   const keys = createKeySet(provider.jwksUrl, {
     away: () => told.push('away'),
     back: () => told.push('back'),
-    empty: () => told.push('empty'),
   });
   find = async (kid) => {
     const token = await provider.sign({ header: { kid } });
@@ -69,71 +68,45 @@ test('keys go on while the provider is away, for a day; a token that names a new
   expect(told).toEqual(['away', 'back']);
 });
 
-test('a set without a key is reported, once until it has had one', async () => {
-  await find('first');
-  const fetchOnceMore = async () => {
-    vi.advanceTimersByTime(TEN_SECONDS);
-    await find('second').catch(() => {});
-  };
-  await provider.removeKey('first');
-  await fetchOnceMore();
-  await fetchOnceMore();
-  expect(told).toEqual(['empty']);
-  await provider.addKey('first');
-  await fetchOnceMore();
-  await provider.removeKey('first');
-  await fetchOnceMore();
-  expect(told).toEqual(['empty', 'empty']);
-});
+const RIGHT = /: AUTH_JWKS_URL should be the address that .* has in "jwks_uri"$/;
+const reasonAt = (url: URL) =>
+  new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {} }));
 
-describe('what is wrong with the address is said in plain words, before a token has come', () => {
-  const RIGHT = /: AUTH_JWKS_URL should be the address that .* has in "jwks_uri"$/;
-  const reasonAt = (url: URL) =>
-    new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {}, empty: () => {} }));
-
-  test.each<readonly [string, ServedResponse, string]>([
-    ['no such page', { status: 404 }, 'the response has the status 404'],
-    ['a redirect', { status: 302, fields: [['location', '/login']] }, 'the response has the status 302'],
-    [
-      'a login page',
-      { fields: [['content-type', 'text/html']], body: '<!doctype html>' },
-      'the response is not JSON but text/html',
-    ],
-    [
-      'an OpenID configuration',
-      { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
-      'the response is an OpenID configuration, not a set of keys',
-    ],
-    ['other JSON', { body: '[]' }, 'the response is not a set of keys'],
-    ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the response is not a set of keys'],
-  ])('%s', async (_what, response, reason) => {
+test.each<readonly [string, ServedResponse, string]>([
+  ['no such page', { status: 404 }, 'the response has the status 404'],
+  ['a redirect', { status: 302, fields: [['location', '/login']] }, 'the response has the status 302'],
+  [
+    'a login page',
+    { fields: [['content-type', 'text/html']], body: '<!doctype html>' },
+    'the response is not JSON',
+  ],
+  [
+    'an OpenID configuration',
+    { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
+    'the response is an OpenID configuration, not a set of keys',
+  ],
+  ['other JSON', { body: '[]' }, 'the response is not a set of keys'],
+  ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the response is not a set of keys'],
+])(
+  'what is wrong with AUTH_JWKS_URL is said before a token has come: %s',
+  async (_what, response, reason) => {
     provider.web.serve(response);
     const told = await reasonAt(provider.jwksUrl);
     expect(told).toMatch(RIGHT);
     expect(told.replace(RIGHT, '')).toBe(reason);
-  });
+  },
+);
 
-  test('a provider that fails', async () => {
-    provider.web.serve({ status: 500 });
-    expect(await reasonAt(provider.jwksUrl)).toBe(
-      'the response has the status 500: the identity provider fails',
-    );
-  });
-
-  test.each(['127.0.0.1', 'localhost'])('a rejected connection, at %s', async (host) => {
-    expect(await reasonAt(new URL(`http://${host}:${await freePort()}/jwks.json`))).toContain('ECONNREFUSED');
-  });
-});
-
-test('is away where the connection is rejected', async () => {
-  const reasons: string[] = [];
-  const keys = createKeySet(new URL(`http://127.0.0.1:${await freePort()}/`), {
-    away: (reason) => reasons.push(reason),
-    back: () => {},
-    empty: () => {},
-  });
-  await expect(Promise.resolve(keys({ alg: 'ES256' }, { payload: '', signature: '' }))).rejects.toThrow(
-    ProviderUnavailableError,
+test('what is wrong with AUTH_JWKS_URL is said before a token has come: a provider that fails', async () => {
+  provider.web.serve({ status: 500 });
+  expect(await reasonAt(provider.jwksUrl)).toBe(
+    'the response has the status 500: the identity provider fails',
   );
-  expect(reasons).toHaveLength(1);
 });
+
+test.each(['127.0.0.1', 'localhost'])(
+  'what is wrong with AUTH_JWKS_URL is said before a token has come: a rejected connection, at %s',
+  async (host) => {
+    expect(await reasonAt(new URL(`http://${host}:${await freePort()}/jwks.json`))).toContain('ECONNREFUSED');
+  },
+);

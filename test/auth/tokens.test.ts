@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAuthentication } from '../../src/auth/authenticate.js';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { createToken, listTokens, revokeToken } from '../../src/auth/tokens.js';
@@ -23,197 +23,163 @@ function verifierAt(time: { now: bigint }) {
   return createTokenVerifier(database.prisma, () => time.now);
 }
 
-describe('a token', () => {
-  test('is dms_ and 256 random bits in base64url', async () => {
-    const tokens = [];
-    for (const name of ['a', 'b', 'c']) tokens.push(await createToken(database.prisma, { ...NEW, name }));
-    for (const token of tokens) expect(token).toMatch(/^dms_[A-Za-z0-9_-]{43}$/);
-    expect(new Set(tokens).size).toBe(3);
+test('a token is dms_ and 256 random bits in base64url', async () => {
+  const tokens = [];
+  for (const name of ['a', 'b', 'c']) tokens.push(await createToken(database.prisma, { ...NEW, name }));
+  for (const token of tokens) expect(token).toMatch(/^dms_[A-Za-z0-9_-]{43}$/);
+  expect(new Set(tokens).size).toBe(3);
+});
+
+test('a token is kept nowhere: the database has its SHA-256 and what is said of it', async () => {
+  const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
+  const { rows } = await database.pool.query(
+    `SELECT encode(digest, 'hex') = encode(sha256($1::bytea), 'hex') AS same, row_to_json(access_token)::text AS row
+     FROM access_token`,
+    [token],
+  );
+  expect(rows).toHaveLength(1);
+  expect(rows[0].same).toBe(true);
+  expect(rows[0].row).not.toContain(token.slice(4));
+  expect(await listTokens(database.prisma)).toEqual([
+    {
+      name: 'a',
+      scopes: ['dns:read'],
+      createdAt: NOW,
+      expiresAt: NOW + MINUTE,
+      lastUsed: null,
+      revokedAt: null,
+    },
+  ]);
+});
+
+test('a token has a name that no other has, a revoked one included', async () => {
+  await createToken(database.prisma, NEW);
+  await expect(createToken(database.prisma, NEW)).rejects.toThrow(
+    new OperationError('A token named "a" exists: choose another name.'),
+  );
+  await revokeToken(database.prisma, 'a', NOW);
+  await expect(createToken(database.prisma, NEW)).rejects.toThrow(
+    new OperationError(
+      'The token named "a" was revoked at 2024-03-01T10:20:30.123456Z, and names are not reused: choose another name.',
+    ),
+  );
+});
+
+test('a token that is not there cannot be revoked', async () => {
+  await expect(revokeToken(database.prisma, 'a', NOW)).rejects.toThrow(
+    new OperationError('No token is named "a": dms token list shows all tokens.'),
+  );
+});
+
+test('a token keeps the time of its first revocation', async () => {
+  await createToken(database.prisma, NEW);
+  expect(await revokeToken(database.prisma, 'a', NOW)).toBe(NOW);
+  expect(await revokeToken(database.prisma, 'a', NOW + 1n)).toBe(NOW);
+  expect(await listTokens(database.prisma)).toMatchObject([{ revokedAt: NOW }]);
+});
+
+test('a verifier knows a valid token at once, with its scopes and a budget of its own', async () => {
+  const verify = verifierAt({ now: NOW });
+  const [one, other] = [
+    await createTestToken(database, { scopes: ['dns:read', 'headers:read'] }),
+    await createTestToken(database, {}),
+  ];
+  const viewer = await verify(one);
+  expect(viewer).toMatchObject({ kind: 'token', scopes: new Set(['dns:read', 'headers:read']) });
+  const key = Reflect.get(Object(viewer), 'rateLimitKey');
+  expect(key).toEqual(expect.any(String));
+  expect(await verify(other)).not.toMatchObject({ rateLimitKey: key });
+  expect(key).not.toContain(one.slice(4));
+});
+
+test.each([
+  '',
+  'dms_',
+  'x',
+  `dms_${'a'.repeat(42)}`,
+  `dms_${'a'.repeat(44)}`,
+  `DMS_${'a'.repeat(43)}`,
+  `dms_${'a'.repeat(43)}`,
+])('a verifier rejects %j, which is none', async (text) => {
+  await expect(verifierAt({ now: NOW })(text)).rejects.toThrow(UnauthenticatedError);
+});
+
+test('a verifier rejects an expired token from its very time on, even one that it knows', async () => {
+  const time = { now: NOW };
+  const verify = verifierAt(time);
+  const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
+  await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
+  time.now = NOW + MINUTE - 1n;
+  await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
+  time.now = NOW + MINUTE;
+  await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
+});
+
+test('a verifier queries the database once for many requests with one token', async () => {
+  const verify = verifierAt({ now: NOW });
+  const token = await createToken(database.prisma, NEW);
+  await Promise.all(Array.from({ length: 50 }, () => verify(token)));
+  await database.pool.query('DELETE FROM access_token');
+  await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
+});
+
+const lastUsed = async () => (await listTokens(database.prisma))[0]?.lastUsed;
+
+test('the last use of a token is noted once a minute at most, whichever process it is', async () => {
+  const token = await createToken(database.prisma, NEW);
+  await verifierAt({ now: NOW })(token);
+  await expect.poll(lastUsed).toBe(NOW);
+  await verifierAt({ now: NOW + MINUTE - 1n })(token);
+  await verifierAt({ now: NOW + MINUTE })(token);
+  await expect.poll(lastUsed).toBe(NOW + MINUTE);
+  await verifierAt({ now: NOW + MINUTE + 1n })(token);
+  expect(await lastUsed()).toBe(NOW + MINUTE);
+});
+
+const authenticate = () =>
+  createAuthentication({
+    tokens: verifierAt({ now: NOW }),
+    anonymousScopes: new Set(['search:read'] as const),
   });
 
-  test('is kept nowhere: the database has its SHA-256 and what is said of it', async () => {
-    const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
-    const { rows } = await database.pool.query(
-      `SELECT encode(digest, 'hex') = encode(sha256($1::bytea), 'hex') AS same, row_to_json(access_token)::text AS row
-       FROM access_token`,
-      [token],
-    );
-    expect(rows).toHaveLength(1);
-    expect(rows[0].same).toBe(true);
-    expect(rows[0].row).not.toContain(token.slice(4));
-    expect(await listTokens(database.prisma)).toEqual([
-      {
-        name: 'a',
-        scopes: ['dns:read'],
-        createdAt: NOW,
-        expiresAt: NOW + MINUTE,
-        lastUsed: null,
-        revokedAt: null,
-      },
-    ]);
-  });
-
-  test('has a name that no other has, a revoked one included', async () => {
-    await createToken(database.prisma, NEW);
-    await expect(createToken(database.prisma, NEW)).rejects.toThrow(
-      new OperationError('A token named "a" exists: choose another name.'),
-    );
-    await revokeToken(database.prisma, 'a', NOW);
-    await expect(createToken(database.prisma, NEW)).rejects.toThrow(
-      new OperationError(
-        'The token named "a" was revoked at 2024-03-01T10:20:30.123456Z, and names are not reused: choose another name.',
-      ),
-    );
-  });
-
-  test('that is not there cannot be revoked', async () => {
-    await expect(revokeToken(database.prisma, 'a', NOW)).rejects.toThrow(
-      new OperationError('No token is named "a": dms token list shows all tokens.'),
-    );
-  });
-
-  test('keeps the time of its first revocation', async () => {
-    await createToken(database.prisma, NEW);
-    expect(await revokeToken(database.prisma, 'a', NOW)).toBe(NOW);
-    expect(await revokeToken(database.prisma, 'a', NOW + 1n)).toBe(NOW);
-    expect(await listTokens(database.prisma)).toMatchObject([{ revokedAt: NOW }]);
+test('authentication without a header gives an anonymous viewer, counted by address', async () => {
+  expect(await authenticate()(undefined, '192.0.2.1')).toEqual({
+    kind: 'anonymous',
+    rateLimitKey: '192.0.2.1',
+    scopes: new Set(['search:read']),
+    needsToken: false,
   });
 });
 
-describe('a verifier', () => {
-  test('knows a valid token at once, with its scopes and a budget of its own', async () => {
-    const verify = verifierAt({ now: NOW });
-    const [one, other] = [
-      await createTestToken(database, { scopes: ['dns:read', 'headers:read'] }),
-      await createTestToken(database, {}),
-    ];
-    const viewer = await verify(one);
-    expect(viewer).toMatchObject({ kind: 'token', scopes: new Set(['dns:read', 'headers:read']) });
-    const key = Reflect.get(Object(viewer), 'rateLimitKey');
-    expect(key).toEqual(expect.any(String));
-    expect(await verify(other)).not.toMatchObject({ rateLimitKey: key });
-    expect(key).not.toContain(one.slice(4));
-  });
-
-  test('takes a token that it did not know as soon as there is one', async () => {
-    const verify = verifierAt({ now: NOW });
-    const token = await createToken(database.prisma, NEW);
-    await database.pool.query('UPDATE access_token SET revoked_at = 1');
-    await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
-    await database.pool.query('UPDATE access_token SET revoked_at = NULL');
-    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
-  });
-
-  test.each([
-    '',
-    'dms_',
-    'x',
-    `dms_${'a'.repeat(42)}`,
-    `dms_${'a'.repeat(44)}`,
-    `DMS_${'a'.repeat(43)}`,
-    `dms_${'a'.repeat(43)}`,
-  ])('rejects %j, which is none', async (text) => {
-    await expect(verifierAt({ now: NOW })(text)).rejects.toThrow(UnauthenticatedError);
-  });
-
-  test('rejects an expired token from its very time on, even one that it knows', async () => {
-    const time = { now: NOW };
-    const verify = verifierAt(time);
-    const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
-    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
-    time.now = NOW + MINUTE - 1n;
-    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
-    time.now = NOW + MINUTE;
-    await expect(verify(token)).rejects.toThrow(UnauthenticatedError);
-  });
-
-  test('queries the database once for many requests with one token', async () => {
-    const verify = verifierAt({ now: NOW });
-    const token = await createToken(database.prisma, NEW);
-    await Promise.all(Array.from({ length: 50 }, () => verify(token)));
-    await database.pool.query('DELETE FROM access_token');
-    await expect(verify(token)).resolves.toMatchObject({ kind: 'token' });
-  });
-});
-
-describe('the last use of a token is noted', () => {
-  const lastUsed = async () => (await listTokens(database.prisma))[0]?.lastUsed;
-
-  test('once a minute at most, whichever process it is', async () => {
-    const token = await createToken(database.prisma, NEW);
-    await verifierAt({ now: NOW })(token);
-    await expect.poll(lastUsed).toBe(NOW);
-    await verifierAt({ now: NOW + MINUTE - 1n })(token);
-    await verifierAt({ now: NOW + MINUTE })(token);
-    await expect.poll(lastUsed).toBe(NOW + MINUTE);
-    await verifierAt({ now: NOW + MINUTE + 1n })(token);
-    expect(await lastUsed()).toBe(NOW + MINUTE);
-  });
-});
-
-describe('authentication', () => {
-  const authenticate = () =>
-    createAuthentication({
-      tokens: verifierAt({ now: NOW }),
-      anonymousScopes: new Set(['search:read'] as const),
-    });
-
-  test('without a header gives an anonymous viewer, counted by address', async () => {
-    expect(await authenticate()(undefined, '192.0.2.1')).toEqual({
-      kind: 'anonymous',
-      rateLimitKey: '192.0.2.1',
-      scopes: new Set(['search:read']),
-      needsToken: false,
-    });
-  });
-
-  test.each(['Bearer', 'bearer', 'BEARER  '])('takes the scheme in any case: %s', async (scheme) => {
+test.each(['Bearer', 'bearer', 'BEARER  '])(
+  'authentication takes the scheme in any case: %s',
+  async (scheme) => {
     const token = await createToken(database.prisma, NEW);
     expect(await authenticate()(`${scheme} ${token} `, '192.0.2.1')).toMatchObject({ kind: 'token' });
-  });
+  },
+);
 
-  test.each([
-    ['', false],
-    ['Bearer', false],
-    ['Bearer ', false],
-    ['Basic x', false],
-    [`Token dms_${'a'.repeat(43)}`, false],
-    [`dms_${'a'.repeat(43)}`, false],
-    [`Bearer: dms_${'a'.repeat(43)}`, false],
-    ['Bearer <token>', true],
-    ['Bearer <the token>', true],
-    ['Bearer $TOKEN', true],
-    [`Bearer "dms_${'a'.repeat(43)}"`, true],
-    [`Bearer dms_${'a'.repeat(43)} x`, true],
-  ])(
-    'says how to send a token where none is sent so: %j (a token of the scheme: %s)',
-    async (sent, hasToken) => {
-      await expect(authenticate()(sent, '192.0.2.1')).rejects.toThrow(
-        new UnauthenticatedError(
-          'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.',
-          hasToken,
-        ),
-      );
-    },
-  );
-
-  test('gives one answer for every token that is not valid', async () => {
-    const expired = await createToken(database.prisma, {
-      ...NEW,
-      name: 'b',
-      createdAt: NOW - 1n,
-      expiresAt: NOW,
-    });
-    const revoked = await createToken(database.prisma, { ...NEW, name: 'c' });
-    await revokeToken(database.prisma, 'c', NOW);
-    const bad = ['Bearer x', `Bearer dms_${'a'.repeat(43)}`, `Bearer ${expired}`, `Bearer ${revoked}`];
-    for (const authorization of bad) {
-      await expect(authenticate()(authorization, '192.0.2.1')).rejects.toThrow(
-        new UnauthenticatedError(
-          'The access token is not valid: it is malformed, unknown, expired or revoked.',
-          true,
-        ),
-      );
-    }
-  });
-});
+test.each([
+  ['', false],
+  ['Bearer', false],
+  ['Bearer ', false],
+  ['Basic x', false],
+  [`Token dms_${'a'.repeat(43)}`, false],
+  [`dms_${'a'.repeat(43)}`, false],
+  [`Bearer: dms_${'a'.repeat(43)}`, false],
+  ['Bearer <token>', true],
+  ['Bearer <the token>', true],
+  ['Bearer $TOKEN', true],
+  [`Bearer "dms_${'a'.repeat(43)}"`, true],
+  [`Bearer dms_${'a'.repeat(43)} x`, true],
+])(
+  'authentication says how to send a token where none is sent so: %j (a token of the scheme: %s)',
+  async (sent, hasToken) => {
+    await expect(authenticate()(sent, '192.0.2.1')).rejects.toThrow(
+      new UnauthenticatedError(
+        'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.',
+        hasToken,
+      ),
+    );
+  },
+);

@@ -279,6 +279,6 @@ test('a data folder that cannot be made is a failure', async () => {
   await writeFile(file, '');
   expect(await found('disk', { DATABASE_URL: '', DATA_DIR: join(file, 'data') })).toEqual([
     1,
-    expect.stringMatching(/^failed: The data folder .* is a file: set DATA_DIR to a folder\.$/),
+    expect.stringMatching(/^failed: The data folder .* cannot be used: ENOTDIR.* Set DATA_DIR to a folder /),
   ]);
 });

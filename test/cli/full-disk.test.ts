@@ -41,7 +41,7 @@ test.skipIf(!HAS_SMALL_DISKS)('an embedded database that has no room to start sa
   await rmdir(folder);
   expect(stderr).toBe(
     `dms: The data folder ${folder} cannot be used: its disk is full, less than 16 MB of it are free. ` +
-      'Make room on its disk, or set DATA_DIR to another folder.\n',
+      'Set DATA_DIR to a folder that this user owns, on a disk with room.\n',
   );
   expect(failed).toBe(true);
 });

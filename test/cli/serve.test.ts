@@ -1,15 +1,15 @@
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openConnections } from '../../src/database/client.js';
 import { type CommandResult, runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
 import { createTestToken } from '../support/service.js';
-import { copyTemplate } from '../support/template.js';
 
 /** A new embedded database takes seconds, and more on a busy machine. */
 const SLOW = { timeout: 120_000 };
@@ -68,14 +68,6 @@ async function freshDirectory(): Promise<string> {
   return directory;
 }
 
-/** What a kill leaves: a database that was made to be filled, and nothing in it. */
-async function unseededDirectory(): Promise<string> {
-  const directory = await freshDirectory();
-  await copyTemplate(directory);
-  await writeFile(join(directory, 'unfilled'), '');
-  return directory;
-}
-
 describe('dms serve on a new embedded database', SLOW, () => {
   test('records the samples, says so and where the database is, and prints a curl line that works', async () => {
     const dataDirectory = await freshDirectory();
@@ -88,10 +80,11 @@ describe('dms serve on a new embedded database', SLOW, () => {
   });
 
   test('killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
-    const dataDirectory = await unseededDirectory();
+    const dataDirectory = await freshDirectory();
+    // What a kill leaves.
+    await (await openConnections({ dataDirectory, graceMilliseconds: 0 })).close();
     const again = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(again.said).toMatch(/^Recorded \d+ sample domains/m);
-    expect(await readdir(dataDirectory)).not.toContain('unfilled');
     await again.end();
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
@@ -104,8 +97,8 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('starts empty with SAMPLES=off, though an earlier start was to record them', async () => {
-    const { said, url } = await serve({ DATA_DIR: await unseededDirectory(), SAMPLES: 'off' });
+  test('starts empty with SAMPLES=off', async () => {
+    const { said, url } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'off' });
     expect(said).toContain('Nothing is recorded yet: dms import FILE records.');
     expect((await fetch(`${url}/api/v1/domain/example.com`)).status).toBe(404);
   });

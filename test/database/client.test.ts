@@ -37,67 +37,47 @@ const domain = {
   dnsTypes: {},
 };
 
-describe('an open database', () => {
-  test('says where it is', () => {
-    const { databaseUrl, dataDirectory } = database.options;
-    const { hostname, port, pathname } = new URL(databaseUrl ?? 'postgresql://none');
-    expect(database.place).toBe(
-      databaseUrl === undefined
-        ? `embedded, in ${dataDirectory}`
-        : `PostgreSQL ${pathname.slice(1)} at ${hostname}:${port || 5432}`,
-    );
-    expect([database.createdNow, database.unseeded]).toEqual([false, false]);
-  });
+test('an open database says where it is', () => {
+  const { databaseUrl, dataDirectory } = database.options;
+  const { hostname, port, pathname } = new URL(databaseUrl ?? 'postgresql://none');
+  expect(database.place).toBe(
+    databaseUrl === undefined
+      ? `embedded, in ${dataDirectory}`
+      : `PostgreSQL ${pathname.slice(1)} at ${hostname}:${port || 5432}`,
+  );
+});
 
-  test('returns times digit for digit, through Prisma and through SQL', async () => {
-    await database.prisma.domain.create({ data: domain });
-    expect(await database.prisma.domain.findMany()).toMatchObject([domain]);
-    const { rows } = await database.pool.query('SELECT version, recorded_at, created FROM domain');
-    expect(rows).toEqual([
-      { version: domain.version, recorded_at: domain.recordedAt, created: domain.created },
-    ]);
-    expect(await database.prisma.$queryRaw`SELECT recorded_at FROM domain`).toEqual([
-      { recorded_at: domain.recordedAt },
-    ]);
-  });
-
-  test('returns arrays of bigint as BigInt, with their nulls', async () => {
-    const { rows } = await database.pool.query(
-      `SELECT array[9007199254740993, NULL, -1] AS flat, '{{1,2},{3,4}}'::bigint[] AS nested, '{}'::bigint[] AS empty`,
-    );
-    expect(rows).toEqual([
-      {
-        flat: [9_007_199_254_740_993n, null, -1n],
-        nested: [
-          [1n, 2n],
-          [3n, 4n],
-        ],
-        empty: [],
-      },
-    ]);
-  });
-
-  test('takes bigint and lists as parameters of SQL', async () => {
-    const { rows } = await database.pool.query(
-      'SELECT * FROM unnest($1::bigint[], $2::text[]) AS pair (number, text)',
-      [
-        [1n, 9_007_199_254_740_993n],
-        ['a', null],
+test('times come back digit for digit, through Prisma and through SQL, alone, in arrays and as parameters', async () => {
+  await database.prisma.domain.create({ data: domain });
+  expect(await database.prisma.domain.findMany()).toMatchObject([domain]);
+  expect(await database.prisma.$queryRaw`SELECT recorded_at FROM domain`).toEqual([
+    { recorded_at: domain.recordedAt },
+  ]);
+  const { rows } = await database.pool.query(
+    `SELECT version, created, array[version, NULL, -1] AS flat, '{{1,2},{3,4}}'::bigint[] AS nested,
+            $1::bigint[] AS given FROM domain`,
+    [[1n, 9_007_199_254_740_993n]],
+  );
+  expect(rows).toEqual([
+    {
+      version: domain.version,
+      created: domain.created,
+      flat: [domain.version, null, -1n],
+      nested: [
+        [1n, 2n],
+        [3n, 4n],
       ],
-    );
-    expect(rows).toEqual([
-      { number: 1n, text: 'a' },
-      { number: 9_007_199_254_740_993n, text: null },
-    ]);
-  });
+      given: [1n, 9_007_199_254_740_993n],
+    },
+  ]);
+});
 
-  test('can be closed twice, and by a second opening without disturbing the first', async () => {
-    const second = await openDatabase(database.options);
-    await second.pool.query('SELECT 1');
-    await Promise.all([second.close(), second.close()]);
-    await expect(second.pool.query('SELECT 1')).rejects.toThrow();
-    expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-  });
+test('a database can be closed twice, and by a second opening without disturbing the first', async () => {
+  const second = await openDatabase(database.options);
+  await second.pool.query('SELECT 1');
+  await Promise.all([second.close(), second.close()]);
+  await expect(second.pool.query('SELECT 1')).rejects.toThrow();
+  expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
 });
 
 test('responses do not wait for searches, which have four of ten connections', async () => {
@@ -111,7 +91,7 @@ test('responses do not wait for searches, which have four of ten connections', a
   expect(await search).toEqual([{ one: 1 }]);
 });
 
-describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
+describe.skipIf(TEST_SERVER === undefined)('with a server', () => {
   test('a search that takes too long fails as a database that is away, as any response does', async () => {
     const impatient = await openDatabase({ ...database.options, queryMilliseconds: 200 });
     for (const pool of [impatient.readPool, impatient.searchPool]) {
@@ -123,38 +103,29 @@ describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
   });
 
   test.skipIf(IS_POOLED)(
-    'each SQL text is prepared once for a connection, under a name of its own',
+    'each SQL text is prepared once for a connection, under a name of its own, up to 500',
     async () => {
       const one = await openDatabase({ ...database.options, poolSize: 1 });
-      for (let number = 0; number < 3; number += 1) {
-        await one.prisma.$queryRaw`SELECT ${number}::int`;
-      }
+      for (let round = 0; round < 3; round += 1) await one.prisma.$queryRaw`SELECT ${round}::int`;
       await one.prisma.$queryRaw`SELECT 'other'`;
       const rows = await one.prisma.$queryRaw<{ name: string }[]>`
       SELECT name FROM pg_prepared_statements WHERE NOT from_sql AND statement NOT LIKE '%pg_prepared%'`;
       expect(rows.filter(({ name }) => /^dms_[\w-]{22}$/.test(name))).toHaveLength(2);
+      for (let number = 0; number < 510; number += 1) await one.prisma.$queryRawUnsafe(`SELECT ${number}`);
+      const count = await one.prisma.$queryRaw`SELECT count(*) FROM pg_prepared_statements`;
+      expect(count).toEqual([{ count: 500n }]);
       await one.close();
     },
   );
 
-  test.skipIf(IS_POOLED)('with DATABASE_PREPARED=off, none is prepared under a name', async () => {
+  test.skipIf(IS_POOLED)('with DATABASE_PREPARED=off, no statement is prepared under a name', async () => {
     const one = await openDatabase({ ...database.options, databasePrepared: 'off', poolSize: 1 });
     await one.prisma.$queryRaw`SELECT ${1}::int`;
     expect(await one.prisma.$queryRaw`SELECT name FROM pg_prepared_statements WHERE name <> ''`).toEqual([]);
     await one.close();
   });
 
-  test.skipIf(IS_POOLED)('more than 500 different texts leave no more than 500 prepared', async () => {
-    const one = await openDatabase({ ...database.options, poolSize: 1 });
-    for (let number = 0; number < 510; number += 1) {
-      await one.prisma.$queryRawUnsafe(`SELECT ${number}`);
-    }
-    const rows = await one.prisma.$queryRaw`SELECT count(*) FROM pg_prepared_statements`;
-    expect(rows).toEqual([{ count: 500n }]);
-    await one.close();
-  });
-
-  test('closing does not wait for a statement that does not end', async () => {
+  test('closing a database does not wait for a statement that does not end', async () => {
     const other = await openDatabase(database.options);
     const lent = await other.pool.connect();
     const endless = lent.query('SELECT pg_sleep(100)').finally(() => lent.release(true));
@@ -190,61 +161,52 @@ describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
   });
 });
 
-describe('a DATABASE_URL that cannot be used is an error of one line that never holds the password', () => {
-  test.each([
-    ['a text that is no address', 'hunter2'],
-    ['an address of something else', 'mysql://dms:hunter2@127.0.0.1/dms'],
-    ['a port that is no number', 'postgresql://dms:hunter2@127.0.0.1:port/dms'],
-    ['an unescaped # in the password', 'postgresql://dms:#hunter2@127.0.0.1/dms'],
-    ['an empty text', ''],
-  ])('%s', async (_case, url) => {
-    const error = await failureOf(url);
-    expect(error.message).toMatch(
-      /^DATABASE_URL is not the address of a PostgreSQL database\. Write it like .+$/,
-    );
-    expect(JSON.stringify(Object.getOwnPropertyDescriptors(error))).not.toContain('hunter2');
-  });
+const SECRET = 'dms:hunter2';
 
-  test('a port where nothing listens', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    server.close();
-    await once(server, 'close');
-    const error = await failureOf(`postgresql://dms:hunter2@localhost:${port}/somewhere`);
-    expect(error.message).toMatch(
-      /^DATABASE_URL: cannot connect to the database somewhere at localhost:\d+: .*ECONNREFUSED.*\.$/,
-    );
-    expect(JSON.stringify(Object.getOwnPropertyDescriptors(error))).not.toContain('hunter2');
-  });
-
-  test('a port where something else answers', async () => {
-    const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const error = await failureOf(`postgresql://dms:hunter2@127.0.0.1:${port}/somewhere`);
-    expect(error.message).toMatch(/^DATABASE_URL: cannot connect to the database somewhere at 127.+$/);
-    server.close();
-  });
-
-  test('a server that lets clients in and is silent then, after ten seconds', async () => {
-    const { server, port, sockets } = await silentServer();
-    const error = await failureOf(`postgresql://dms:hunter2@127.0.0.1:${port}/somewhere`);
-    expect(error.message).toBe(
-      `DATABASE_URL: cannot connect to the database somewhere at 127.0.0.1:${port}: it does not respond.`,
-    );
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  }, 30_000);
+test.each([
+  ['a port that is no number', `postgresql://${SECRET}@127.0.0.1:port/dms`],
+  ['an unescaped # in the password', 'postgresql://dms:#hunter2@127.0.0.1/dms'],
+  ['an empty text', ''],
+])('a DATABASE_URL that cannot be read is an error without the password: %s', async (_case, url) => {
+  const error = await failureOf(url);
+  expect(error.message).toMatch(
+    /^DATABASE_URL is not the address of a PostgreSQL database\. Write it like .+$/,
+  );
+  expect(JSON.stringify(Object.getOwnPropertyDescriptors(error))).not.toContain('hunter2');
 });
+
+test('a DATABASE_URL where nothing listens is an error of one line without the password', async () => {
+  const { server, port } = await listening(() => {});
+  server.close();
+  await once(server, 'close');
+  const error = await failureOf(`postgresql://${SECRET}@localhost:${port}/somewhere`);
+  expect(error.message).toMatch(
+    /^DATABASE_URL: cannot connect to the database somewhere at localhost:\d+: .*ECONNREFUSED.*\.$/,
+  );
+  expect(JSON.stringify(Object.getOwnPropertyDescriptors(error))).not.toContain('hunter2');
+});
+
+test('a DATABASE_URL where something else answers is an error of one line', async () => {
+  const { server, port } = await listening((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  const error = await failureOf(`postgresql://${SECRET}@127.0.0.1:${port}/somewhere`);
+  expect(error.message).toMatch(/^DATABASE_URL: cannot connect to the database somewhere at 127.+$/);
+  server.close();
+});
+
+test('a server that lets clients in and is silent then is an error after ten seconds', async () => {
+  const { server, port, sockets } = await silentServer();
+  const error = await failureOf(`postgresql://${SECRET}@127.0.0.1:${port}/somewhere`);
+  expect(error.message).toBe(
+    `DATABASE_URL: cannot connect to the database somewhere at 127.0.0.1:${port}: it does not respond.`,
+  );
+  server.close();
+  for (const socket of sockets) socket.destroy();
+}, 30_000);
 
 test('closing a pool closes all connections to a silent server: idle ones, those in use, and those that were given up', async () => {
   const { server, port, sockets } = await silentServer();
   const config = { connectionString: `postgresql://dms@127.0.0.1:${port}/somewhere`, idleTimeoutMillis: 50 };
-  const { pool, close } = createWritingPool(config, { size: 4, query: 60_000 });
+  const pool = createWritingPool(config, { size: 4, query: 60_000 });
   const [idle, used, failed, ended] = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
   ended?.release();
   failed?.query('SELECT 1').catch(() => {});
@@ -252,7 +214,7 @@ test('closing a pool closes all connections to a silent server: idle ones, those
   await expect.poll(() => pool.totalCount).toBe(2);
   const endless = used?.query('SELECT 1').catch(() => used.release(true));
   idle?.release();
-  await close(10);
+  await pool.close(10);
   await endless;
   expect(sockets).toHaveLength(4);
   // What is half closed takes what is written; what is closed does not.
@@ -267,14 +229,18 @@ async function silentServer() {
   // PostgreSQL's protocol, "Message Formats": AuthenticationOk, ReadyForQuery.
   const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
   const sockets: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const found = await listening((socket) => {
     sockets.push(socket.on('error', () => {}));
     socket.once('data', () => socket.write(welcome)).resume();
   });
-  server.listen(0, '127.0.0.1');
+  return { ...found, sockets };
+}
+
+async function listening(serve: (socket: Socket) => void) {
+  const server = createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  return { server, sockets, port: typeof address === 'object' ? address?.port : 0 };
+  return { server, port: typeof address === 'object' ? address?.port : 0 };
 }
 
 async function failureOf(databaseUrl: string): Promise<Error> {

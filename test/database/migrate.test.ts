@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createReadinessCheck, migrate } from '../../src/database/migrate.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
@@ -55,130 +55,121 @@ async function program(migrations: Readonly<Record<string, string>>): Promise<UR
   return pathToFileURL(`${folder}/`);
 }
 
-describe('migrate', () => {
-  test('brings an empty database up to date with the program’s own migrations, and says which', async () => {
-    const names = (await readdir('prisma/migrations')).sort();
-    expect(await (await createReadinessCheck(pool))()).toBe('other-schema');
-    const before = BigInt(Date.now()) * 1000n;
-    expect(await migrate(pool)).toEqual(names);
-    expect(await (await createReadinessCheck(pool))()).toBe('ready');
-    expect(await tables()).toEqual(
-      expect.arrayContaining(['access_token', 'dns_record', 'domain', 'header_change', 'schema_migration']),
-    );
-    const { rows } = await pool.query('SELECT name, applied_at FROM schema_migration ORDER BY name');
-    expect(rows.map(({ name }) => name)).toEqual(names);
-    expect(rows[0].applied_at).toBeGreaterThanOrEqual(before - 5_000_000n);
-  });
-
-  test.skipIf(TEST_SERVER === undefined)(
-    'leaves an extension alone that an administrator has made',
-    async () => {
-      await pool.query(`
-      CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'must be owner of extension pg_trgm'; END $$;
-      CREATE EVENT TRIGGER refused ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION refuse()`);
-      try {
-        expect(await migrate(pool)).toContain('0001_baseline');
-      } finally {
-        await pool.query('DROP EVENT TRIGGER refused; DROP FUNCTION refuse');
-      }
-    },
+test('dms migrate brings an empty database up to date with the program’s own migrations, says which, and changes nothing the second time', async () => {
+  const names = (await readdir('prisma/migrations')).sort();
+  expect(await (await createReadinessCheck(pool))()).toBe('other-schema');
+  const before = BigInt(Date.now()) * 1000n;
+  expect(await migrate(pool)).toEqual(names);
+  expect(await (await createReadinessCheck(pool))()).toBe('ready');
+  expect(await tables()).toEqual(
+    expect.arrayContaining(['access_token', 'dns_record', 'domain', 'header_change', 'schema_migration']),
   );
-
-  test('changes nothing the second time', async () => {
-    await migrate(pool);
-    const { rows: before } = await pool.query('SELECT * FROM schema_migration');
-    expect(await migrate(pool)).toEqual([]);
-    expect((await pool.query('SELECT * FROM schema_migration')).rows).toEqual(before);
-  });
-
-  test('has settings for a Citus cluster, which other servers take and ignore', async () => {
-    const settings = ['propagate_set_commands', 'multi_shard_modify_mode'].map(
-      (name) => `current_setting('citus.${name}', true) AS ${name}`,
-    );
-    await migrate(pool, await program({ '0001_first': `CREATE TABLE first AS SELECT ${settings}` }));
-    const { rows } = await pool.query('SELECT * FROM first');
-    expect(rows).toEqual([{ propagate_set_commands: 'local', multi_shard_modify_mode: 'sequential' }]);
-  });
-
-  test('applies only what a later version adds, in the order of names', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST }));
-    const later = await program({ '0003_third': THIRD, '0001_first': FIRST, '0002_second': SECOND });
-    expect(await migrate(pool, later)).toEqual(['0002_second', '0003_third']);
-    expect(await tables()).toEqual(['schema_migration', 'third']);
-    expect(await migrate(pool, later)).toEqual([]);
-  });
-
-  test('five openings at once on an empty database all come up, and each migration is applied once', async () => {
-    const openings = await Promise.all(Array.from({ length: 5 }, () => openDatabase(database.options)));
-    const applied = await Promise.all(openings.map((opening: Database) => migrate(opening.pool)));
-    expect(applied.flat()).toEqual((await readdir('prisma/migrations')).sort());
-    await Promise.all(openings.map((opening) => opening.close()));
-  });
-
-  test('a process that runs is ready beside migrations of a later version, and not without one of its own', async () => {
-    await migrate(pool);
-    const isReady = await createReadinessCheck(pool);
-    await pool.query("INSERT INTO schema_migration VALUES ('9000_later', '', 1)");
-    expect(await isReady()).toBe('ready');
-    await pool.query("UPDATE schema_migration SET checksum = '' WHERE name = '0001_baseline'");
-    expect(await isReady()).toBe('other-schema');
-    await pool.query("DELETE FROM schema_migration WHERE name = '0001_baseline'");
-    expect(await isReady()).toBe('other-schema');
-  });
-
-  test('applies all or nothing: if one fails, those before it are rolled back, and the message says which', async () => {
-    const broken = await program({ '0001_first': FIRST, '0002_broken': 'CREATE TABLE second (id nonsense)' });
-    await expect(migrate(pool, broken)).rejects.toThrow(
-      'Migration 0002_broken could not be applied: type "nonsense" does not exist. Nothing was changed.',
-    );
-    expect(await tables()).toEqual([]);
-  });
+  const { rows } = await pool.query('SELECT name, applied_at FROM schema_migration ORDER BY name');
+  expect(rows.map(({ name }) => name)).toEqual(names);
+  expect(rows[0].applied_at).toBeGreaterThanOrEqual(before - 5_000_000n);
+  expect(await migrate(pool)).toEqual([]);
+  expect((await pool.query('SELECT name, applied_at FROM schema_migration ORDER BY name')).rows).toEqual(
+    rows,
+  );
 });
 
-describe('a database that does not fit the program stops it with a clear line, and is left as it is', () => {
-  async function rejection(directory: URL): Promise<string> {
-    const before = await tables();
-    const message = await migrate(pool, directory).then(
-      () => 'It was migrated.',
-      (error: Error) => `${error.name}: ${error.message}`,
-    );
-    expect(await tables()).toEqual(before);
-    return message;
-  }
+test.skipIf(TEST_SERVER === undefined)(
+  'dms migrate leaves an extension alone that an administrator has made',
+  async () => {
+    await pool.query(`
+    CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'must be owner of extension pg_trgm'; END $$;
+    CREATE EVENT TRIGGER refused ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION refuse()`);
+    try {
+      expect(await migrate(pool)).toContain('0001_baseline');
+    } finally {
+      await pool.query('DROP EVENT TRIGGER refused; DROP FUNCTION refuse');
+    }
+  },
+);
 
-  test('with a migration that the program does not know', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST, '0002_second': SECOND }));
-    expect(await rejection(await program({ '0001_first': FIRST }))).toMatch(
-      /^OperationError: The database has the migration 0002_second, which this version of the program does not know\. Run the version that applied it, or a later one/,
-    );
-    expect(await rejection(await program({ '0001_other': THIRD }))).toMatch(
-      /^OperationError: The database has the migration 0001_first, which this version/,
-    );
-  });
+test('dms migrate has settings for a Citus cluster, which other servers take and ignore', async () => {
+  const settings = ['propagate_set_commands', 'multi_shard_modify_mode'].map(
+    (name) => `current_setting('citus.${name}', true) AS ${name}`,
+  );
+  await migrate(pool, await program({ '0001_first': `CREATE TABLE first AS SELECT ${settings}` }));
+  const { rows } = await pool.query('SELECT * FROM first');
+  expect(rows).toEqual([{ propagate_set_commands: 'local', multi_shard_modify_mode: 'sequential' }]);
+});
 
-  test('a migration missing in the middle', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST, '0003_second': SECOND }));
-    const now = await program({
-      '0001_first': FIRST,
-      '0002_more': 'CREATE TABLE more ()',
-      '0003_second': SECOND,
-    });
-    expect(await rejection(now)).toMatch(
-      /^OperationError: The database does not have migration 0002_more as this program has it: .+\. .+$/,
-    );
-  });
+test('dms migrate applies only what a later version adds, in the order of names', async () => {
+  await migrate(pool, await program({ '0001_first': FIRST }));
+  const later = await program({ '0003_third': THIRD, '0001_first': FIRST, '0002_second': SECOND });
+  expect(await migrate(pool, later)).toEqual(['0002_second', '0003_third']);
+  expect(await tables()).toEqual(['schema_migration', 'third']);
+  expect(await migrate(pool, later)).toEqual([]);
+});
 
-  test('a migration whose file has changed since it was applied', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST }));
-    expect(await rejection(await program({ '0001_first': `${FIRST} ` }))).toMatch(
-      /^OperationError: The database does not have migration 0001_first as this program has it: .+\. .+$/,
-    );
-  });
+test('five openings at once on an empty database all come up, and each migration is applied once', async () => {
+  const openings = await Promise.all(Array.from({ length: 5 }, () => openDatabase(database.options)));
+  const applied = await Promise.all(openings.map((opening: Database) => migrate(opening.pool)));
+  expect(applied.flat()).toEqual((await readdir('prisma/migrations')).sort());
+  await Promise.all(openings.map((opening) => opening.close()));
+});
 
-  test('tables of the same names that nothing records', async () => {
-    await pool.query('CREATE TABLE first (other text)');
-    expect(await rejection(await program({ '0001_first': FIRST }))).toBe(
-      'OperationError: Migration 0001_first could not be applied: relation "first" already exists. Nothing was changed.',
-    );
-  });
+test('a process that runs is ready beside migrations of a later version, and not without one of its own', async () => {
+  await migrate(pool);
+  const isReady = await createReadinessCheck(pool);
+  await pool.query("INSERT INTO schema_migration VALUES ('9000_later', '', 1)");
+  expect(await isReady()).toBe('ready');
+  await pool.query("UPDATE schema_migration SET checksum = '' WHERE name = '0001_baseline'");
+  expect(await isReady()).toBe('other-schema');
+  await pool.query("DELETE FROM schema_migration WHERE name = '0001_baseline'");
+  expect(await isReady()).toBe('other-schema');
+});
+
+test('dms migrate applies all or nothing: if one fails, those before it are rolled back, and the message says which', async () => {
+  const broken = await program({ '0001_first': FIRST, '0002_broken': 'CREATE TABLE second (id nonsense)' });
+  await expect(migrate(pool, broken)).rejects.toThrow(
+    'Migration 0002_broken could not be applied: type "nonsense" does not exist. Nothing was changed.',
+  );
+  expect(await tables()).toEqual([]);
+});
+
+async function rejectionBy(directory: URL): Promise<string> {
+  const before = await tables();
+  const message = await migrate(pool, directory).then(
+    () => 'It was migrated.',
+    (error: Error) => `${error.name}: ${error.message}`,
+  );
+  expect(await tables()).toEqual(before);
+  return message;
+}
+
+const UNKNOWN =
+  /^OperationError: The database has the migration \w+, which this version of the program does not know\. Run the version that applied it, or a later one/;
+const OTHER = /^OperationError: The database does not have migration \w+ as this program has it: .+\. .+$/;
+
+test.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, RegExp]>([
+  [
+    'one that the program does not know',
+    { '0001_first': FIRST, '0002_second': SECOND },
+    { '0001_first': FIRST },
+    UNKNOWN,
+  ],
+  ['one in the place of another', { '0001_first': FIRST }, { '0001_other': THIRD }, UNKNOWN],
+  [
+    'one missing in the middle',
+    { '0001_first': FIRST, '0003_second': SECOND },
+    { '0001_first': FIRST, '0002_more': 'CREATE TABLE more ()', '0003_second': SECOND },
+    OTHER,
+  ],
+  ['one whose file has changed since', { '0001_first': FIRST }, { '0001_first': `${FIRST} ` }, OTHER],
+])(
+  'a database with other migrations than the program is left as it is, with a clear line: %s',
+  async (_case, applied, wanted, line) => {
+    await migrate(pool, await program(applied));
+    expect(await rejectionBy(await program(wanted))).toMatch(line);
+  },
+);
+
+test('a database with tables of the same names that nothing records is left as it is, with a clear line', async () => {
+  await pool.query('CREATE TABLE first (other text)');
+  expect(await rejectionBy(await program({ '0001_first': FIRST }))).toBe(
+    'OperationError: Migration 0001_first could not be applied: relation "first" already exists. Nothing was changed.',
+  );
 });

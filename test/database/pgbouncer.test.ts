@@ -34,7 +34,7 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
     }
   }
 
-  test('statements have no names, so each may run on another connection', async () => {
+  test('statements behind PgBouncer have no names, so each may run on another connection', async () => {
     await whileOpen(pooler.url, async ({ prisma }) => {
       for (let round = 0; round < 3; round += 1) {
         const asked = Array.from(
@@ -47,7 +47,7 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
     });
   });
 
-  test('no setting remains for other clients of the same connections', async () => {
+  test('no setting remains behind PgBouncer for other clients of the same connections', async () => {
     await whileOpen(plain.url, async ({ prisma, readPool }) => {
       await prisma.$queryRaw`SELECT 1`;
       const { rows } = await readPool.query(
@@ -57,7 +57,7 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
     });
   });
 
-  test('a statement that takes too long is reported, and ended on the server', async () => {
+  test('a statement behind PgBouncer that takes too long is reported, and ended on the server', async () => {
     const database = await openDatabase({
       ...{ databaseUrl: pooler.url, dataDirectory: '/nonexistent', queryMilliseconds: 200 },
     });
@@ -70,7 +70,7 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
     await database.close();
   });
 
-  test('every command works, and the API answers', async () => {
+  test('every command works behind PgBouncer, and the API answers', async () => {
     const environment = { DATABASE_URL: pooler.url };
     const run = async (args: readonly string[], lines: readonly object[] = []) => {
       const input = Readable.from(lines.map((line) => `${JSON.stringify(line)}\n`));

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { isDatabaseFailure } from '../../src/database/database-failure.js';
 import { ownerOf } from '../support/data-directory.js';
@@ -80,47 +80,42 @@ test.skipIf(TEST_SERVER === undefined)(
   },
 );
 
-describe('a query of a response whose connection is lost', () => {
-  test('is repeated on another connection: a restart of the database is not a failure yet', async () => {
-    await lockTable();
-    const questions = countQuestions();
-    const answer = database.prisma.domain.findMany().then((rows) => rows);
-    await expect.poll(questions).toBe(1);
-    await loseConnection();
-    await unlock();
-    expect(await answer).toEqual([]);
-  });
+/** What comes of a query whose connection is lost while it waits for the lock. */
+async function lostWhile<Result>(ask: () => Promise<Result>): Promise<unknown> {
+  await lockTable();
+  const questions = countQuestions();
+  const settled = ask().catch((error: unknown) => error);
+  await expect.poll(questions).toBe(1);
+  await loseConnection();
+  await unlock();
+  return settled;
+}
 
-  test('is repeated where it begins with queries that it names, and with a comment', async () => {
-    await lockTable();
-    const questions = countQuestions();
-    const answer = database.prisma.$queryRaw`
-      /* planned each time */ WITH named AS (SELECT name FROM domain) SELECT count(*)::int FROM named`.then(
-      (rows) => rows,
-    );
-    await expect.poll(questions).toBe(1);
-    await loseConnection();
-    await unlock();
-    expect(await answer).toEqual([{ count: 0 }]);
-  });
-
-  test.each([
-    ['DELETE', () => database.prisma.domain.deleteMany()],
-    [
-      'WITH',
-      () =>
-        database.prisma.$queryRaw`WITH gone AS (DELETE FROM domain RETURNING name) SELECT count(*) FROM gone`,
-    ],
-  ])('is not repeated if it writes: %s', async (_word, write) => {
-    await lockTable();
-    const questions = countQuestions();
-    const settled = write().catch((error: unknown) => error);
-    await expect.poll(questions).toBe(1);
-    await loseConnection();
-    await unlock();
-    expect(await settled).toSatisfy(isDatabaseFailure);
-  });
+test('a query of a response whose connection is lost is repeated on another: a restart of the database is not a failure yet', async () => {
+  expect(await lostWhile(async () => database.prisma.domain.findMany())).toEqual([]);
 });
+
+test('a query of a response whose connection is lost is repeated where it begins with queries that it names, and with a comment', async () => {
+  const named = await lostWhile(
+    async () => database.prisma.$queryRaw`
+      /* planned each time */ WITH named AS (SELECT name FROM domain) SELECT count(*)::int FROM named`,
+  );
+  expect(named).toEqual([{ count: 0 }]);
+});
+
+test.each([
+  ['DELETE', async () => database.prisma.domain.deleteMany()],
+  [
+    'WITH',
+    async () =>
+      database.prisma.$queryRaw`WITH gone AS (DELETE FROM domain RETURNING name) SELECT count(*) FROM gone`,
+  ],
+])(
+  'a query of a response whose connection is lost is not repeated if it writes: %s',
+  async (_word, write) => {
+    expect(await lostWhile<unknown>(write)).toSatisfy(isDatabaseFailure);
+  },
+);
 
 test.skipIf(TEST_SERVER === undefined)(
   'a database that accepts no connections counts as unavailable, as one that is away does',
@@ -137,28 +132,6 @@ test.skipIf(TEST_SERVER === undefined)(
     await client.end();
   },
 );
-
-test('beyond 500 queries that wait for a connection, further ones fail while those wait', async () => {
-  await lockTable();
-  const outcomes = { answered: 0, rejected: 0 };
-  const asked = Array.from({ length: 600 }, () =>
-    database.prisma.$queryRaw`SELECT count(*) FROM domain`.then(
-      () => {
-        outcomes.answered += 1;
-      },
-      (error: unknown) => {
-        expect(error).toMatchObject({ code: 'UNAVAILABLE' });
-        outcomes.rejected += 1;
-      },
-    ),
-  );
-  await expect.poll(() => outcomes.rejected).toBeGreaterThan(90);
-  expect(outcomes.answered).toBe(0);
-  await unlock();
-  await Promise.all(asked);
-  expect(outcomes.answered).toBeGreaterThanOrEqual(500);
-  await database.readPool.query('SELECT 1');
-});
 
 test.skipIf(TEST_SERVER === undefined)(
   'a query that was given up on does not go on at the server',

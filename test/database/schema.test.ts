@@ -80,7 +80,7 @@ test('Prisma’s models have exactly the columns of the migrated tables, their t
   );
 });
 
-test('and their primary keys', async () => {
+test('Prisma’s models have exactly the primary keys of the migrated tables', async () => {
   const expected = models.map(({ table, key, fields }) => {
     const named = key.map((name) => fields.find(({ field }) => field === name)).filter((field) => !!field);
     const single = fields.filter(({ attributes }) => /@id\b/.test(attributes));

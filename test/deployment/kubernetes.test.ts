@@ -8,7 +8,7 @@ import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { Container, PodSpec, Probe, Service } from 'kubernetes-types/core/v1.js';
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readSettings } from '../../src/config/env.js';
 import { isInstalled } from '../support/debian-servers.js';
@@ -63,106 +63,107 @@ function portOf(container: Container, name: string): number | undefined {
   return container.ports?.find((port) => port.name === name)?.containerPort;
 }
 
-describe('the manifests for Kubernetes', () => {
-  test('are all applied, and have all that kustomization.yaml names', () => {
-    const files = readdirSync(join(CHECKOUT, FOLDER)).filter((name) => name.endsWith('.yaml'));
-    expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(files.sort());
+test('the manifests for Kubernetes are all applied, and have all that kustomization.yaml names', () => {
+  const files = readdirSync(join(CHECKOUT, FOLDER)).filter((name) => name.endsWith('.yaml'));
+  expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(files.sort());
+});
+
+test("the manifests for Kubernetes have only fields of Kubernetes' API, with values of their types", () => {
+  const lines = manifests.map((one, index) => {
+    const library = join(CHECKOUT, 'node_modules/kubernetes-types', groupOf(one.apiVersion));
+    return `export const _${index}: import(${JSON.stringify(`${library}.js`)}).${one.kind} = ${JSON.stringify(one, null, 1)};`;
   });
-
-  test("have only fields of Kubernetes' API, with values of their types", () => {
-    const lines = manifests.map((one, index) => {
-      const library = join(CHECKOUT, 'node_modules/kubernetes-types', groupOf(one.apiVersion));
-      return `export const _${index}: import(${JSON.stringify(`${library}.js`)}).${one.kind} = ${JSON.stringify(one, null, 1)};`;
-    });
-    const file = join(folder, 'manifests.ts');
-    writeFileSync(file, lines.join('\n'));
-    const compiler = join(CHECKOUT, 'node_modules/typescript/bin/tsc');
-    const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'preserve', '--types', ''];
-    const { stdout, status } = spawnSync(process.execPath, [compiler, ...options, file], {
-      encoding: 'utf8',
-    });
-    expect([stdout, status]).toEqual(['', 0]);
+  const file = join(folder, 'manifests.ts');
+  writeFileSync(file, lines.join('\n'));
+  const compiler = join(CHECKOUT, 'node_modules/typescript/bin/tsc');
+  const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'preserve', '--types', ''];
+  const { stdout, status } = spawnSync(process.execPath, [compiler, ...options, file], {
+    encoding: 'utf8',
   });
+  expect([stdout, status]).toEqual(['', 0]);
+});
 
-  test.skipIf(!isInstalled('kubectl'))(
-    'are rendered by kubectl kustomize, with the settings they name',
-    () => {
-      const copy = join(folder, 'rendered');
-      cpSync(join(CHECKOUT, FOLDER), copy, { recursive: true });
-      cpSync(join(copy, '.env.example'), join(copy, '.env'));
-      const rendered = manifestsOf(execFileSync('kubectl', ['kustomize', copy], { encoding: 'utf8' }));
-      expect(rendered.length).toBe(manifests.length + 2);
-      const names = rendered.map(({ metadata }) => metadata?.name);
-      const referred = rendered
-        .filter(isWorkload)
-        .flatMap(({ spec }) => spec?.template.spec?.containers ?? [])
-        .flatMap(({ envFrom = [] }) => envFrom.map((one) => (one.configMapRef ?? one.secretRef)?.name));
-      expect(referred.filter((name) => !names.includes(name))).toEqual([]);
-      expect(referred.length).toBeGreaterThan(0);
-    },
-  );
+test.skipIf(!isInstalled('kubectl'))(
+  'the manifests for Kubernetes are rendered by kubectl kustomize, with the settings they name',
+  () => {
+    const copy = join(folder, 'rendered');
+    cpSync(join(CHECKOUT, FOLDER), copy, { recursive: true });
+    cpSync(join(copy, '.env.example'), join(copy, '.env'));
+    const rendered = manifestsOf(execFileSync('kubectl', ['kustomize', copy], { encoding: 'utf8' }));
+    expect(rendered.length).toBe(manifests.length + 2);
+    const names = rendered.map(({ metadata }) => metadata?.name);
+    const referred = rendered
+      .filter(isWorkload)
+      .flatMap(({ spec }) => spec?.template.spec?.containers ?? [])
+      .flatMap(({ envFrom = [] }) => envFrom.map((one) => (one.configMapRef ?? one.secretRef)?.name));
+    expect(referred.filter((name) => !names.includes(name))).toEqual([]);
+    expect(referred.length).toBeGreaterThan(0);
+  },
+);
 
-  test('set only variables that the program reads', () => {
-    const literals = kustomization.configMapGenerator.flatMap((one) => one.literals).join('\n');
-    const set = [
-      ...assignedNames(literals),
-      ...assignedNames(textOf(`${FOLDER}/.env.example`)),
-      ...containers.flatMap(([, { env = [] }]) => env.map(({ name }) => name)),
-    ];
-    const names = settingNames();
-    expect(set.length).toBeGreaterThan(4);
-    expect(set.filter((name) => !names.has(name))).toEqual([]);
-  });
+test('the manifests for Kubernetes set only variables that the program reads', () => {
+  const literals = kustomization.configMapGenerator.flatMap((one) => one.literals).join('\n');
+  const set = [
+    ...assignedNames(literals),
+    ...assignedNames(textOf(`${FOLDER}/.env.example`)),
+    ...containers.flatMap(([, { env = [] }]) => env.map(({ name }) => name)),
+  ];
+  const names = settingNames();
+  expect(set.length).toBeGreaterThan(4);
+  expect(set.filter((name) => !names.has(name))).toEqual([]);
+});
 
-  test('run one image: that of compose.yaml', () => {
-    const [{ name } = { name: '' }] = kustomization.images;
-    expect(kustomization.images).toHaveLength(1);
-    expect(containers.map(([, { image }]) => image).filter((image) => image !== name)).toEqual([]);
-    expect(textOf('compose.yaml')).toContain(`image: ${name}\n`);
-  });
+test('the manifests for Kubernetes run one image: that of compose.yaml', () => {
+  const [{ name } = { name: '' }] = kustomization.images;
+  expect(kustomization.images).toHaveLength(1);
+  expect(containers.map(([, { image }]) => image).filter((image) => image !== name)).toEqual([]);
+  expect(textOf('compose.yaml')).toContain(`image: ${name}\n`);
+});
 
-  test('select pods that there are', () => {
-    const selectors = manifests.flatMap(selectorOf);
-    expect(selectors).toHaveLength(5);
-    for (const selector of selectors) {
-      const found = workloads.filter(({ spec }) =>
-        Object.entries(selector).every(([key, value]) => spec?.template.metadata?.labels?.[key] === value),
-      );
-      expect(found).not.toEqual([]);
+test('the manifests for Kubernetes select pods that there are', () => {
+  const selectors = manifests.flatMap(selectorOf);
+  expect(selectors).toHaveLength(5);
+  for (const selector of selectors) {
+    const found = workloads.filter(({ spec }) =>
+      Object.entries(selector).every(([key, value]) => spec?.template.metadata?.labels?.[key] === value),
+    );
+    expect(found).not.toEqual([]);
+  }
+});
+
+test.each(deployed)(
+  'the manifests for Kubernetes probe %s where it listens, and do not restart it when the database is away',
+  (_, container) => {
+    const [startup, liveness, readiness] = probesOf(container);
+    expect([startup, liveness, readiness].map((probe) => probe?.httpGet?.path)).toEqual([
+      '/livez',
+      '/livez',
+      '/readyz',
+    ]);
+    for (const probe of [startup, liveness, readiness]) {
+      expect(portOf(container, String(probe?.httpGet?.port))).toBeDefined();
+      // docs/operating.md
+      expect(probe?.timeoutSeconds).toBe(3);
     }
-  });
+    const literals = kustomization.configMapGenerator.flatMap((one) => one.literals);
+    expect(literals).toContain(`METRICS_PORT=${portOf(container, 'metrics')}`);
+    expect([undefined, readSettings({}).port]).toContain(portOf(container, 'http'));
+  },
+);
 
-  test.each(deployed)(
-    'probe %s where it listens, and do not restart it when the database is away',
-    (_, container) => {
-      const [startup, liveness, readiness] = probesOf(container);
-      expect([startup, liveness, readiness].map((probe) => probe?.httpGet?.path)).toEqual([
-        '/livez',
-        '/livez',
-        '/readyz',
-      ]);
-      for (const probe of [startup, liveness, readiness]) {
-        expect(portOf(container, String(probe?.httpGet?.port))).toBeDefined();
-        // docs/operating.md
-        expect(probe?.timeoutSeconds).toBe(3);
-      }
-      const literals = kustomization.configMapGenerator.flatMap((one) => one.literals);
-      expect(literals).toContain(`METRICS_PORT=${portOf(container, 'metrics')}`);
-      expect([undefined, readSettings({}).port]).toContain(portOf(container, 'http'));
-    },
-  );
+test.each(pods.filter(([name]) => name !== 'dms-migration'))(
+  'the manifests for Kubernetes let %s complete its requests before it is killed',
+  (_, pod) => {
+    const pauses = pod.containers.map(({ lifecycle }) =>
+      Number(lifecycle?.preStop?.exec?.command?.at(-1) ?? 0),
+    );
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(Math.max(...pauses) + LONGEST_STOP);
+  },
+);
 
-  test.each(pods.filter(([name]) => name !== 'dms-migration'))(
-    'let %s complete its requests before it is killed',
-    (_, pod) => {
-      const pauses = pod.containers.map(({ lifecycle }) =>
-        Number(lifecycle?.preStop?.exec?.command?.at(-1) ?? 0),
-      );
-      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(Math.max(...pauses) + LONGEST_STOP);
-    },
-  );
-
-  test.each(pods)('give %s no right and no file that it does not need, and limit its memory', (_, pod) => {
+test.each(pods)(
+  'the manifests for Kubernetes give %s no right and no file that it does not need, and limit its memory',
+  (_, pod) => {
     expect(pod.automountServiceAccountToken).toBe(false);
     expect(pod.securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     for (const { securityContext, resources } of pod.containers) {
@@ -176,15 +177,15 @@ describe('the manifests for Kubernetes', () => {
         expect(memory).toMatch(/^\d+[MG]i$/);
       }
     }
-  });
+  },
+);
 
-  test('keep two API processes, and replace them without a gap', () => {
-    const api = manifests.find((one) => one.kind === 'Deployment' && one.metadata?.name === 'dms-api');
-    expect(api?.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 0 } } });
-    expect(api?.spec).not.toHaveProperty('replicas');
-    const scaler = manifests.find((one) => one.kind === 'HorizontalPodAutoscaler');
-    expect(scaler?.spec).toMatchObject({ scaleTargetRef: { name: 'dms-api' }, minReplicas: 2 });
-  });
+test('the manifests for Kubernetes keep two API processes, and replace them without a gap', () => {
+  const api = manifests.find((one) => one.kind === 'Deployment' && one.metadata?.name === 'dms-api');
+  expect(api?.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 0 } } });
+  expect(api?.spec).not.toHaveProperty('replicas');
+  const scaler = manifests.find((one) => one.kind === 'HorizontalPodAutoscaler');
+  expect(scaler?.spec).toMatchObject({ scaleTargetRef: { name: 'dms-api' }, minReplicas: 2 });
 });
 
 function isWorkload(one: Manifest): one is Deployment | Job {

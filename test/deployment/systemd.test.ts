@@ -12,36 +12,34 @@ const TEXT = textOf('deploy/systemd/dms@.service');
 /** A tenth of what systemd calls the exposure level; below 2.0 it is OK. */
 const MOST_EXPOSURE = 20;
 
-describe('the systemd unit', () => {
-  describe.skipIf(!isInstalled('systemd-analyze') || !existsSync('/usr/bin/node'))(
-    'as systemd reads it',
-    () => {
-      test.each(['serve', 'worker'])('has no mistake, as dms@%s', (command) => {
-        const unit = join(FOLDER, `dms@${command}.service`);
-        const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], {
-          encoding: 'utf8',
-        });
-        expect([stderr, status]).toEqual(['', 0]);
+describe.skipIf(!isInstalled('systemd-analyze') || !existsSync('/usr/bin/node'))(
+  'with systemd-analyze',
+  () => {
+    test.each(['serve', 'worker'])('the systemd unit has no mistake, as dms@%s', (command) => {
+      const unit = join(FOLDER, `dms@${command}.service`);
+      const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], {
+        encoding: 'utf8',
       });
+      expect([stderr, status]).toEqual(['', 0]);
+    });
 
-      test('gives the program few rights', () => {
-        const rated = execFileSync(
-          'systemd-analyze',
-          ['security', '--offline=true', `--threshold=${MOST_EXPOSURE}`, join(FOLDER, 'dms@.service')],
-          { encoding: 'utf8' },
-        );
-        expect(rated).toMatch(/Overall exposure level .* OK/);
-      });
-    },
-  );
+    test('the systemd unit gives the program few rights', () => {
+      const rated = execFileSync(
+        'systemd-analyze',
+        ['security', '--offline=true', `--threshold=${MOST_EXPOSURE}`, join(FOLDER, 'dms@.service')],
+        { encoding: 'utf8' },
+      );
+      expect(rated).toMatch(/Overall exposure level .* OK/);
+    });
+  },
+);
 
-  test('sets only variables that the program reads', () => {
-    const assigned = [...TEXT.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name);
-    const names = settingNames();
-    expect(assigned.filter((name) => !names.has(name))).toEqual([]);
-  });
+test('the systemd unit sets only variables that the program reads', () => {
+  const assigned = [...TEXT.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name);
+  const names = settingNames();
+  expect(assigned.filter((name) => !names.has(name))).toEqual([]);
+});
 
-  test('lets requests complete before the program is killed', () => {
-    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(TEXT)?.[1])).toBeGreaterThan(LONGEST_STOP);
-  });
+test('the systemd unit lets requests complete before the program is killed', () => {
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(TEXT)?.[1])).toBeGreaterThan(LONGEST_STOP);
 });

@@ -203,7 +203,7 @@ describe('a list that is not in order stops the start, with one line that names 
   test('no file', async () => {
     const graphql = { maxFields: 1000, introspection: true, persistedOnly: join(folder, 'none.json') };
     await expect(startTestService({ database, graphql })).rejects.toThrow(
-      /^PERSISTED_ONLY is ".*none\.json": it cannot be read \(ENOENT.*\); write the path of a file\.$/,
+      /^PERSISTED_ONLY is ".*none\.json": ENOENT.*; write a JSON object of ids .*$/,
     );
   });
 });

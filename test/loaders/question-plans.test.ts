@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillForQuestions } from '../../bench/questions/fill.js';
 import { openDatabase } from '../../src/database/client.js';
 import { Prisma } from '../../src/database/generated/client.js';
+import { ON_SERVER, ON_SHARDS, type Tables } from '../../src/database/tables.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { Feed } from '../../src/feed/feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
@@ -26,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-async function ask(query: string, acrossShards = false) {
+async function ask(query: string, tables = ON_SERVER) {
   const prisma = new Proxy(database.prisma, {
     get(client, name) {
       if (name !== '$queryRaw') return Reflect.get(client, name);
@@ -37,8 +38,8 @@ async function ask(query: string, acrossShards = false) {
       };
     },
   });
-  const loaders = createLoaders({ prisma, searchPrisma: prisma }, { acrossShards });
-  const feed = new Feed(prisma, { acrossShards });
+  const loaders = createLoaders({ prisma, searchPrisma: prisma }, { tables });
+  const feed = new Feed(prisma, { tables });
   const executor = openExecutor(database, undefined, { loaders, feed });
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
   return execute({
@@ -157,13 +158,13 @@ test.each([
 
 describe('on a Citus cluster, what no index finds comes in the same pages of a bounded number of rows, to the last match', () => {
   /** All matches, and how many pages had fewer than were wanted. */
-  async function all(field: string, condition: string, nodes: string, acrossShards: boolean) {
+  async function all(field: string, condition: string, nodes: string, tables: Tables) {
     const found: string[] = [];
     let shorter = 0;
     for (let after: string | null = null; ; ) {
       const page: string = `{ page: ${field}(where: { ${condition} }, first: 100, after: ${JSON.stringify(after)}) {
         nodes { ${nodes} } pageInfo { hasNextPage endCursor } } }`;
-      const { data, errors } = await ask(page, acrossShards);
+      const { data, errors } = await ask(page, tables);
       expect(errors).toBeUndefined();
       const { page: read } = JSON.parse(JSON.stringify(data));
       found.push(...read.nodes.map((node: unknown) => JSON.stringify(node)));
@@ -177,10 +178,10 @@ describe('on a Citus cluster, what no index finds comes in the same pages of a b
     ['dnsRecords', 'text: "n=9"', 'domain { name } record { ... on DnsRecordEntry { host } }'],
     ['httpHeaders', 'name: "etag", contains: "bb-"', 'domain { name } value from to'],
   ])('%s', async (field, condition, nodes) => {
-    const { found, shorter } = await all(field, condition, nodes, true);
+    const { found, shorter } = await all(field, condition, nodes, ON_SHARDS);
     expect(found.length).toBeGreaterThan(0);
     expect(shorter).toBeGreaterThan(0);
-    expect(found).toEqual((await all(field, condition, nodes, false)).found);
+    expect(found).toEqual((await all(field, condition, nodes, ON_SERVER)).found);
   });
 });
 

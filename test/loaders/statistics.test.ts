@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ON_SERVER, ON_SHARDS } from '../../src/database/tables.js';
 import { loadStatistics } from '../../src/loaders/statistics.js';
 import { standInForCitus } from '../support/citus.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -36,11 +37,11 @@ function expectAbout(found: number, expected: number, off = 0.02) {
 }
 
 describe.each([
-  { place: 'on a server', acrossShards: false },
-  { place: 'on a cluster', acrossShards: true },
-])('the statistics of more rows than are counted, $place', ({ acrossShards }) => {
+  { place: 'on a server', tables: ON_SERVER },
+  { place: 'on a cluster', tables: ON_SHARDS },
+])('the statistics of more rows than are counted, $place', ({ tables }) => {
   const rename = async (from: string, to: string) => {
-    if (acrossShards) await database.pool.query(`ALTER INDEX ${from} RENAME TO ${to}`);
+    if (tables.acrossShards) await database.pool.query(`ALTER INDEX ${from} RENAME TO ${to}`);
   };
   beforeAll(async () => {
     // The index of a shard has its number.
@@ -50,7 +51,7 @@ describe.each([
   afterAll(() => rename('dns_record_removed_102008', 'dns_record_removed'));
 
   test('are about right once the tables were analyzed', async () => {
-    const { domains, dnsRecords, httpHeaders, changes } = await loadStatistics(database.prisma, acrossShards);
+    const { domains, dnsRecords, httpHeaders, changes } = await loadStatistics(database.prisma, tables);
     expectAbout(domains, DOMAINS);
     expectAbout(dnsRecords, RECORDS);
     expectAbout(changes, RECORDS + REMOVED + HEADERS + VALUES);
@@ -59,14 +60,14 @@ describe.each([
 
   test('are estimated by the size of tables that were never analyzed with rows', async () => {
     await database.pool.query("UPDATE pg_class SET reltuples = 0 WHERE relname ~ '^(domain|dns_record)'");
-    expectAbout((await loadStatistics(database.prisma, acrossShards)).dnsRecords, RECORDS, 0.4);
+    expectAbout((await loadStatistics(database.prisma, tables)).dnsRecords, RECORDS, 0.4);
   });
 });
 
 test('the statistics are exact where fewer rows are left than estimates tell', async () => {
   await database.pool.query('DELETE FROM domain WHERE recorded_at > 40000');
-  for (const acrossShards of [false, true]) {
-    expect(await loadStatistics(database.prisma, acrossShards)).toMatchObject({
+  for (const tables of [ON_SERVER, ON_SHARDS]) {
+    expect(await loadStatistics(database.prisma, tables)).toMatchObject({
       domains: 40_000,
       lastRecordedAt: 40_000n,
     });

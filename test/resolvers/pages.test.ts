@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
+import { tablesOf } from '../../src/database/tables.js';
 import type { FeedPage, FeedPlace } from '../../src/feed/change-feed.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
@@ -219,7 +220,7 @@ test('a page of the feed whose changes are erased while it is read loses nothing
             (NULL, 0, '{}', '{0,0,0,0,0,0}', 0, 7)
      RETURNING number`,
   );
-  const feed = new Feed(database.prisma, { acrossShards: database.distribution.kind === 'shards' });
+  const feed = new Feed(database.prisma, { tables: tablesOf(database.distribution) });
   const key = { first: 1, kinds: new Set(CHANGE_KINDS), newestFirst: false };
   const found: string[] = [];
   let after: FeedPlace | null = { number: BigInt(rows[0]?.number ?? 0), recordedAt: 7n, given: 0 };

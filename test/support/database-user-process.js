@@ -27,5 +27,5 @@ process.once('disconnect', async () => {
   connection.release();
   await database.close();
 });
-const { createdNow, unseeded } = database;
-process.send?.({ number: 0, rows: [{ createdNow, unseeded }] });
+const { createdNow } = database;
+process.send?.({ number: 0, rows: [{ createdNow }] });

@@ -11,7 +11,6 @@ type Row = Readonly<Record<string, unknown>>;
 /** A process of its own that uses a database, on one connection. */
 export class DatabaseUser {
   readonly createdNow: boolean;
-  readonly unseeded: boolean;
   readonly #child: ChildProcess;
   #sent = 0;
 
@@ -19,13 +18,12 @@ export class DatabaseUser {
   static async start(options: DatabaseOptions): Promise<DatabaseUser> {
     const child = fork(PROGRAM, [JSON.stringify(options)], { serialization: 'advanced', execArgv: [] });
     const [opened] = await answerTo(child, 0);
-    return new DatabaseUser(child, opened?.['createdNow'] === true, opened?.['unseeded'] === true);
+    return new DatabaseUser(child, opened?.['createdNow'] === true);
   }
 
-  private constructor(child: ChildProcess, createdNow: boolean, unseeded: boolean) {
+  private constructor(child: ChildProcess, createdNow: boolean) {
     this.#child = child;
     this.createdNow = createdNow;
-    this.unseeded = unseeded;
   }
 
   /** @throws Error with the database's message. */

@@ -1,5 +1,6 @@
 import type { Viewer } from '../../src/auth/viewer.js';
 import type { Database } from '../../src/database/client.js';
+import { tablesOf } from '../../src/database/tables.js';
 import { Feed } from '../../src/feed/feed.js';
 import { GraphqlExecutor, type GraphqlExecutorOptions } from '../../src/graphql/execute.js';
 import { type Caller, NEVER_GONE } from '../../src/limits/caller.js';
@@ -26,10 +27,10 @@ export function openExecutor(
   rateLimits = { anonymous: 100_000, token: 100_000 },
   options: Partial<GraphqlExecutorOptions> = {},
 ): GraphqlExecutor {
-  const acrossShards = database.distribution.kind === 'shards';
+  const tables = tablesOf(database.distribution);
   return new GraphqlExecutor({
-    loaders: createLoaders(database, { acrossShards }),
-    feed: new Feed(database.prisma, { acrossShards }),
+    loaders: createLoaders(database, { tables }),
+    feed: new Feed(database.prisma, { tables }),
     rateLimits,
     ...options,
   });

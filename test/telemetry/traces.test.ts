@@ -1,19 +1,9 @@
 import { diag } from '@opentelemetry/api';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { type LocalServing, serveLocally } from '../journeys/serving.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { startDnsServer } from '../support/dns-server.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.js';
 import { insertDomain } from '../support/rows.js';
 import { REJECTING_PORT } from '../support/web-server.js';
@@ -53,128 +43,118 @@ function serveTraced(settings: Readonly<Record<string, string>>): Promise<LocalS
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
-describe('a serving process', () => {
-  test('sends a span for each request, under the client’s, and one for each statement under that', async () => {
-    const serving = await serveTraced({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' });
-    const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, 'x-request-id': 'traced-1' };
-    await (
-      await fetch(`${serving.url}/api/v1/domain/example.com?at=2024-06-01T00:00:00Z`, { headers })
-    ).text();
-    await serving.close();
-    const server = collector.spans.find(({ kind }) => kind === 2);
-    expect(server).toMatchObject({
+test('a serving process sends a span for each request, under the client’s, and one for each statement under that', async () => {
+  const serving = await serveTraced({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' });
+  const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, 'x-request-id': 'traced-1' };
+  await (await fetch(`${serving.url}/api/v1/domain/example.com?at=2024-06-01T00:00:00Z`, { headers })).text();
+  await serving.close();
+  const server = collector.spans.find(({ kind }) => kind === 2);
+  expect(server).toMatchObject({
+    traceId: TRACE,
+    parentSpanId: PARENT,
+    name: 'GET /api/v1/domain/{domain}',
+    attributes: {
+      'http.request.method': 'GET',
+      'url.path': '/api/v1/domain/example.com',
+      'url.scheme': 'http',
+      'http.route': '/api/v1/domain/{domain}',
+      'http.response.status_code': 200,
+      'dms.request.id': 'traced-1',
+    },
+    resource: { 'service.name': 'domain-metadata-service', 'deployment.environment.name': 'test' },
+  });
+  expect(collector.spans.filter(({ kind }) => kind === 3)).toMatchObject([
+    {
       traceId: TRACE,
-      parentSpanId: PARENT,
-      name: 'GET /api/v1/domain/{domain}',
-      attributes: {
-        'http.request.method': 'GET',
-        'url.path': '/api/v1/domain/example.com',
-        'url.scheme': 'http',
-        'http.route': '/api/v1/domain/{domain}',
-        'http.response.status_code': 200,
-        'dms.request.id': 'traced-1',
-      },
-      resource: { 'service.name': 'domain-metadata-service', 'deployment.environment.name': 'test' },
-    });
-    expect(collector.spans.filter(({ kind }) => kind === 3)).toMatchObject([
-      {
-        traceId: TRACE,
-        parentSpanId: server?.spanId,
-        name: 'load domainHistory',
-        attributes: { 'db.system.name': 'postgresql', 'db.operation.batch.size': 1 },
-      },
-    ]);
-    expect(collector.text()).not.toContain('2024-06-01');
-  });
+      parentSpanId: server?.spanId,
+      name: 'load domainHistory',
+      attributes: { 'db.system.name': 'postgresql', 'db.operation.batch.size': 1 },
+    },
+  ]);
+  expect(collector.text()).not.toContain('2024-06-01');
+});
 
-  test('sends no secret of the settings, wherever a client has written it', async () => {
-    const OTEL_EXPORTER_OTLP_HEADERS = 'x-collector=open-sesame';
-    const serving = await serveTraced({ OTEL_EXPORTER_OTLP_HEADERS });
-    const headers = {
-      'x-request-id': 'my-open-sesame',
-      traceparent: `00-${TRACE}-${PARENT}-01`,
-      tracestate: `mine=open-sesame,yours=dms_${'t'.repeat(43)},other=stays`,
-    };
-    await (await fetch(`${serving.url}/api/v1/domain/open-sesame`, { headers })).text();
-    await serving.close();
-    expect(collector.spans.find(({ kind }) => kind === 2)?.attributes).toMatchObject({
-      'url.path': '/api/v1/domain/[redacted]',
-      'dms.request.id': 'my-[redacted]',
-    });
-    expect(collector.text()).not.toContain('open-sesame');
-    expect(collector.text()).not.toContain('tttt');
-    expect(collector.text()).toContain('mine=[redacted],yours=dms_[redacted],other=stays');
+test('a serving process sends no secret of the settings, wherever a client has written it', async () => {
+  const OTEL_EXPORTER_OTLP_HEADERS = 'x-collector=open-sesame';
+  const serving = await serveTraced({ OTEL_EXPORTER_OTLP_HEADERS });
+  const headers = {
+    'x-request-id': 'my-open-sesame',
+    traceparent: `00-${TRACE}-${PARENT}-01`,
+    tracestate: `mine=open-sesame,yours=dms_${'t'.repeat(43)},other=stays`,
+  };
+  await (await fetch(`${serving.url}/api/v1/domain/open-sesame`, { headers })).text();
+  await serving.close();
+  expect(collector.spans.find(({ kind }) => kind === 2)?.attributes).toMatchObject({
+    'url.path': '/api/v1/domain/[redacted]',
+    'dms.request.id': 'my-[redacted]',
   });
+  expect(collector.text()).not.toContain('open-sesame');
+  expect(collector.text()).not.toContain('tttt');
+  expect(collector.text()).toContain('mine=[redacted],yours=dms_[redacted],other=stays');
+});
 
-  test('names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {
-    const sampler = { OTEL_SERVICE_NAME: 'mine', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
-    const serving = await serveTraced(sampler);
-    await (await fetch(`${serving.url}/`)).text();
-    await (await fetch(`${serving.url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
-    await serving.close();
-    expect(collector.spans).toMatchObject([{ traceId: TRACE, resource: { 'service.name': 'mine' } }]);
-  });
+test('a serving process names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {
+  const sampler = { OTEL_SERVICE_NAME: 'mine', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
+  const serving = await serveTraced(sampler);
+  await (await fetch(`${serving.url}/`)).text();
+  await (await fetch(`${serving.url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
+  await serving.close();
+  expect(collector.spans).toMatchObject([{ traceId: TRACE, resource: { 'service.name': 'mine' } }]);
+});
 
-  test('sends nothing where traces are turned off', async () => {
-    const serving = await serveTraced({ OTEL_SDK_DISABLED: 'true' });
-    await (await fetch(`${serving.url}/`)).text();
-    await serving.close();
-    expect(collector.text()).toBe('');
-  });
+test('a serving process sends nothing where traces are turned off', async () => {
+  const serving = await serveTraced({ OTEL_SDK_DISABLED: 'true' });
+  await (await fetch(`${serving.url}/`)).text();
+  await serving.close();
+  expect(collector.text()).toBe('');
+});
 
-  test('writes the trace’s id in the line of the log, and ends in time without its collector', async () => {
-    await collector.close();
-    const command = startDms(['serve'], { ...environment, ROLE: 'api', PORT: '0', LOG_LEVEL: 'info' });
-    const url = await addressOf(command);
-    await (await fetch(`${url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
-    command.child.kill('SIGTERM');
-    const { code, stderr } = await command.result;
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
-    const warnings = stderr.split('\n').filter((line) => line.includes('"level":"warn"'));
-    const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`;
-    expect(warnings.map((line) => JSON.parse(line))).toContainEqual({
-      level: 'warn',
-      time: expect.any(Number),
-      reason,
-      msg: expect.stringMatching(/traces could not be sent$/),
-    });
+test('a serving process writes the trace’s id in the line of the log, and ends in time without its collector', async () => {
+  await collector.close();
+  const command = startDms(['serve'], { ...environment, ROLE: 'api', PORT: '0', LOG_LEVEL: 'info' });
+  const url = await addressOf(command);
+  await (await fetch(`${url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
+  command.child.kill('SIGTERM');
+  const { code, stderr } = await command.result;
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
+  const warnings = stderr.split('\n').filter((line) => line.includes('"level":"warn"'));
+  const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`;
+  expect(warnings.map((line) => JSON.parse(line))).toContainEqual({
+    level: 'warn',
+    time: expect.any(Number),
+    reason,
+    msg: expect.stringMatching(/traces could not be sent$/),
   });
 });
 
-describe('a worker', () => {
-  let dns: DnsTestServer;
-  beforeAll(async () => {
-    dns = await startDnsServer();
+test('a worker sends a span for each observation, and for each batch that it records', async () => {
+  const dns = await startDnsServer();
+  onTestFinished(() => dns.close());
+  const observing = {
+    ...environment,
+    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+    OBSERVE_HTTP_PORT: String(REJECTING_PORT),
+  };
+  await runDms(['watch', 'add', 'observed.example', '--every', '1h'], observing);
+  const worker = startDms(['worker'], observing);
+  await vi.waitFor(
+    async () => {
+      const { rows } = await database.pool.query('SELECT 1 FROM watched_domain WHERE outcome IS NOT NULL');
+      expect(rows).toHaveLength(1);
+    },
+    { timeout: 60_000, interval: 50 },
+  );
+  worker.child.kill('SIGTERM');
+  expect(await worker.result).toMatchObject({ code: 0 });
+  expect(collector.spans.find(({ name }) => name === 'observe')).toMatchObject({
+    kind: 1,
+    attributes: { 'dms.domain': 'observed.example' },
   });
-  afterAll(() => dns.close());
-
-  test('sends a span for each observation, and for each batch that it records', async () => {
-    const observing = {
-      ...environment,
-      DNS_SERVERS: `127.0.0.1:${dns.port}`,
-      OBSERVE_PRIVATE: 'allow',
-      OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-      OBSERVE_HTTP_PORT: String(REJECTING_PORT),
-    };
-    await runDms(['watch', 'add', 'observed.example', '--every', '1h'], observing);
-    const worker = startDms(['worker'], observing);
-    await vi.waitFor(
-      async () => {
-        const { rows } = await database.pool.query('SELECT 1 FROM watched_domain WHERE outcome IS NOT NULL');
-        expect(rows).toHaveLength(1);
-      },
-      { timeout: 60_000, interval: 50 },
-    );
-    worker.child.kill('SIGTERM');
-    expect(await worker.result).toMatchObject({ code: 0 });
-    expect(collector.spans.find(({ name }) => name === 'observe')).toMatchObject({
-      kind: 1,
-      attributes: { 'dms.domain': 'observed.example' },
-    });
-    expect(collector.spans.find(({ name }) => name === 'record')).toMatchObject({
-      kind: 3,
-      attributes: { 'db.system.name': 'postgresql' },
-    });
+  expect(collector.spans.find(({ name }) => name === 'record')).toMatchObject({
+    kind: 3,
+    attributes: { 'db.system.name': 'postgresql' },
   });
 });
 

@@ -3,23 +3,27 @@ import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { errorCode, OperationError } from '../../model/errors.js';
+import { errorCode } from '../../model/errors.js';
 
-// Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
-// lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
+// Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open
+// it lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
 //
-// A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel accepts
-// connections to it even while the owner is busy, and stops when the owner is gone, however it ended. The claim of
-// a dead owner is not removed but outnumbered: link() to the next number succeeds for one process only, and for a
-// socket that listens already. The highest claim always stays, so that numbers only grow.
+// A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel
+// accepts connections to it even while the owner is busy, and stops when the owner is gone, however it ended.
+// The claim of a dead owner is not removed but outnumbered: link() to the next number succeeds for one process
+// only, and for a socket that listens already. The highest claim always stays, so that numbers only grow.
 
-const CLAIM = /^owner\.(\d+)$/;
 const CLAIM_OR_CANDIDATE = /^owner(?:\.\d+|-[0-9a-f]+)$/;
 
 /** The path of the highest claim ever made in the folder of sockets; null if there is none. */
 export async function latestClaim(runDirectory: string): Promise<string | null> {
-  const latest = await highestGeneration(runDirectory);
+  const latest = Math.max(0, ...(await readdir(runDirectory)).map(toNumber));
   return latest === 0 ? null : join(runDirectory, `owner.${latest}`);
+}
+
+/** 0 for another file. */
+function toNumber(path: string): number {
+  return Number(/^owner\.(\d+)$/.exec(basename(path))?.[1] ?? 0);
 }
 
 /** Whether a process owns a data folder, which exists. It may still be making its database. */
@@ -30,8 +34,8 @@ export async function hasOwner(dataDirectory: string): Promise<boolean> {
 }
 
 /**
- * Claims the data folder for this process, which listens on the socket `candidate` in the folder of sockets: at no
- * moment does its claim look like that of a dead process.
+ * Claims the data folder for this process, which listens on the socket `candidate` in the folder of sockets: at
+ * no moment does its claim look like that of a dead process.
  *
  * @returns the path of the claim; null if another process was faster.
  */
@@ -39,7 +43,7 @@ export async function claimOwnership(runDirectory: string, candidate: string): P
   for (;;) {
     const latest = await latestClaim(runDirectory);
     if (latest !== null && (await isListening(latest))) return null;
-    const name = `owner.${generation(latest ?? '') + 1}`;
+    const name = `owner.${toNumber(latest ?? '') + 1}`;
     const claim = join(runDirectory, name);
     try {
       await link(join(runDirectory, candidate), claim);
@@ -58,14 +62,6 @@ export async function claimOwnership(runDirectory: string, candidate: string): P
     await Promise.all(others.map((file) => unlink(join(runDirectory, file)).catch(() => {})));
     return claim;
   }
-}
-
-async function highestGeneration(runDirectory: string): Promise<number> {
-  return Math.max(0, ...(await readdir(runDirectory)).map(generation));
-}
-
-function generation(path: string): number {
-  return Number(CLAIM.exec(basename(path))?.[1] ?? 0);
 }
 
 /** @returns a function that checks whether the file at `path` is still the same. */
@@ -99,37 +95,17 @@ export function isListening(path: string): Promise<boolean> {
 const LONGEST_PATH = 103;
 
 /**
- * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a temporary folder that
- * only its owner may enter. It leads there until `use` returns: the system has followed the path of a socket by then.
- *
- * @throws OperationError if no folder for temporary files is short enough or can be written.
+ * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a
+ * temporary folder that only its owner may enter. It leads there until `use` returns: the system has followed
+ * the path of a socket by then.
  */
 export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
-  if (fits(path)) return use(path);
-  const folder = temporaryFolder(path);
+  if (Buffer.byteLength(path) <= LONGEST_PATH) return use(path);
+  const folder = mkdtempSync(join(tmpdir(), 'dms-'));
   try {
-    const directory = join(folder, 'run');
-    symlinkSync(dirname(path), directory);
-    return use(join(directory, basename(path)));
+    symlinkSync(dirname(path), join(folder, 'run'));
+    return use(join(folder, 'run', basename(path)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function fits(path: string): boolean {
-  return Buffer.byteLength(path) <= LONGEST_PATH;
-}
-
-function temporaryFolder(path: string): string {
-  for (const temporary of [tmpdir(), '/tmp']) {
-    if (!fits(join(temporary, 'dms-XXXXXX', 'run', basename(path)))) continue;
-    try {
-      return mkdtempSync(join(temporary, 'dms-'));
-    } catch {
-      // The other may be writable.
-    }
-  }
-  throw new OperationError(
-    `The embedded database cannot be reached: the path ${path} is too long for a socket, and no folder for temporary files can be used instead. Set DATA_DIR to a shorter path, or TMPDIR to a folder that can be written.`,
-  );
 }

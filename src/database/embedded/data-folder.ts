@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorCode, messageOf, OperationError } from '../../model/errors.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
@@ -8,21 +7,12 @@ export const POSTGRESQL_MAJOR = 18;
 
 export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
-const ANY_DATABASE_FOLDER = /^postgresql-\d+$/;
-
-/** The file that marks a new database that still has to be seeded. */
-const UNSEEDED = 'unfilled';
+/** What happens if a data folder has no database: `create` makes an empty one. */
+export type IfMissing = 'fail' | 'create';
 
 /**
- * What happens if a data folder has no database: `fail`; `create` an empty one; or `create-unseeded`, one that is
- * marked until markSeeded().
- */
-export const IF_MISSING = ['fail', 'create', 'create-unseeded'] as const;
-
-export type IfMissing = (typeof IF_MISSING)[number];
-
-/**
- * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may enter.
+ * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may
+ * enter.
  *
  * @returns the path of `run`.
  * @throws OperationError if they cannot be made or belong to another user.
@@ -39,32 +29,20 @@ export async function prepareRunDirectory(dataDirectory: string): Promise<string
   return runDirectory;
 }
 
-/** What to do, by the code of the system's error. */
-const ADVICE: Readonly<Record<string, string>> = {
-  EACCES: 'Run as the user that owns it, or set DATA_DIR to another folder',
-  EPERM: 'Run as the user that owns it, or set DATA_DIR to another folder',
-  ENOTDIR: 'It, or a folder above it, is a file: set DATA_DIR to a folder',
-  ENOENT: 'It is gone or cannot be made: bring it back, or set DATA_DIR to another folder',
-  ENOSPC: 'Make room on its disk, or set DATA_DIR to another folder',
-};
-
 /** The error for the user about a data folder that this user may not use, or that cannot hold a database. */
-export function unusable(dataDirectory: string, error: unknown): OperationError {
-  const reason = messageOf(error);
-  const advice = ADVICE[errorCode(error)] ?? 'Set DATA_DIR to another folder';
-  return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
-    cause: error,
-  });
+export function unusable(dataDirectory: string, cause: unknown): OperationError {
+  return new OperationError(
+    `The data folder ${dataDirectory} cannot be used: ${messageOf(cause)}. Set DATA_DIR to a folder that this user owns, on a disk with room.`,
+    { cause },
+  );
 }
 
 /** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
 const LEAST_ROOM = 16 * 1024 * 1024;
 
-/** @throws OperationError where the disk of the data folder has no room for the database to start. */
 export async function requireRoom(dataDirectory: string): Promise<void> {
   if ((await freeRoom(dataDirectory)) >= LEAST_ROOM) return;
-  const error = new Error('its disk is full, less than 16 MB of it are free');
-  throw unusable(dataDirectory, Object.assign(error, { code: 'ENOSPC' }));
+  throw unusable(dataDirectory, 'its disk is full, less than 16 MB of it are free');
 }
 
 /** How many bytes are free for this user on the disk of a folder. @throws the system's error. */
@@ -87,18 +65,16 @@ export async function prepareDatabaseFolder(
   initialize: (folder: string) => Promise<void>,
 ): Promise<{ folder: string; created: boolean }> {
   const folder = join(dataDirectory, DATABASE_FOLDER);
-  const found = (await readdir(dataDirectory)).filter((name) => ANY_DATABASE_FOLDER.test(name));
-  if (found.includes(basename(folder))) {
-    await requireOwnVersion(folder);
-    return { folder, created: false };
+  const found = await findDatabases(dataDirectory);
+  const present = found.includes(DATABASE_FOLDER) ? DATABASE_FOLDER : found[0];
+  if (present !== undefined) {
+    const version = present === DATABASE_FOLDER ? await readVersion(folder) : present.replace(/\D/g, '');
+    if (version === String(POSTGRESQL_MAJOR)) return { folder, created: false };
+    throw new OperationError(
+      `${join(dataDirectory, present)} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
+    );
   }
-  const [other] = found;
-  if (other !== undefined) throw otherVersion(join(dataDirectory, other), other.replace(/\D/g, ''));
   if (ifMissing === 'fail') throw new OperationError(`The embedded database in ${folder} is gone.`);
-  // Before the rename: a process that is killed in between leaves a mark without a database, and the next one to
-  // make the database decides anew.
-  if (ifMissing === 'create-unseeded') await writeFile(join(dataDirectory, UNSEEDED), '', { mode: 0o600 });
-  else await markSeeded(dataDirectory);
   const unfinished = `${folder}.new`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { mode: 0o700 });
@@ -107,33 +83,18 @@ export async function prepareDatabaseFolder(
   return { folder, created: true };
 }
 
-async function requireOwnVersion(folder: string): Promise<void> {
-  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch((error) => {
+async function readVersion(folder: string): Promise<string> {
+  try {
+    return (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
+  } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
     throw new OperationError(
       `${folder} is not a data folder of PostgreSQL: it has no PG_VERSION. Move it away to start with an empty database.`,
     );
-  });
-  if (version.trim() !== String(POSTGRESQL_MAJOR)) throw otherVersion(folder, version.trim());
+  }
 }
 
-function otherVersion(folder: string, version: string): OperationError {
-  return new OperationError(
-    `${folder} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
-  );
-}
-
-/** Whether the database was made to be seeded, and markSeeded() was not called since. */
-export function isUnseeded(dataDirectory: string): boolean {
-  return existsSync(join(dataDirectory, UNSEEDED));
-}
-
-/** Removes the mark of an unseeded database. */
-export async function markSeeded(dataDirectory: string): Promise<void> {
-  await rm(join(dataDirectory, UNSEEDED), { force: true });
-}
-
-/** Whether there is a database, of any version, in the data folder. Nothing is created. */
-export async function hasDatabase(dataDirectory: string): Promise<boolean> {
-  return (await readdir(dataDirectory)).some((name) => ANY_DATABASE_FOLDER.test(name));
+/** The folders of databases, of any version, in the data folder. Nothing is created. */
+export async function findDatabases(dataDirectory: string): Promise<string[]> {
+  return (await readdir(dataDirectory)).filter((name) => /^postgresql-\d+$/.test(name));
 }

@@ -5,17 +5,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
-import { isJsonObject } from '../../model/json-values.js';
 import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
-import {
-  hasDatabase,
-  type IfMissing,
-  isUnseeded,
-  markSeeded,
-  prepareRunDirectory,
-  requireRoom,
-  unusable,
-} from './data-folder.js';
+import { findDatabases, type IfMissing, prepareRunDirectory, requireRoom, unusable } from './data-folder.js';
 
 /** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
 const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
@@ -29,9 +20,8 @@ const GRACE = 3000;
 const LONGEST_WAIT = 20_000;
 /** In milliseconds: how often a new connection checks whether the database's socket is back. */
 const CHECK_EVERY = 100;
-/** Milliseconds between the first two and between the last attempts to start it again. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 5000;
+/** In milliseconds, between two attempts to start it again. */
+const RESTART_EVERY = 1000;
 
 interface EmbeddedOptions {
   readonly dataDirectory: string;
@@ -40,7 +30,7 @@ interface EmbeddedOptions {
   readonly graceMilliseconds?: number | undefined;
 }
 
-/** What an owner's process reports, once, to the process that started it; neither: another one has the database open. */
+/** What an owner reports once, to who started it; neither: another process has the database open. */
 export interface OwnerReport {
   /** It has the database open; true: it has made it. */
   readonly created?: boolean;
@@ -49,24 +39,24 @@ export interface OwnerReport {
 }
 
 /**
- * Opens the embedded database in a data folder: attaches to the process that has it open, and starts one if there
- * is none. If that process ends before close(), another is started.
+ * Opens the embedded database in a data folder: attaches to the process that has it open, and starts one if
+ * there is none. If that process ends before close(), another is started.
  *
  * @throws OperationError if the database cannot be opened; its message says why, and what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const dataDirectory = resolve(options.dataDirectory);
   if (options.ifMissing === 'fail') await requireDatabase(dataDirectory);
-  await prepareRunDirectory(dataDirectory);
-  const database = new EmbeddedDatabase(dataDirectory, options.graceMilliseconds ?? GRACE);
+  const runDirectory = await prepareRunDirectory(dataDirectory);
+  const database = new EmbeddedDatabase(dataDirectory, runDirectory, options.graceMilliseconds ?? GRACE);
   await database.open(options.ifMissing);
   return database;
 }
 
-/** @throws NoDatabaseError if there is neither a database nor an owner; OperationError if this user may not look. */
+/** @throws NoDatabaseError without a database and an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
-    if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) return;
+    if ((await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory))) return;
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw unusable(dataDirectory, error);
   }
@@ -75,51 +65,22 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
   );
 }
 
-class WaitingSocket extends Socket {
-  readonly #path: string;
-  readonly #whenReady: () => Promise<void>;
-
-  constructor(path: string, whenReady: () => Promise<void>) {
-    super();
-    this.#path = path;
-    this.#whenReady = whenReady;
-  }
-
-  override connect(): this {
-    const connectNow = (path: string) => this.destroyed || super.connect(path);
-    this.#whenReady()
-      .then(() => byShortPath(this.#path, connectNow))
-      .catch((error) => this.destroy(error));
-    return this;
-  }
-}
-
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
 export class EmbeddedDatabase {
   readonly #dataDirectory: string;
   readonly #runDirectory: string;
   readonly #graceMilliseconds: number;
   readonly #closing = new AbortController();
-  /** The connection to the owner, which is open for as long as both use the database; null: it is being started again. */
+  /** The connection to the owner, open for as long as both use the database; null: it is started again. */
   #attachment: Socket | null = null;
-  /** Whether open() has made the database. */
   createdNow = false;
   /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
   failure: string | null = null;
 
-  constructor(dataDirectory: string, graceMilliseconds: number) {
+  constructor(dataDirectory: string, runDirectory: string, graceMilliseconds: number) {
     this.#dataDirectory = dataDirectory;
-    this.#runDirectory = join(dataDirectory, 'run');
+    this.#runDirectory = runDirectory;
     this.#graceMilliseconds = graceMilliseconds;
-  }
-
-  /** Whether the database was made to be seeded, and markSeeded() was not called since. */
-  get unseeded(): boolean {
-    return isUnseeded(this.#dataDirectory);
-  }
-
-  markSeeded(): Promise<void> {
-    return markSeeded(this.#dataDirectory);
   }
 
   /**
@@ -142,12 +103,20 @@ export class EmbeddedDatabase {
   }
 
   /**
-   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the owner has
-   * ended, once it has been started again.
+   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the
+   * owner has ended, once it has been started again.
    */
   createSocket(): Socket {
     const path = join(this.#runDirectory, '.s.PGSQL.5432');
-    return new WaitingSocket(path, () => this.#whenListening(path));
+    const socket = new Socket();
+    const connectNow = (short: string) => socket.destroyed || Socket.prototype.connect.call(socket, short);
+    socket.connect = () => {
+      this.#whenListening(path)
+        .then(() => byShortPath(path, connectNow))
+        .catch((error) => socket.destroy(error));
+      return socket;
+    };
+    return socket;
   }
 
   /** @throws Error if that takes more than 20 seconds, or after close(). */
@@ -159,7 +128,6 @@ export class EmbeddedDatabase {
         const reason = this.failure === null ? '.' : `: ${this.failure}`;
         throw new Error(`The embedded database has ended and did not start again in time${reason}`);
       }
-      // The owner has ended, or is about to since its socket is gone.
       await pause(CHECK_EVERY);
     }
   }
@@ -184,42 +152,38 @@ export class EmbeddedDatabase {
 
   async #restart(): Promise<void> {
     const { signal } = this.#closing;
-    for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+    for (;;) {
       signal.throwIfAborted();
       try {
         // If the data folder is gone, an empty database must not take its place.
         return await this.open('fail');
       } catch (error) {
         this.failure = messageOf(error);
-        await pause(wait, undefined, { signal, ref: false });
+        await pause(RESTART_EVERY, undefined, { signal, ref: false });
       }
     }
   }
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
+    const log = join(this.#runDirectory, 'owner.log');
     for (let deaths = 0; deaths < MOST_DEATHS; ) {
       const attachment = await attach(this.#runDirectory, signal);
       if (attachment !== null) return attachment;
-      const report = await this.#startOwner(ifMissing, signal);
-      if (report === null) {
-        deaths += 1;
-        await requireRoom(this.#dataDirectory);
-      } else if (report.failure !== undefined) throw new OperationError(report.failure);
-      else this.createdNow ||= report.created === true;
+      const report = await this.#startOwner(ifMissing, log, signal);
+      if (report?.failure !== undefined) throw new OperationError(report.failure);
+      this.createdNow ||= report?.created === true;
+      if (report !== null) continue;
+      deaths += 1;
+      await requireRoom(this.#dataDirectory);
     }
-    throw new OperationError(`The embedded database did not start; ${this.#logFile} may say why.`);
+    throw new OperationError(`The embedded database did not start; ${log} may say why.`);
   }
 
-  /** Where owners write why they ended. */
-  get #logFile(): string {
-    return join(this.#runDirectory, 'owner.log');
-  }
-
-  /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one; its log may say why. */
-  async #startOwner(ifMissing: IfMissing, signal: AbortSignal): Promise<OwnerReport | null> {
+  /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one. */
+  async #startOwner(ifMissing: IfMissing, logFile: string, signal: AbortSignal): Promise<OwnerReport | null> {
     // Again: the folder may have been deleted since the last start.
     await prepareRunDirectory(this.#dataDirectory);
-    const log = await open(this.#logFile, 'a', 0o600);
+    const log = await open(logFile, 'a', 0o600);
     const args = [OWNER, this.#dataDirectory, String(this.#graceMilliseconds), ifMissing];
     const owner = spawn(process.execPath, args, {
       // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
@@ -243,24 +207,18 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
       const message = `The process of the embedded database cannot be started: ${cause.message}.`;
       reject(new OperationError(message, { cause }));
     });
-    owner.once('message', (message) => resolve(toReport(message)));
+    owner.once('message', (report: OwnerReport) => resolve(report));
     owner.once('disconnect', () => resolve(null));
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-}
-
-/** The owner may be of another version, if the program was rebuilt while it was running. */
-function toReport(message: unknown): OwnerReport {
-  const { created, failure } = isJsonObject(message) ? message : {};
-  return { created: created === true, ...(typeof failure === 'string' && { failure }) };
 }
 
 /** The codes of a socket whose process is gone, or about to go. */
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Attaches this process to the present owner, and waits until the database takes connections. The owner stops when the
- * last attachment has closed.
+ * Attaches this process to the present owner, and waits until the database takes connections. The owner stops
+ * when the last attachment has closed.
  *
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws the signal's reason; an error of the socket if the folder belongs to another user.
@@ -268,14 +226,14 @@ const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET
 async function attach(runDirectory: string, signal: AbortSignal): Promise<Socket | null> {
   const claim = await latestClaim(runDirectory);
   if (claim === null) return null;
+  signal.throwIfAborted();
   const socket = byShortPath(claim, (path) => connect(path));
   const abort = () => socket.destroy(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
   const isReady = new Promise<boolean>((settle, reject) => {
     socket.once('data', () => settle(true));
     socket.once('close', () => settle(false));
     socket.on('error', (error) => (GONE.has(errorCode(error)) ? settle(false) : reject(error)));
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
   });
   const attached = await isReady.finally(() => signal.removeEventListener('abort', abort));
   return attached ? socket.unref() : null;

@@ -13,9 +13,9 @@ const SYNC_MESSAGE = Uint8Array.of(SYNC, 0, 0, 0, 4);
 /**
  * PGlite for many clients at once.
  *
- * The socket server lets another client's message in after any message outside a transaction, but an
- * extended query is several messages around one unnamed statement: two clients would run each other's.
- * So the time between its first message and its Sync counts as a transaction here.
+ * The socket server lets another client's message in after any message outside a transaction, but an extended
+ * query is several messages around one unnamed statement: two clients would run each other's. So the time
+ * between its first message and its Sync counts as a transaction here.
  */
 export class Engine extends PGlite {
   readonly #broken: (error: unknown) => void;
@@ -76,15 +76,12 @@ function watchMainLoop(module: object, broken: (error: unknown) => void): void {
     try {
       Reflect.apply(mainLoop, module, []);
     } catch (error) {
-      if (!isOrdinary(error)) broken(error);
+      const isOrdinary = error instanceof Object && Reflect.get(error, 'status') === ORDINARY_ERROR;
+      if (!isOrdinary) broken(error);
       throw error;
     }
   };
   Reflect.set(module, '_PostgresMainLoopOnce', watched);
-}
-
-function isOrdinary(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'status' in error && error.status === ORDINARY_ERROR;
 }
 
 /** Logs only what ends the database: the errors of statements go to their clients. */

@@ -2,32 +2,28 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
 import { claimOwnership, sameFile } from './claim.js';
-import {
-  IF_MISSING,
-  type IfMissing,
-  prepareDatabaseFolder,
-  prepareRunDirectory,
-  unusable,
-} from './data-folder.js';
+import { type IfMissing, prepareDatabaseFolder, prepareRunDirectory, unusable } from './data-folder.js';
 import type { OwnerReport } from './embedded-database.js';
 import { Engine } from './engine.js';
 
-// The program of the process that owns the embedded database. Its arguments are the data folder, the time of grace
-// in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
+// The program of the process that owns the embedded database. Its arguments are the data folder, the time of
+// grace in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
 
 /** More than the pools of ten processes have connections. */
 const MOST_CONNECTIONS = 100;
 /** Name of the socket, by PostgreSQL's convention for port 5432. */
 const WIRE_SOCKET = '.s.PGSQL.5432';
-/** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
+/** How often, in milliseconds, the owner checks that its claim is still there. */
 const CHECK_EVERY = 1000;
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;
+
+/** Tells a user that the database takes connections, and which process has it open. */
+const READY = `ready ${process.pid}\n`;
 
 const [dataDirectory = '', graceMilliseconds = '', wanted = ''] = process.argv.slice(2);
 
@@ -36,7 +32,6 @@ const users = new Set<Socket>();
 /** How long, in milliseconds, the database stays open without a user. */
 let grace = Number(graceMilliseconds);
 let hadUsers = false;
-/** Whether the database takes connections. */
 let isReady = false;
 let timer: NodeJS.Timeout | undefined;
 /** Set once the owner waits for the last user to detach. */
@@ -66,19 +61,14 @@ const claimSocket = createServer((socket) => {
   });
   // Only a socket that is read notices that the other side has closed.
   socket.resume();
-  // Who attaches while the owner stops is told nothing, waits until it has ended, and looks for the next owner then.
-  if (isReady) welcome(socket);
+  // Who attaches while the owner stops is told nothing, and looks for the next owner once it has ended.
+  if (isReady) socket.write(READY);
 });
 
-/** Tells a user that the database takes connections, and which process has it open. */
-function welcome(user: Socket): void {
-  user.write(`ready ${process.pid}\n`);
-}
-
 /**
- * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or at
- * once if another process has the claim. The process must end then: until it does, its claim is valid, which keeps the
- * next owner out until the folder is free.
+ * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or
+ * at once if another process has the claim. The process must end then: until it does, its claim is valid, which
+ * keeps the next owner out until the folder is free.
  *
  * @throws OperationError if the data folder cannot be used.
  */
@@ -86,17 +76,17 @@ async function own(ifMissing: IfMissing): Promise<void> {
   const runDirectory = await prepareRunDirectory(dataDirectory);
   // Its path may be too long to listen by.
   process.chdir(runDirectory);
-  const claim = await listenAndClaim(runDirectory).catch((error) => {
-    throw unusable(dataDirectory, error);
-  });
+  const candidate = `owner-${randomBytes(8).toString('hex')}`;
+  const claim = await once(claimSocket.listen(candidate), 'listening')
+    .then(() => claimOwnership(runDirectory, candidate))
+    .catch((error) => Promise.reject(unusable(dataDirectory, error)));
   if (claim === null) return report({});
-  // PGlite opens files by their path: in a folder that was replaced it would write into another's. And no client can connect
-  // to a socket whose file is gone: they start another owner, which listens again.
-  const isThere = [sameFile(claim)];
-  const requireFiles = () => {
-    if (!isThere.every((check) => check())) abandon('The data folder was moved or deleted.');
+  // PGlite opens files by their path: in a folder that was replaced it would write into another's.
+  const isThere = sameFile(claim);
+  const requireFolder = () => {
+    if (!isThere()) abandon('The data folder was moved or deleted.');
   };
-  setInterval(requireFiles, CHECK_EVERY);
+  setInterval(requireFolder, CHECK_EVERY);
   const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
     await (await Engine.open(empty, abandon)).close();
   });
@@ -104,9 +94,8 @@ async function own(ifMissing: IfMissing): Promise<void> {
   await rm(WIRE_SOCKET, { force: true });
   const server = new PGLiteSocketServer({ db: engine, path: WIRE_SOCKET, maxConnections: MOST_CONNECTIONS });
   await server.start();
-  isThere.push(sameFile(join(runDirectory, WIRE_SOCKET)));
   isReady = true;
-  for (const user of users) welcome(user);
+  for (const user of users) user.write(READY);
   await report({ created });
 
   await new Promise<void>((resolve) => {
@@ -114,16 +103,9 @@ async function own(ifMissing: IfMissing): Promise<void> {
     awaitUsers();
   });
   isReady = false;
-  requireFiles();
-  isThere.pop();
+  requireFolder();
   await server.stop();
   await engine.close();
-}
-
-async function listenAndClaim(runDirectory: string): Promise<string | null> {
-  const candidate = `owner-${randomBytes(8).toString('hex')}`;
-  await once(claimSocket.listen(candidate), 'listening');
-  return claimOwnership(runDirectory, candidate);
 }
 
 /** Exits without closing anything, so that nothing more is written to the data folder. */
@@ -134,17 +116,15 @@ function abandon(reason: unknown): never {
 
 /** Reports to the process that started this one, which may be gone by now, and disconnects from it. */
 async function report(message: OwnerReport): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (process.connected && process.send) process.send(message, undefined, undefined, () => resolve());
-    else resolve();
-  });
+  if (!process.connected) return;
+  await new Promise((resolve) => process.send?.(message, undefined, undefined, resolve));
   if (process.connected) process.disconnect();
 }
 
 try {
   // The users of the database get the same signal if a process group is stopped, and need it to finish.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, skipGrace);
-  await own(IF_MISSING.find((value) => value === wanted) ?? 'fail');
+  await own(wanted === 'create' ? 'create' : 'fail');
   process.exit(0);
 } catch (error) {
   // What the user can fix is shown by the process that started this one; the rest goes to the log.
