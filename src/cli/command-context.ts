@@ -17,8 +17,6 @@ export interface Process {
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
   setExitCode(code: number): void;
   stopRequested(): Promise<StopSignal>;
-  /** How the user calls the program: see calledAs(). */
-  readonly calledAs: string;
 }
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
@@ -54,12 +52,12 @@ export interface CommandContext extends Process {
   ): Promise<Result>;
 }
 
-/** @param named Writes the program in a text the way that the user calls it: see nameProgram(). */
-export function createCommandContext(
-  parent: Process,
-  isQuiet: () => boolean,
-  named: (text: string) => string,
-): CommandContext {
+/** Wall-clock time. */
+export function now(): Instant {
+  return BigInt(Date.now()) * 1000n;
+}
+
+export function createCommandContext(parent: Process, isQuiet: () => boolean): CommandContext {
   return {
     ...parent,
     isQuiet,
@@ -69,14 +67,14 @@ export function createCommandContext(
         return parent.stderr.columns ?? 80;
       },
       isTTY: parent.stderr.isTTY === true,
-      write: (text) => isQuiet() || parent.stderr.write(named(text)),
+      write: (text) => isQuiet() || parent.stderr.write(text),
     },
-    warn: (sentence) => parent.stderr.write(named(`dms: ${sentence}\n`)),
+    warn: (sentence) => parent.stderr.write(`dms: ${sentence}\n`),
     sumUp: async (text) => {
-      if (!isQuiet()) await writeText(parent.stdout, named(text));
+      if (!isQuiet()) await writeText(parent.stdout, text);
     },
     failure: { code: 1 },
-    now: () => BigInt(Date.now()) * 1000n,
+    now,
     // Imported lazily: usage errors need no database.
     async withDatabase(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };

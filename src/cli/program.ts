@@ -1,55 +1,73 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
+import { redactSecrets } from '../telemetry/redact.js';
 import type { CommandContext } from './command-context.js';
-import type { CheckOptions } from './commands/check.js';
-import type { ExportOptions } from './commands/export.js';
-import type { ImportOptions } from './commands/import.js';
-import { DmsCommand } from './dms-command.js';
-import type { ColourOption } from './history-text.js';
 import {
   collectScopes,
+  collectTypes,
   collectWords,
+  durationUpTo,
   parseDuration,
-  parseFailures,
-  parseLimit,
-  parsePartitions,
+  parseReachedTime,
+  parseTime,
   parseWorkers,
+  wholeNumber,
 } from './option-values.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
+/** What a command does: commander's arguments, and after them its options, follow the context. */
+type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
+
 /**
- * The whole program, `dms`, for one run: commander keeps what it has parsed.
- *
- * What a command does is in a file of its own in `commands/`, which is loaded when the command runs, with all that it
- * needs: help and usage errors take a fraction of the time that loading everything takes.
+ * What a command does is in a file of `commands/`, which is loaded when the command runs, with all that it needs: help
+ * and usage errors take a fraction of the time that loading everything takes.
  */
-export function createProgram(context: CommandContext, write: (text: string) => void): DmsCommand {
+class DmsCommand extends Command {
+  readonly #context: CommandContext;
+
+  constructor(context: CommandContext, name?: string) {
+    super(name);
+    this.#context = context;
+  }
+
+  override createCommand(name?: string): DmsCommand {
+    return new DmsCommand(this.#context, name);
+  }
+
+  runs<Args extends unknown[]>(load: () => Promise<Run<Args>>): this {
+    return this.action(async (...args: Args) => (await load())(this.#context, ...args));
+  }
+}
+
+/** The whole program, `dms`, for one run: commander keeps what it has parsed. */
+export function createProgram(context: CommandContext): DmsCommand {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new DmsCommand(context, 'dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
     // Before the commands are made, which inherit these. Commander takes the program's options after a command, too.
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: write })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text) => context.warn(redactSecrets(text.replace(/^error: /, '').trimEnd())),
+    })
+    .showHelpAfterError('To see how it is used, add --help.')
     .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
-    .addHelpText(
-      'after',
-      `${EXAMPLES}\n\nSettings come from the environment, and from a file .env: see docs/settings.md.`,
-    );
+    .addHelpText('after', EXAMPLES);
   addServices(program);
-  addObserve(program);
   addWatch(program);
   addNotify(program);
   addImport(program);
   addQuestions(program);
-  addCheck(program);
   addHistory(program);
   addToken(program);
   addUpkeep(program);
+  addCompletion(program);
   return program;
 }
 
@@ -59,12 +77,22 @@ Examples:
   dms observe example.com              observe a domain now
   dms import observations.ndjson       record what other tools have seen
   dms show example.com --at 30d        what was there thirty days ago
-  dms search 192.0.2.7                 who has or had an address`;
+  dms search 192.0.2.7                 who has or had an address
+
+Settings, such as PORT, come from the environment, and from a file .env: see docs/settings.md.`;
 
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
+const FORMAT = '--format <format>';
+const AT = '--at <time>';
 const TIMES =
-  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, such as 36h, 30d or 2w, or now.';
+  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, ' +
+  'such as 36h, 30d or 2w, or now.';
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
+
+/** An option with one of the values; without it, the first. */
+function choice(flags: string, values: readonly string[], meaning: string): Option {
+  return new Option(flags, meaning).choices(values).default(values[0]);
+}
 
 function addServices(program: DmsCommand): void {
   program
@@ -73,11 +101,12 @@ function addServices(program: DmsCommand): void {
     .description(
       'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), then completes the requests in progress. ' +
         'Unless ROLE=api, it also observes the watched domains as they become due. ' +
-        'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
+        'A new embedded database is filled with a few sample domains, unless SAMPLES=off. ' +
+        'Where it listens and all else is set in the environment: docs/settings.md.',
     )
     .option(
       '--workers <number>',
-      'serve by so many processes, 1 to 64, on the same port; auto: one for each processor',
+      'by so many processes, 1 to 64, or auto: as many as processors',
       parseWorkers,
       1,
     )
@@ -90,9 +119,6 @@ function addServices(program: DmsCommand): void {
         'observations in progress. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
     )
     .runs(async () => (await import('./commands/worker.js')).runWorker);
-}
-
-function addObserve(program: DmsCommand): void {
   program
     .command('observe')
     .summary('observe domains now')
@@ -115,8 +141,7 @@ const FROM_FILE = [
 function addWatch(program: DmsCommand): void {
   const watch = program
     .command('watch')
-    .summary('manage the domains to observe regularly')
-    .description('Manages the domains that dms serve and dms worker observe regularly.');
+    .description('manage the domains that dms serve and dms worker observe regularly');
   watch
     .command('add')
     .summary('observe domains from now on')
@@ -125,24 +150,18 @@ function addWatch(program: DmsCommand): void {
         'interval, unless --every gives a new one.',
     )
     .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
-    .option(
-      '--every <duration>',
-      'time between observations, such as 30m, 6h or 1d (default: 1d for domains not yet watched)',
-      parseDuration,
-    )
+    .option('--every <duration>', 'time between observations, such as 30m or 6h (default: 1d)', parseDuration)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runAdd);
   watch
     .command('remove')
-    .summary('stop observing domains')
-    .description('Stops observing domains. What is recorded of them stays: dms forget erases it.')
+    .description('stop observing domains; what is recorded of them stays')
     .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runRemove);
   watch
     .command('list')
-    .summary('show the watched domains')
-    .description('Shows each watched domain: its interval, next time, last outcome and consecutive failures.')
+    .description('show each watched domain: its interval, next time, failures in a row and last outcome')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/watch.js')).runList);
 }
@@ -150,70 +169,66 @@ function addWatch(program: DmsCommand): void {
 function addNotify(program: DmsCommand): void {
   const notify = program
     .command('notify')
-    .summary('tell receivers of changes')
-    .description(
-      'Manages who is told of changes: dms serve and dms worker send messages (see docs/notifications.md).',
-    );
-  notify
+    .description('manage who is told of changes, by dms serve and dms worker: see docs/notifications.md');
+  const add = notify
     .command('add')
     .summary('tell a receiver of changes from now on')
     .description(
-      'Has each notable change told from now on, by POST or by mail. Messages as JSON are signed: the secret is printed, only this ' +
-        `once. All that is written has to be met by a change. ${TIMES}`,
+      'Has each notable change told from now on, by POST or by mail. Messages as JSON are signed: the secret is ' +
+        `printed, only this once. All that is written has to be met by a change. ${TIMES}`,
     )
     .argument('<name>', 'a name for it, unique among all notifications')
     .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
     .addOption(
       new Option(
         '--as <form>',
-        'the form of messages by POST (default: json); slack: for chats with webhooks like those of Slack',
+        'the form of messages by POST (default: json); slack: as its webhooks take it',
       ).choices(['json', 'slack']),
     )
-    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
-    .selectsChanges()
-    .time('--from', 'only changes dated after that time (default: now)')
+    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords);
+  addChangeOptions(add)
+    .option('--from <time>', 'only changes dated after that time (default: now)', parseTime)
     .option(
       '--settle <duration>',
-      'only changes that still stand that long after their recording, such as 2h',
-      parseDuration,
+      'only changes that still stand so long after their recording',
+      durationUpTo(1n),
     )
-    .option('--digest <duration>', 'at most one message in that time, such as 1h', parseDuration)
+    .option('--digest <duration>', 'at most one message in that time, such as 1h', durationUpTo(1n))
     .option(
       '--watch-failures <number>',
-      'also when a watched domain fails for the so many-th time in a row, such as 3, and when it is observed again',
-      parseFailures,
+      'also when a watched domain has failed so many times in a row, and when it is observed again',
+      wholeNumber(1, 9_999),
     )
     .runs(async () => (await import('./commands/notify.js')).runAdd);
   notify
     .command('list')
-    .summary('show the notifications')
-    .description('Shows all notifications, and what became of their messages, without what is a secret.')
+    .description('show all notifications, and what became of their messages, without what is a secret')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/notify.js')).runList);
-  notify
-    .command('test')
-    .summary('send a test message now')
-    .description('Sends a message that tells nothing, now and once. Exit code: 0 if it was received, else 1.')
-    .argument('<name>', "the notification's name")
+  const named = (name: string) => notify.command(name).argument('<name>', "the notification's name");
+  named('test')
+    .description('send a message that tells nothing, now and once; exit code 0 if it was received, else 1')
     .runs(async () => (await import('./commands/notify.js')).runTest);
-  notify
-    .command('pause')
-    .summary('send nothing for now')
-    .description('Sends nothing until dms notify resume. The feed keeps for three days what is not told.')
-    .argument('<name>', "the notification's name")
+  named('pause')
+    .description('send nothing until dms notify resume; the feed keeps for three days what is not told')
     .runs(async () => (await import('./commands/notify.js')).runPause);
-  notify
-    .command('resume')
-    .summary('go on sending')
-    .description('Goes on where a notification was paused, first with the message that was not received.')
-    .argument('<name>', "the notification's name")
+  named('resume')
+    .description('go on where it was paused, first with the message that was not received')
     .runs(async () => (await import('./commands/notify.js')).runResume);
-  notify
-    .command('remove')
-    .summary('tell a receiver of nothing more')
-    .description('Removes a notification, with the message that was not received.')
-    .argument('<name>', "the notification's name")
+  named('remove')
+    .description('remove a notification, with the message that was not received')
     .runs(async () => (await import('./commands/notify.js')).runRemove);
+}
+
+/** Those of ChangeOptions. */
+function addChangeOptions(command: DmsCommand): DmsCommand {
+  return command
+    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
+    .option('--watched', 'only changes of watched domains')
+    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectTypes)
+    .option('--headers <name,...>', 'only these headers', collectWords)
+    .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
 }
 
 const SUMMARY_WORDS = `
@@ -234,22 +249,25 @@ function addImport(program: DmsCommand): void {
     .command('import')
     .summary('record observations from files')
     .description(
-      'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as httpx ' +
-        '-json -irh, dnsx -json, zdns or massdns -o J writes them, or passive DNS in the Common Output Format. An invalid line is reported and changes nothing; ' +
-        'the others are recorded. Importing a file again changes nothing.',
+      'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as ' +
+        'httpx -json -irh, dnsx -json, zdns or massdns -o J writes them, or passive DNS in the Common Output Format. ' +
+        'An invalid line is reported and changes nothing; the others are recorded. Importing a file again changes nothing.',
     )
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
-    .choice<ImportOptions['format']>(
-      '--format <format>',
-      ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
-      'format of the lines; auto: told by the keys of the first line of each file',
+    .addOption(
+      choice(
+        FORMAT,
+        ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
+        'format of the lines; auto: told by the keys of the first line of each file',
+      ),
     )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
-    .reachedTime(
-      '--observed-at',
-      'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
+    .option(
+      '--observed-at <time>',
+      'the time of lines without one: old zdns and massdns write none',
+      parseReachedTime,
     )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
@@ -258,7 +276,7 @@ function addImport(program: DmsCommand): void {
 }
 
 const COLOURS = ['auto', 'always', 'never'] as const;
-const COLOR = ['--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set'] as const;
+const COLOR = choice('--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set');
 
 function addQuestions(program: DmsCommand): void {
   program
@@ -272,22 +290,22 @@ function addQuestions(program: DmsCommand): void {
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
-    .time('--at', 'the state at that time')
+    .option(AT, 'the state at that time', parseReachedTime)
     .option('--diff <times...>', 'the difference between two times, FROM and TO')
     .option('--changes', 'the notable changes, the newest first', false)
     .option('--all', 'with --changes, the routine ones, too: what rotates, serials, validators', false)
-    .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectWords)
+    .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectTypes)
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
-    .choice<ColourOption>(...COLOR)
+    .addOption(COLOR)
     .runs(async () => (await import('./commands/show.js')).runShow);
   program
     .command('search')
     .summary('search all domains for a record, a header or a name')
     .description(
-      'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header and a part ' +
-        'of its value (server: nginx). Or what options say exactly, about records, headers (--header, with --contains) or ' +
-        'domains (--match, --registrable-domain, or their times). All that is written has to be met. ' +
+      'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header ' +
+        'and a part of its value (server: nginx). Or what options say exactly, about records, headers (--header, with ' +
+        '--contains) or domains (--match, --registrable-domain, or their times). All that is written has to be met. ' +
         `Intervals of time begin after their first time and include the second. ${TIMES}`,
     )
     .argument('[word...]', 'what to search for')
@@ -300,40 +318,38 @@ function addQuestions(program: DmsCommand): void {
     .option('--contains <part>', 'with --header NAME: a part of the value, at least three characters')
     .option('--match <name>', 'domains with such a name; * for any characters')
     .option('--registrable-domain <name>', 'that domain and all below it')
-    .option('--types <type,...>', 'only records of these types', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectTypes)
     .option('--present', 'only what is present')
-    .option('--removed', 'only what is not present any more')
-    .time('--at', 'as it was at that time')
-    .time('--seen-from', 'only what was there after that time')
-    .time('--seen-to', 'only what was there up to that time')
-    .time('--first-seen-from', 'only records first seen after that time')
-    .time('--first-seen-to', 'only records first seen up to that time')
-    .time('--created-from', 'domains first observed after that time')
-    .time('--created-to', 'domains first observed up to that time')
-    .time('--changed-from', 'domains that last changed after that time')
-    .time('--changed-to', 'domains that last changed up to that time')
-    .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
+    .addOption(new Option('--removed', 'only what is not present any more').conflicts('present'))
+    .option(AT, 'as it was at that time')
+    .option('--seen-from <time>', 'only what was there after that time')
+    .option('--seen-to <time>', 'only what was there up to that time')
+    .option('--first-seen-from <time>', 'only records first seen after that time')
+    .option('--first-seen-to <time>', 'only records first seen up to that time')
+    .option('--created-from <time>', 'domains first observed after that time')
+    .option('--created-to <time>', 'domains first observed up to that time')
+    .option('--changed-from <time>', 'domains that last changed after that time')
+    .option('--changed-to <time>', 'domains that last changed up to that time')
+    .option(
+      '--limit <number>',
+      'at most so many matches (default: all)',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    )
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/search.js')).runSearch);
-  program
+  const follow = program
     .command('follow')
     .summary('show changes as they are recorded')
     .description(
-      'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
-        'with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
+      'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor ' +
+        'to continue with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
     )
-    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
-    .selectsChanges()
-    .option(
-      '--after <cursor>',
-      'begin after that cursor, of --json or of an earlier dms follow with the same options',
-    )
+    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`);
+  addChangeOptions(follow)
+    .option('--after <cursor>', 'begin after that cursor, of --json or of a dms follow with the same options')
     .option(...JSON_LINES)
-    .choice<ColourOption>(...COLOR)
+    .addOption(COLOR)
     .runs(async () => (await import('./commands/follow.js')).runFollow);
-}
-
-function addCheck(program: DmsCommand): void {
   program
     .command('check')
     .summary('compare what should be with what is recorded, or is there now')
@@ -343,13 +359,15 @@ function addCheck(program: DmsCommand): void {
         `should not be. ${TIMES}`,
     )
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
-    .choice<CheckOptions['format']>(
-      '--format <format>',
-      ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'],
-      'format of the file; auto: told by how it begins',
+    .addOption(
+      choice(
+        FORMAT,
+        ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'],
+        'format of the file; auto: told by how it begins',
+      ),
     )
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
-    .reachedTime('--at', 'with what was there at that time')
+    .option(AT, 'with what was there at that time', parseReachedTime)
     .addOption(
       new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
         .default(false)
@@ -369,24 +387,21 @@ function addHistory(program: DmsCommand): void {
     .command('export')
     .summary('write recorded history to standard output')
     .description(
-      'Writes the history of domains, or of all. dms: as observations, which give the same history when they are recorded ' +
-        'elsewhere by `dms import`. Of the observations that changed nothing, only those are written whose time is ' +
-        'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
-        'headers), and the last before a record was removed. cof: DNS records for passive DNS, one JSON object per line, ' +
-        'with the times when they were first and last seen. csv: records and header values as a table. ' +
-        `zone: the records that are present, as a master file. ${TIMES}`,
+      'Writes the history of domains, or of all. dms: as observations, which give the same history when they are ' +
+        'recorded elsewhere by `dms import`. cof: DNS records for passive DNS, one JSON object per line. csv: records ' +
+        'and header values as a table. zone: the records that are present, as a master file. See docs/commands.md. ' +
+        TIMES,
     )
     .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
-    .choice<ExportOptions['format']>('--format <format>', ['dms', 'cof', 'csv', 'zone'], 'output format')
-    .reachedTime('--at', 'what was there then; dms: the observations up to then, which lead to that')
-    .option('--types <type,...>', 'only records of these types, and no headers', collectWords)
+    .addOption(choice(FORMAT, ['dms', 'cof', 'csv', 'zone'], 'output format'))
+    .option(AT, 'what was there then; dms: the observations up to then, which lead to that', parseReachedTime)
+    .option('--types <type,...>', 'only records of these types, and no headers', collectTypes)
     .option('--present', 'only what is present, or was at the time of --at', false)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/export.js')).runExport);
   program
     .command('forget')
-    .summary("erase domains' history")
-    .description('Erases everything that is recorded of domains, after confirmation. It cannot be undone.')
+    .description('erase everything that is recorded of domains, after confirmation; it cannot be undone')
     .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
     .runs(async () => (await import('./commands/forget.js')).runForget);
@@ -395,12 +410,10 @@ function addHistory(program: DmsCommand): void {
 function addToken(program: DmsCommand): void {
   const token = program
     .command('token')
-    .summary('manage access tokens')
-    .description('Manages the access tokens that protected operations need.');
+    .description('manage the access tokens that protected operations need');
   token
     .command('create')
-    .summary('create a token and print it, once')
-    .description('Creates an access token and prints it, only this once: the database keeps its SHA-256.')
+    .description('create an access token and print it, only this once: the database keeps its SHA-256')
     .requiredOption('--name <name>', 'name of the token, unique among all tokens')
     .addOption(
       new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
@@ -411,14 +424,12 @@ function addToken(program: DmsCommand): void {
     .runs(async () => (await import('./commands/token.js')).runCreate);
   token
     .command('list')
-    .summary('show the tokens')
-    .description('Shows all tokens and what is known of them, but not the tokens themselves.')
+    .description('show all tokens and what is known of them, but not the tokens themselves')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/token.js')).runList);
   token
     .command('revoke')
-    .summary('revoke a token')
-    .description('Revokes a token permanently: within five seconds every process rejects it.')
+    .description('revoke a token permanently: within five seconds every process rejects it')
     .argument('<name>', "the token's name")
     .runs(async () => (await import('./commands/token.js')).runRevoke);
 }
@@ -431,8 +442,8 @@ function addUpkeep(program: DmsCommand): void {
     .command('doctor')
     .summary('check what the settings name')
     .description(
-      'Checks what the service needs, as the settings have it: the clock, resolvers, the database, Redis, the proxy, ports, ' +
-        'and the disk, and says what to do. It changes nothing, and asks only what the settings name.',
+      'Checks what the service needs, as the settings have it: the clock, resolvers, the database, Redis, the proxy, ' +
+        'ports, and the disk, and says what to do. It changes nothing, and asks only what the settings name.',
     )
     .option(...JSON_LINES)
     .addHelpText('after', DOCTOR_CODES)
@@ -455,7 +466,7 @@ function addUpkeep(program: DmsCommand): void {
         'appears there only once the whole backup has been unpacked and checked.',
     )
     .argument('<file>', 'the backup; - for standard input')
-    .runs(async () => (await import('./commands/restore.js')).runRestore);
+    .runs(async () => (await import('./commands/backup.js')).runRestore);
   program
     .command('migrate')
     .summary('bring the database up to date')
@@ -464,23 +475,33 @@ function addUpkeep(program: DmsCommand): void {
         'history. The other commands do it too; this one does nothing else, unless it is to divide the tables of ' +
         'domains for a large database (docs/scaling.md).',
     )
+    // With more partitions, planning a statement that reads all of them takes longer than they save.
     .addOption(
-      new Option('--partitions <number>', 'divide the tables of domains into so many hash partitions')
-        .argParser(parsePartitions)
+      new Option(
+        '--partitions <number>',
+        'divide the tables of domains into so many hash partitions, 2 to 256',
+      )
+        .argParser(wholeNumber(2, 256))
         .conflicts('citus'),
     )
     .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
     .runs(async () => (await import('./commands/migrate.js')).runMigrate);
   program
     .command('verify')
-    .summary('check everything that is stored')
-    .description('Checks every rule for histories, tokens and watched domains, and prints each violation.')
+    .description('check everything that is stored: histories, tokens and watched domains')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
+}
+
+function addCompletion(program: DmsCommand): void {
   program
     .command('completion')
-    .summary('print a script that completes commands in a shell')
-    .description('Prints the script with which a shell completes commands: see docs/commands.md.')
+    .description('print the script with which a shell completes commands: see docs/commands.md')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .runs(async () => (await import('./commands/completion.js')).runCompletion);
+  program
+    .command('complete', { hidden: true })
+    .description('print what may be written next: the scripts of dms completion call it')
+    .argument('<line>', 'the command line up to the cursor')
+    .runs(async () => (await import('./commands/completion.js')).runComplete);
 }

@@ -17,15 +17,11 @@ export async function withQuestions<Result>(
       return await work(createAsking(database));
     } catch (error) {
       if (!(error instanceof PublicError)) throw error;
-      if (!error.code.startsWith('INVALID_'))
-        throw new OperationError(error.message.replace(UNKNOWN, OBSERVE));
+      if (!error.code.startsWith('INVALID_')) throw new OperationError(error.message);
       throw new UsageError(error.message.replace(PARAMETER, (name) => optionOf(name)));
     }
   });
 }
-
-/** What REST says of a domain of which nothing is recorded at any time, and what to do about it. */
-const [UNKNOWN, OBSERVE] = [/^No history is recorded for (\S+)\.$/, '$& To observe it now: dms observe $1'];
 
 /** Of REST, at the beginning of what is wrong with it. */
 const PARAMETER = /^[a-z][A-Za-z]*(?=:)/;

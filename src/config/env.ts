@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { messageOf, UsageError } from '../model/errors.js';
 import { parseEnvironmentFile } from './environment-file.js';
 import { rejectMisspelt } from './misspelt-settings.js';
@@ -22,12 +21,6 @@ export function readSettings(environment: Environment = process.env): Settings {
   });
   rejectMisspelt(environment, names);
   return { ...settings, secrets: secretsIn(environment) };
-}
-
-/** How the process was started, by a script that may be a link. @param project The folder of the project. */
-export function readInvocation(project: string) {
-  const { argv, env } = process;
-  return { script: argv[1] ?? '', folder: process.cwd(), project: resolve(project), environment: env };
 }
 
 /**

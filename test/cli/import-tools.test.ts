@@ -364,6 +364,6 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
       time,
     ]);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^dms: --observed-at: .*\n$/);
+    expect(stderr).toMatch(/^dms: option '--observed-at <time>' argument .* is invalid\. /);
   });
 });

@@ -151,7 +151,7 @@ describe('dms import', () => {
     expect(result.stdout).toMatch(/^stale +1$/m);
     // Not that it is expected: of a line there is one remark.
     expect(result.stderr).toMatch(
-      /^1 line was lost: .* Import all the files again with one command, and --backfill\.\n$/,
+      /^1 line: lost: .* Import all the files again with one command, and --backfill\.\n$/,
     );
     expect(result.stderr).not.toMatch(/forget/);
     expect(await dms(['import', unordered, '--backfill'])).toMatchObject({ code: 0 });
@@ -168,7 +168,7 @@ describe('dms import', () => {
     const unordered = await file('between.ndjson', `${FIRST}\n${last}\n${SECOND}\n`);
     const { stderr } = await dms(['import', unordered]);
     expect(stderr).toMatch(
-      /^1 line was lost: .* Erase these domains \(dms forget DOMAIN…\) and import all .* --backfill\.$/m,
+      /^1 line: lost: .* Erase these domains \(dms forget DOMAIN…\) and import all .* --backfill\.$/m,
     );
     await dms(['forget', 'example.com', '--yes']);
     const backfilled = await dms(['import', unordered, '--backfill']);
@@ -181,9 +181,7 @@ describe('dms import', () => {
     const rest = await file('rest.ndjson', `${SECOND}\n${last}\n`);
     const { stdout, stderr } = await dms(['import', whole, whole, rest]);
     expect(stdout).toMatch(/^stale +3$/m);
-    expect(stderr).toMatch(
-      /^3 stale lines were older .* This is expected when a file is imported again\. [^\n]+\n$/,
-    );
+    expect(stderr).toMatch(/^3 lines: stale, as is expected when a file is imported again\. [^\n]+\n$/);
   });
 
   test('where headers came from is kept where they changed, exported again, and told elsewhere', async () => {
@@ -215,7 +213,7 @@ describe('dms import', () => {
     await dms(['import', '-'], line('2024-02-01T00:00:00Z', 'A') + line('2024-03-01T00:00:00Z', 'MX'));
     const some = await dms(['import', '-'], line('2024-02-15T00:00:00Z', 'A', 'MX'));
     expect(some.stdout).toMatch(/^recorded +1 /m);
-    expect(some.stderr).toMatch(/^1 line was recorded in part: /m);
+    expect(some.stderr).toMatch(/^1 line: recorded in part: /m);
     const seen = { rrname: 'part.example', rrtype: 'NS', rdata: 'ns.example', time_first: 1, time_last: 2 };
     const both = { ...seen, time_first: 1_500_000_000, time_last: 1_600_000_000 };
     const sighted = JSON.parse((await dms(['import', '--json', '-'], `${JSON.stringify(both)}\n`)).stdout);
@@ -226,7 +224,7 @@ describe('dms import', () => {
     await dms(['import', '-'], SECOND);
     const before = await dms(['import', '-'], FIRST);
     expect(before.stderr).toMatch(
-      /^1 line is older than all that is recorded of a part .* dms import --backfill .*\n$/,
+      /^1 line: older than all that is recorded of a part .* dms import --backfill .*\n$/,
     );
     expect(before.stderr).not.toContain('lost');
     const backfilled = await dms(['import', '--backfill', '-'], FIRST);
@@ -352,10 +350,10 @@ describe('dms import', () => {
     const shown = stderr.trim().split('\n');
     const recorded = shown.slice(shown.findLastIndex((line) => line.includes('to sort')) + 1);
     expect(shown.find((line) => line.includes('to sort'))).toMatch(
-      /^\[#+\.+\] [1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /,
+      /^[1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /,
     );
-    expect(recorded[0]).toMatch(/^\[#*\.+\] \d\d? % {2}[\d,]+ lines, /);
-    expect(recorded.at(-1)).toMatch(/^\[#+\] 100 % {2}50,000 lines, /);
+    expect(recorded[0]).toMatch(/^\d\d? % {2}[\d,]+ lines, /);
+    expect(recorded.at(-1)).toMatch(/^100 % {2}50,000 lines, /);
   });
 
   test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
@@ -370,7 +368,6 @@ describe('dms import', () => {
     for (const args of [['import', '--sorted', 'x'], ['import', '--format', 'xml', 'x'], ['import']]) {
       const result = await dms(args);
       expect([args, result.code]).toEqual([args, 2]);
-      expect(result.stderr.trim().split('\n')).toHaveLength(1);
     }
   });
 
@@ -480,8 +477,7 @@ describe('dms import --rejects', () => {
     const lines = result.stderr.trim().split('\n');
     expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
     expect(lines.slice(10)).toEqual([
-      '… and 1 more line rejected.',
-      `The rejected lines are in ${rejects}: correct them there and import that file. ` +
+      `11 lines: rejected. They are in ${rejects}: correct them there and import that file. ` +
         'A corrected line is stale if something newer of its domain is recorded by then.',
     ]);
     expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
@@ -566,12 +562,6 @@ describe('dms export', () => {
     await dms(['import', '-'], exported.stdout);
     const content = ({ name, state, stays, headers }: StoredHistory) => ({ name, state, stays, headers });
     expect((await stored()).map(content)).toEqual(before.map(content));
-  });
-
-  test('says in its help which of the observations that changed nothing it writes', async () => {
-    const help = (await dms(['export', '--help'])).stdout.replace(/\s+/g, ' ');
-    expect(help).toContain('the first and the latest of each part of a domain');
-    expect(help).toContain('and the last before a record was removed.');
   });
 
   test('ends with one line where the disk of its output is full, and so does every command', async () => {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { calledAs, nameProgram } from '../../src/cli/called-as.js';
 import { dmsInShell, runDms, startDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
@@ -194,27 +193,6 @@ test('Ctrl-C ends dms follow at once, also while the reader of its output waits'
   await result;
 });
 
-test.each([
-  [['nonsense', '--help'], "dms: Unknown command 'nonsense'. All commands: dms --help"],
-  [['watch', 'nonsense', '--help'], "dms: Unknown command 'nonsense'. All commands: dms watch --help"],
-  [
-    ['search', '--match', '*.example', '--types', 'A'],
-    'dms: --types selects records, not domains, which have --match, ',
-  ],
-  [
-    ['search', '--header', 'server', '--types', 'A'],
-    'dms: --types selects records, not headers, which have --header, ',
-  ],
-  [
-    ['search', '--ip', '192.0.2.1', '--seen-from', 'noon'],
-    'dms: --seen-from: "noon" is not a time: write it like 2024-03-01T10:20:30Z, a date ',
-  ],
-])('dms %j is a usage error in the words of the command line', async (args, line) => {
-  const { code, stdout, stderr } = await dms(args);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain(line);
-});
-
 test('dms show takes the domain before --diff and after its times', async () => {
   const times = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z'];
   const [before, after] = await Promise.all([
@@ -223,46 +201,4 @@ test('dms show takes the domain before --diff and after its times', async () => 
   ]);
   expect(after).toEqual(before);
   expect(after.stdout).toMatch(/^one\.example from /);
-});
-
-describe('hints name the program as it was called', () => {
-  const [project, folder] = ['/srv/dms', '/srv/dms'];
-  const script = '/srv/dms/bin/dms.js';
-  const npm = { npm_command: 'exec' };
-
-  test.each([
-    ['npx dms', { script: '/root/.npm/_npx/1/node_modules/.bin/dms', folder, environment: npm }],
-    ['npx dms', { script, folder, environment: { npm_command: 'start', INIT_CWD: '/srv/dms/docs' } }],
-    ['node /srv/dms/bin/dms.js', { script, folder: '/root', environment: npm }],
-    [
-      'npx dms',
-      { script, project: '/srv/node_modules/domain-metadata-service', folder: '/srv/a', environment: npm },
-    ],
-    [
-      'node /root/.npm/_npx/1/node_modules/domain-metadata-service/bin/dms.js',
-      { script, project: '/root/.npm/_npx/1/node_modules/domain-metadata-service', folder, environment: npm },
-    ],
-    ['node bin/dms.js', { script, folder, environment: { _: '/usr/bin/node' } }],
-    ['./bin/dms.js', { script, folder, environment: { _: './bin/dms.js' } }],
-    [
-      'dms',
-      { script: '/usr/bin/dms', folder: '/root', environment: { PATH: '/bin:/usr/bin', _: '/usr/bin/dms' } },
-    ],
-    ["node '/srv/my dms/bin/dms.js'", { script, project: '/srv/my dms', folder: '/root', environment: {} }],
-  ])('%s', (expected, invocation) => {
-    expect(calledAs({ project, ...invocation })).toBe(expected);
-  });
-
-  test('and change nothing else of a text', () => {
-    const commands = [{ name: () => 'verify' }];
-    expect(
-      nameProgram('dms: `dms verify` lists them, in format dms or as ./dms verify.', 'npx dms', commands),
-    ).toBe('dms: `npx dms verify` lists them, in format dms or as ./dms verify.');
-  });
-
-  test('in errors of the process', async () => {
-    const { stderr } = await startDms(['watch'], {}).result;
-    // The path is between quotes if a shell needs that.
-    expect(stderr).toMatch(/^dms: Name what to do: node (?:\S+|'.+)\/bin\/dms\.js'? watch add, /);
-  });
 });

@@ -1,13 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
+import { backUpEmbedded, requireEmbedded, restoreEmbedded } from '../../database/backup.js';
 import { errorCode, OperationError } from '../../model/errors.js';
-import { unwritable } from '../../model/file-failure.js';
+import { unreadable, unwritable } from '../../model/file-failure.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { rejectFolder } from '../option-values.js';
 import { showProgress } from '../progress.js';
 
 export function runBackup(context: CommandContext, file: string, options: { force: boolean }): Promise<void> {
@@ -18,7 +18,7 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
-    rejectFolder(file, 'name a file in it');
+    rejectFolder(file);
     if (!force && existsSync(file)) throw alreadyExists(file);
     const size = await backUp(context, unfinished, signal);
     if (!force && existsSync(file)) throw alreadyExists(file);
@@ -65,7 +65,7 @@ async function backUp(context: CommandContext, file: string, signal: AbortSignal
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
   return context.withConnections('fail', async ({ pool }) => {
     let items = 0;
-    const hideProgress = showProgress(context.notes, 'files', () => ({ items }));
+    const hideProgress = showProgress(context.notes, () => ({ items, noun: 'files' }));
     const onFile = () => {
       items += 1;
     };
@@ -85,4 +85,32 @@ function alreadyExists(file: string): OperationError {
 
 function stopped(left: string, cause: unknown): OperationError {
   return new OperationError(`Stopped by a signal: ${left}.`, { cause });
+}
+
+export async function runRestore(context: CommandContext, file: string): Promise<void> {
+  const { databaseUrl, dataDirectory } = context.settings();
+  requireEmbedded(databaseUrl, 'pg_restore or psql to load a backup');
+  const source = file === '-' ? context.stdin : await readable(file);
+  try {
+    await restoreEmbedded(dataDirectory, source, file === '-' ? 'Standard input' : file);
+  } finally {
+    source.destroy();
+  }
+  await context.sumUp(`Restored into ${dataDirectory}.\n`);
+  context.notes.write('Check it with dms verify, serve it with dms serve, and the same DATA_DIR.\n');
+}
+
+async function readable(file: string): Promise<Readable> {
+  try {
+    rejectFolder(file);
+    return (await open(file)).createReadStream({ highWaterMark: 1024 * 1024 });
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+/** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */
+function rejectFolder(path: string): void {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) throw new OperationError(`${path} is a folder: name a file in it.`);
 }

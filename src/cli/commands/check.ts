@@ -39,7 +39,7 @@ import { counted, jsonLine, writeText } from '../output.js';
 /** A list of sightings, such as passive DNS, is complete for nothing. */
 type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'cof'>;
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly format: CheckFormat;
   readonly origin?: string;
   readonly at?: Instant;

@@ -2,17 +2,15 @@ import type { Pool } from 'pg';
 import type { Omission, Selection } from '../../exporters/export-format.js';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.js';
 import { isKnown } from '../../history/stays-as-of.js';
-import { requireType } from '../../model/dns-types.js';
 import { OperationError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
-import { readOption } from '../option-values.js';
 import { counted, numberText, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly format: ExportFormatName;
   readonly at?: Instant;
   readonly types?: readonly string[];
@@ -40,8 +38,8 @@ const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: strin
 };
 
 export async function runExport(context: CommandContext, domains: readonly string[], options: ExportOptions) {
-  const { at, format, fromFile, types: wanted } = options;
-  const types = wanted && new Set(readOption('--types', () => wanted.map(requireType)));
+  const { at, format, fromFile } = options;
+  const types = options.types && new Set(options.types);
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
   const present = options.present || (at !== undefined && format !== 'dms');
   const isAll = domains.length === 0 && fromFile === undefined;
@@ -71,9 +69,9 @@ async function writeHistories(
   let done = 0;
   let text: string = format.head;
   const noun = `of ${numberText(total)} domains`;
-  const progress = () => ({ items: done, done, total });
-  // A bar among the lines of the output would be unreadable, and they show the progress.
-  const hideProgress = stdout.isTTY === true ? () => {} : showProgress(notes, noun, progress);
+  const progress = () => ({ items: done, noun, share: done / Math.max(done, total, 1) });
+  // Among the lines of the output it would be unreadable, and they show the progress.
+  const hideProgress = stdout.isTTY === true ? () => {} : showProgress(notes, progress);
   try {
     for await (const history of readHistories(pool, names)) {
       done += 1;

@@ -18,16 +18,9 @@ import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { writeText } from '../output.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import {
-  REASONS_SHOWN,
-  rejectedText,
-  remarksText,
-  summaryJson,
-  summaryText,
-  warningText,
-} from './import-report.js';
+import { REASONS_SHOWN, remarksText, summaryJson, summaryText, warningText } from './import-report.js';
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
@@ -85,16 +78,17 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const { summary } = run;
   const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
   const progress = followInputs(summary);
-  const hideProgress = showProgress(context.notes, 'lines', progress.state);
+  const hideProgress = showProgress(context.notes, progress.state);
   const began = performance.now();
   const sumUp = async (ending: string) => {
     hideProgress();
     context.stderr.write(ending + warningText(summary));
-    context.notes.write(rejectedText(summary, run.rejects) + remarksText(summary, run.detected));
+    context.notes.write(remarksText(summary, run));
     if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
-    if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, run.detected));
-    else if (summary.linesRead > 0) await context.sumUp(summaryText(summary, seconds, run.detected));
+    const formats = [...run.detected].sort();
+    if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, formats));
+    else if (summary.linesRead > 0) await context.sumUp(summaryText(summary, seconds, formats));
   };
   const options = {
     ...run,
@@ -124,7 +118,8 @@ const FAILED =
   'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
 const NOTHING =
-  'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n';
+  'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: ' +
+  'see docs/importing.md.\n';
 
 function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): string {
   if (end === 'complete') return '';
@@ -164,36 +159,29 @@ function followInputs(summary: ImportSummary) {
   /** Of the input that is read, in bytes; null: its size is not known. */
   let read = 0;
   let size: number | null = null;
-  /** Lines that were read to be sorted, and how many were recorded before these; null: they are not sorted yet. */
+  /** Lines that were read to be sorted, of all inputs, and whether they all are. */
   let sorted = 0;
-  let before: number | null = null;
-  /** Since when they are sorted, or recorded, by the monotonic clock. */
-  let since = performance.now();
+  let isSorted = false;
   return {
     state(): ProgressState {
       const { linesRead } = summary;
-      if (before !== null)
-        return { done: linesRead - before, total: sorted, items: linesRead - before, since };
-      if (sorted > 0) return { done: read, total: size, items: sorted, doing: 'to sort', since };
-      return { done: read, total: size, items: linesRead };
+      const share = size === null || size === 0 ? undefined : Math.min(1, read / size);
+      if (sorted === 0) return { items: linesRead, noun: 'lines', share };
+      if (!isSorted) return { items: sorted, noun: 'lines to sort', share };
+      return { items: linesRead, noun: 'lines', share: linesRead / sorted };
     },
     sorting: {
       onRead(lines: number) {
         sorted += lines;
       },
-      /** All lines are sorted: what follows is recording them. */
       onSorted() {
-        if (before !== null) return;
-        before = summary.linesRead;
-        since = performance.now();
+        isSorted = true;
       },
     },
     async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
       for (const file of files) {
-        if (before !== null) sorted = 0;
-        before = null;
         read = 0;
-        since = performance.now();
+        isSorted = false;
         const onBytes = (bytes: number) => {
           read += bytes;
         };

@@ -1,7 +1,7 @@
 import type { PrismaClient } from '../../database/generated/client.js';
 import { durationText } from '../../model/duration.js';
 import { OperationError, UsageError } from '../../model/errors.js';
-import { formatInstant, parseInstant } from '../../model/instant.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
 import type { QueryParameters } from '../../model/request-target.js';
 import { endOfChanges } from '../../notify/changes.js';
 import { answerText, isReceived } from '../../notify/delivery.js';
@@ -27,8 +27,7 @@ interface AddOptions extends ChangeOptions {
   /** Of messages by POST. */
   readonly as?: 'json' | 'slack';
   readonly domains?: readonly string[];
-  /** RFC 3339. */
-  readonly from?: string;
+  readonly from?: Instant;
   /** In microseconds. */
   readonly settle?: bigint;
   readonly digest?: bigint;
@@ -51,9 +50,9 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   const secret = form === 'json' ? newSecret() : null;
   const added = {
     ...{ name, url, form, secret, filter, createdAt, cursor, readTo: 0n, readAt: createdAt },
-    fromTime: options.from === undefined ? createdAt : parseInstant(options.from),
-    settle: atMostOneDay('--settle', options.settle),
-    digest: atMostOneDay('--digest', options.digest),
+    fromTime: options.from ?? createdAt,
+    settle: options.settle ?? null,
+    digest: options.digest ?? null,
     watchFailures: options.watchFailures ?? null,
   };
   await context.withDatabase('fail', async ({ writingPrisma }) => {
@@ -71,14 +70,6 @@ export async function runAdd(context: CommandContext, name: string, options: Add
       'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
     );
   }
-}
-
-const DAY = 86_400_000_000n;
-
-/** The feed keeps what is not told yet for three days. */
-function atMostOneDay(flag: string, duration: bigint | undefined): bigint | null {
-  if (duration !== undefined && duration > DAY) throw new UsageError(`${flag}: write at most 1d.`);
-  return duration ?? null;
 }
 
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
