@@ -84,9 +84,9 @@ Settings, such as PORT, come from the environment, and from a file .env: see doc
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const FORMAT = '--format <format>';
 const AT = '--at <time>';
-const TIMES =
-  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, ' +
-  'such as 36h, 30d or 2w, or now.';
+const TIMES = `
+A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration
+back from now, such as 36h, 30d or 2w, or now.`;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
 /** An option with one of the values; without it, the first. */
@@ -97,36 +97,16 @@ function choice(flags: string, values: readonly string[], meaning: string): Opti
 function addServices(program: DmsCommand): void {
   program
     .command('serve')
-    .summary('serve the API, and observe the watched domains')
-    .description(
-      'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), then completes the requests in progress. ' +
-        'Unless ROLE=api, it also observes the watched domains as they become due. ' +
-        'A new embedded database is filled with a few sample domains, unless SAMPLES=off. ' +
-        'Where it listens and all else is set in the environment: docs/settings.md.',
-    )
-    .option(
-      '--workers <number>',
-      'by so many processes, 1 to 64, or auto: as many as processors',
-      parseWorkers,
-      1,
-    )
+    .description('serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
+    .option('--workers <number>', 'by so many processes; auto: one for each processor', parseWorkers, 1)
     .runs(async () => (await import('./commands/serve.js')).runServe);
   program
     .command('worker')
-    .summary('observe the watched domains')
-    .description(
-      'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), then completes the ' +
-        'observations in progress. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
-    )
+    .description('observe the watched domains, with dms serve and other workers, until SIGTERM or Ctrl-C')
     .runs(async () => (await import('./commands/worker.js')).runWorker);
   program
     .command('observe')
-    .summary('observe domains now')
-    .description(
-      "Observes domains now, their DNS records and their sites' response headers, records the observations, and " +
-        'shows them with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
-        'given. Ctrl-C ends it: what was observed so far is recorded and shown.',
-    )
+    .description('observe domains now, and show what changed: + is new, - is gone, ~ has another value')
     .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
@@ -144,11 +124,7 @@ function addWatch(program: DmsCommand): void {
     .description('manage the domains that dms serve and dms worker observe regularly');
   watch
     .command('add')
-    .summary('observe domains from now on')
-    .description(
-      'Has domains observed from now on by dms serve and dms worker. A domain that is watched already keeps its ' +
-        'interval, unless --every gives a new one.',
-    )
+    .description('observe domains from now on; without --every, a watched one keeps its interval')
     .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
     .option('--every <duration>', 'time between observations, such as 30m or 6h (default: 1d)', parseDuration)
     .option(...FROM_FILE)
@@ -172,33 +148,23 @@ function addNotify(program: DmsCommand): void {
     .description('manage who is told of changes, by dms serve and dms worker: see docs/notifications.md');
   const add = notify
     .command('add')
-    .summary('tell a receiver of changes from now on')
-    .description(
-      'Has each notable change told from now on, by POST or by mail. Messages as JSON are signed: the secret is ' +
-        `printed, only this once. All that is written has to be met by a change. ${TIMES}`,
-    )
+    .description('tell changes from now on; prints the secret that signs messages, only this once')
     .argument('<name>', 'a name for it, unique among all notifications')
     .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
     .addOption(
-      new Option(
-        '--as <form>',
-        'the form of messages by POST (default: json); slack: as its webhooks take it',
-      ).choices(['json', 'slack']),
+      new Option('--as <form>', 'form of messages by POST (default: json)').choices(['json', 'slack']),
     )
     .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords);
   addChangeOptions(add)
     .option('--from <time>', 'only changes dated after that time (default: now)', parseTime)
-    .option(
-      '--settle <duration>',
-      'only changes that still stand so long after their recording',
-      durationUpTo(1n),
-    )
+    .option('--settle <duration>', 'only changes that still stand so long afterwards', durationUpTo(1n))
     .option('--digest <duration>', 'at most one message in that time, such as 1h', durationUpTo(1n))
     .option(
       '--watch-failures <number>',
       'also when a watched domain has failed so many times in a row, and when it is observed again',
       wholeNumber(1, 9_999),
     )
+    .addHelpText('after', `${TIMES} All that is written has to be met by a change.`)
     .runs(async () => (await import('./commands/notify.js')).runAdd);
   notify
     .command('list')
@@ -231,62 +197,45 @@ function addChangeOptions(command: DmsCommand): DmsCommand {
     .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
 }
 
-const SUMMARY_WORDS = `
-The summary at the end counts, of the lines that were read:
-  recorded       accepted, with a change or without
-  unchanged      of the recorded, those that changed nothing
-  already known  of a time that is already recorded: they change nothing
-  stale          older than what is recorded of the same part of a domain (one type
-                 of DNS record, or the HTTP headers): they change nothing. With
-                 --backfill, only those between two that are recorded
-  rejected       invalid; the first ten are shown with the reason
-
+const IMPORT_CODES = `
 Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
 130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
+
+const IMPORT_FORMATS = ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'];
 
 function addImport(program: DmsCommand): void {
   program
     .command('import')
-    .summary('record observations from files')
-    .description(
-      'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as ' +
-        'httpx -json -irh, dnsx -json, zdns or massdns -o J writes them, or passive DNS in the Common Output Format. ' +
-        'An invalid line is reported and changes nothing; the others are recorded. Importing a file again changes nothing.',
-    )
+    .description('record the observations of files, one JSON object per line: see docs/importing.md')
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
-    .addOption(
-      choice(
-        FORMAT,
-        ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
-        'format of the lines; auto: told by the keys of the first line of each file',
-      ),
-    )
+    .addOption(choice(FORMAT, IMPORT_FORMATS, 'of the lines; auto: told by the first line of each file'))
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
     .option(
       '--observed-at <time>',
-      'the time of lines without one: old zdns and massdns write none',
+      'of lines without a time: old zdns and massdns write none',
       parseReachedTime,
     )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
-    .addHelpText('after', SUMMARY_WORDS)
+    .addHelpText('after', IMPORT_CODES)
     .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
 const COLOURS = ['auto', 'always', 'never'] as const;
 const COLOR = choice('--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set');
 
+const SEARCHING = `
+A word may be an address or a network, a name, a host, a text, or a header and a part of its value
+(server: nginx). All options that are written have to be met. Intervals of time begin after their
+first time and include the second.
+${TIMES}`;
+
 function addQuestions(program: DmsCommand): void {
   program
     .command('show')
-    .summary("show a domain's history")
-    .description(
-      'Shows what is recorded of a domain: each record and header value, with a bar that says when it was there. ' +
-        'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
-        `the notable changes, the newest first. ${TIMES}`,
-    )
+    .description('show the history of a domain: what was there, and when')
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
@@ -298,16 +247,11 @@ function addQuestions(program: DmsCommand): void {
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
     .addOption(COLOR)
+    .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/show.js')).runShow);
   program
     .command('search')
-    .summary('search all domains for a record, a header or a name')
-    .description(
-      'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header ' +
-        'and a part of its value (server: nginx). Or what options say exactly, about records, headers (--header, with ' +
-        '--contains) or domains (--match, --registrable-domain, or their times). All that is written has to be met. ' +
-        `Intervals of time begin after their first time and include the second. ${TIMES}`,
-    )
+    .description('search all domains for a record, a header or a name')
     .argument('[word...]', 'what to search for')
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
@@ -336,14 +280,11 @@ function addQuestions(program: DmsCommand): void {
       wholeNumber(1, Number.MAX_SAFE_INTEGER),
     )
     .option(...JSON_LINES)
+    .addHelpText('after', SEARCHING)
     .runs(async () => (await import('./commands/search.js')).runSearch);
   const follow = program
     .command('follow')
-    .summary('show changes as they are recorded')
-    .description(
-      'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor ' +
-        'to continue with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
-    )
+    .description('show changes as they are recorded, until Ctrl-C, which prints how to continue')
     .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`);
   addChangeOptions(follow)
     .option('--after <cursor>', 'begin after that cursor, of --json or of a dms follow with the same options')
@@ -352,20 +293,9 @@ function addQuestions(program: DmsCommand): void {
     .runs(async () => (await import('./commands/follow.js')).runFollow);
   program
     .command('check')
-    .summary('compare what should be with what is recorded, or is there now')
-    .description(
-      'Compares what a file says should be, a zone file, an export in the format dms, or YAML or JSON, with what ' +
-        'is recorded, or with what is observed now, and prints the differences: - should be and is not, + is and ' +
-        `should not be. ${TIMES}`,
-    )
+    .description('compare what should be with what is recorded, or is there now')
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
-    .addOption(
-      choice(
-        FORMAT,
-        ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'],
-        'format of the file; auto: told by how it begins',
-      ),
-    )
+    .addOption(choice(FORMAT, CHECK_FORMATS, 'of the file; auto: told by how it begins'))
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
     .option(AT, 'with what was there at that time', parseReachedTime)
     .addOption(
@@ -374,30 +304,30 @@ function addQuestions(program: DmsCommand): void {
         .conflicts('at'),
     )
     .option(...JSON_LINES)
-    .addHelpText('after', CHECK_CODES)
+    .addHelpText('after', `${TIMES}\n${CHECK_CODES}`)
     .runs(async () => (await import('./commands/check.js')).runCheck);
 }
 
+// Passive DNS is complete for nothing.
+const CHECK_FORMATS = ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'];
+
 const CHECK_CODES = `
+Of what differs, - should be and is not, + is and should not be.
+
 Exit code: 0 if all is as it should be; 1 if it differs; 2 if it could not be compared, as
 for a file that cannot be read or is not valid, or a usage error.`;
 
 function addHistory(program: DmsCommand): void {
   program
     .command('export')
-    .summary('write recorded history to standard output')
-    .description(
-      'Writes the history of domains, or of all. dms: as observations, which give the same history when they are ' +
-        'recorded elsewhere by `dms import`. cof: DNS records for passive DNS, one JSON object per line. csv: records ' +
-        'and header values as a table. zone: the records that are present, as a master file. See docs/commands.md. ' +
-        TIMES,
-    )
+    .description('write recorded history to standard output, in a format of docs/commands.md')
     .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
     .addOption(choice(FORMAT, ['dms', 'cof', 'csv', 'zone'], 'output format'))
     .option(AT, 'what was there then; dms: the observations up to then, which lead to that', parseReachedTime)
     .option('--types <type,...>', 'only records of these types, and no headers', collectTypes)
     .option('--present', 'only what is present, or was at the time of --at', false)
     .option(...FROM_FILE)
+    .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/export.js')).runExport);
   program
     .command('forget')
@@ -440,41 +370,24 @@ Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a settin
 function addUpkeep(program: DmsCommand): void {
   program
     .command('doctor')
-    .summary('check what the settings name')
-    .description(
-      'Checks what the service needs, as the settings have it: the clock, resolvers, the database, Redis, the proxy, ' +
-        'ports, and the disk, and says what to do. It changes nothing, and asks only what the settings name.',
-    )
+    .description('check what the settings name, and say what to do; it changes nothing')
     .option(...JSON_LINES)
     .addHelpText('after', DOCTOR_CODES)
     .runs(async () => (await import('./commands/doctor.js')).runDoctor);
   program
     .command('backup')
-    .summary('write a backup of the embedded database')
-    .description(
-      'Writes everything in the embedded database, tokens included, to a file, as it is at one moment. The ' +
-        'service keeps running: requests and imports wait until the files are copied.',
-    )
+    .description('write a backup of the embedded database, tokens included, while the service keeps running')
     .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
     .option('--force', 'replace the file if it exists', false)
     .runs(async () => (await import('./commands/backup.js')).runBackup);
   program
     .command('restore')
-    .summary('restore a backup of the embedded database')
-    .description(
-      'Puts a backup made by dms backup into a data folder (DATA_DIR) that has no database. The database ' +
-        'appears there only once the whole backup has been unpacked and checked.',
-    )
+    .description('restore a backup into a data folder (DATA_DIR) that has no database')
     .argument('<file>', 'the backup; - for standard input')
     .runs(async () => (await import('./commands/backup.js')).runRestore);
   program
     .command('migrate')
-    .summary('bring the database up to date')
-    .description(
-      'Brings the database up to date: its schema, and the text of stored records, which is no change in a ' +
-        'history. The other commands do it too; this one does nothing else, unless it is to divide the tables of ' +
-        'domains for a large database (docs/scaling.md).',
-    )
+    .description('bring the database up to date, or divide its tables: see docs/scaling.md')
     // With more partitions, planning a statement that reads all of them takes longer than they save.
     .addOption(
       new Option(

@@ -356,14 +356,6 @@ describe('dms import', () => {
     expect(recorded.at(-1)).toMatch(/^100 % {2}50,000 lines, /);
   });
 
-  test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
-    const { stdout } = await dms(['import', '--help']);
-    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'rejected']) {
-      expect(stdout).toMatch(new RegExp(`^  ${word} +\\w`, 'm'));
-    }
-    expect(stdout).toMatch(/^Exit code: 0; 1 /m);
-  });
-
   test('an option or format that does not exist is rejected with exit code 2', async () => {
     for (const args of [['import', '--sorted', 'x'], ['import', '--format', 'xml', 'x'], ['import']]) {
       const result = await dms(args);

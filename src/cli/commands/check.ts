@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { unseenOf } from '../../history/digest.js';
 import {
   comparedParts,
@@ -55,21 +56,30 @@ interface Comparison {
   /** What the file says of names that can be seen. */
   readonly expectations: readonly Expectation[];
   readonly found: ReadonlyMap<string, Found>;
-  /** By domain: what the file says something of and was not observed, a DNS type, HEADERS, or a field, with the reason. */
-  readonly unseen: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** What the file says something of and was not observed, as unseenPart() names it, with the reason. */
+  readonly unseen: ReadonlyMap<string, string>;
+}
+
+/** @param part A DNS type, HEADERS, or one header. */
+function unseenPart(domain: string, part: string): string {
+  return `${part} of ${domain}`;
+}
+
+function headerPart(name: string): string {
+  return `the header ${name}`;
 }
 
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
   const { at, observe, json } = options;
   const all = await readExpectations(context, file, options);
-  const { expectations, found, unseen }: Comparison = observe
-    ? await observeExpected(context, all)
-    : { expectations: all, ...(await findRecorded(context, all, at)) };
+  const compare = observe ? observeExpected : findRecorded;
+  const { expectations, found, unseen } = await compare(context, all, at);
   const differences = differencesOf(expectations, found).filter((difference) => {
-    const parts = unseen.get(difference.domain);
+    const { domain, name } = difference;
     const part = partOf(difference);
-    return !(parts?.has(part) || (part === HEADERS && parts?.has(partOfField(difference.name))));
+    const parts = part === HEADERS ? [part, headerPart(name)] : [part];
+    return !parts.some((each) => unseen.has(unseenPart(domain, each)));
   });
   const text = differences.map(json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
@@ -83,15 +93,10 @@ export async function runCheck(context: CommandContext, file: string, options: C
     const where = counted(domains.size, 'domain', 'domains');
     context.notes.write(`${counted(differences.length, 'difference', 'differences')} in ${where}.\n`);
   } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
-  const parts = [...unseen].flatMap(([domain, reasons]) =>
-    Array.from(reasons, ([part, reason]) => `${part} of ${domain} (${reason})`),
-  );
-  if (parts.length > 0)
-    throw new OperationError(`Not compared, since it was not observed: ${parts.join(', ')}.`);
-}
-
-function partOfField(name: string): string {
-  return `the header ${name}`;
+  if (unseen.size > 0) {
+    const parts = Array.from(unseen, ([part, reason]) => `${part} (${reason})`).join(', ');
+    throw new OperationError(`Not compared, since it was not observed: ${parts}.`);
+  }
 }
 
 /** The headers that a file says something of and an observer leaves out: whether the site sends them is unknown. */
@@ -104,7 +109,7 @@ function leftOut(
     .filter((each) => each.domain === domain)
     .flatMap(({ headers }) => [...headers.keys()])
     .filter(isIgnored)
-    .map((name) => [partOfField(name), 'observers leave it out']);
+    .map((name) => [unseenPart(domain, headerPart(name)), 'observers leave it out']);
 }
 
 /** @param domainsOf Where an owner name may be found. */
@@ -123,10 +128,10 @@ async function findRecorded(
   context: CommandContext,
   expectations: readonly Expectation[],
   at: Instant | undefined,
-): Promise<Pick<Comparison, 'found' | 'unseen'>> {
+): Promise<Comparison> {
   const found = new Map<string, Found>();
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const unseen = new Map<string, ReadonlyMap<string, string>>();
+  const unseen: [string, string][] = [];
   await context.withConnections('fail', async ({ pool }) => {
     for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
@@ -138,15 +143,11 @@ async function findRecorded(
       });
       const recorded = new Set(history.headers.map(({ name }) => name));
       const unseenNow = new Set(unseenOf(history.state.http?.digest ?? ''));
-      const parts = leftOut(
-        expectations,
-        history.name,
-        (name) => unseenNow.has(name) || (!recorded.has(name) && ignored.has(name)),
-      );
-      if (parts.length > 0) unseen.set(history.name, new Map(parts));
+      const isIgnored = (name: string) => unseenNow.has(name) || (!recorded.has(name) && ignored.has(name));
+      for (const each of leftOut(expectations, history.name, isIgnored)) unseen.push(each);
     }
   });
-  return { found, unseen };
+  return { expectations, found, unseen: new Map(unseen) };
 }
 
 /**
@@ -179,12 +180,14 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
   }));
   const compared = comparedParts(expectations, found);
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const unseen = checks.map((check): [string, Map<string, string>] => {
-    const failures = failuresOf(check).filter(([part]) => compared.get(check.domain)?.has(part));
-    const isIgnored = (name: string) => ignored.has(name);
-    return [check.domain, new Map([...failures, ...leftOut(expectations, check.domain, isIgnored)])];
-  });
-  return { expectations, found, unseen: new Map(unseen.filter(([, failures]) => failures.size > 0)) };
+  const unseen = checks.flatMap(({ domain, dns, http }): [string, string][] => [
+    ...[...dns, [HEADERS, http] as const].flatMap(([part, answer]): [string, string][] => {
+      const isUnseen = answer.kind === 'failed' && compared.get(domain)?.has(part);
+      return isUnseen ? [[unseenPart(domain, part), answer.failure.message]] : [];
+    }),
+    ...leftOut(expectations, domain, (name) => ignored.has(name)),
+  ]);
+  return { expectations, found, unseen: new Map(unseen) };
 }
 
 /** @param types Those to query beside the usual ones. */
@@ -212,22 +215,14 @@ function foundBy({ dns, http }: DomainCheck): Found {
   };
 }
 
-/** The parts that could not be observed, DNS types and HEADERS, and why. */
-function failuresOf({ dns, http }: DomainCheck): [string, string][] {
-  return [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
-    answer.kind === 'failed' ? [[part, answer.failure.message]] : [],
-  );
-}
-
 /** @throws OperationError for a file that cannot be read, is not valid, or says nothing. */
 async function readExpectations(context: CommandContext, file: string, { format, origin }: CheckOptions) {
   const input = await openInput(file, context.stdin, () => {});
-  const chunks: Buffer[] = [];
-  for await (const chunk of input.bytes) chunks.push(chunk);
-  const octets = Buffer.concat(chunks);
+  const octets = await buffer(input.bytes);
   const form = format === 'auto' ? formOf(octets.toString()) : format;
   try {
-    const expectations = await expectationsIn(context, input.name, octets, { form, origin });
+    if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
+    const expectations = await expectationsIn(context, { name: input.name, octets }, form, origin);
     const says = ({ records, types, headers, allHeaders }: Expectation) =>
       records.length + types.size + headers.size > 0 || allHeaders;
     if (expectations.some(says)) return expectations;
@@ -239,16 +234,15 @@ async function readExpectations(context: CommandContext, file: string, { format,
   }
 }
 
-async function expectationsIn(
-  context: CommandContext,
-  name: string,
-  octets: Buffer,
-  { form, origin }: { readonly form: CheckFormat; readonly origin: string | undefined },
-): Promise<readonly Expectation[]> {
-  if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
-  const text = octets.toString();
+interface ReadFile {
+  readonly name: string;
+  readonly octets: Buffer;
+}
+
+async function expectationsIn(context: CommandContext, file: ReadFile, form: CheckFormat, origin?: string) {
+  const text = file.octets.toString();
   if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
-  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, name, octets, form));
+  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, file, form));
   return [expectationOfZone(text, origin === undefined ? undefined : `${parseDomain(origin)}.`)];
 }
 
@@ -261,8 +255,7 @@ function formOf(text: string): CheckFormat {
 
 async function observationsIn(
   context: CommandContext,
-  name: string,
-  octets: Buffer,
+  { name, octets }: ReadFile,
   format: 'auto' | ImportFormat,
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();

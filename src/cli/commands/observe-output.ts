@@ -1,7 +1,6 @@
 import type { Changes } from '../../history/apply-observation.js';
 import { identityOf } from '../../history/diff.js';
-import type { HeaderChange } from '../../history/state.js';
-import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
+import { dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import { printable } from '../../model/text.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
@@ -23,7 +22,7 @@ export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): strin
     ...(outcome.dns.nameExists === false ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
     ...httpLines(check.http, outcome, changes),
-    summary(changes, isRecorded, recorded.recording),
+    summaryText(changes, isRecorded, recorded.recording),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
 }
@@ -32,12 +31,11 @@ function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, 
   const label = `  ${type.padEnd(TYPE_WIDTH)}`;
   if (answer.kind === 'failed') return [`${label} not observed: ${answer.failure.message}`];
   const isNew = new Set(added.flatMap(({ record }) => (record.type === type ? identityOf(record) : [])));
-  const lineOf = (mark: string, record: DnsRecord) =>
-    `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`;
+  const gone = removed.filter(({ record }) => record.type === type);
   const lines = [
-    ...answer.records.map((record) => lineOf(isNew.has(identityOf(record)) ? '+' : ' ', record)),
-    ...removed.flatMap(({ record }) => (record.type === type ? lineOf('-', record) : [])),
-  ];
+    ...answer.records.map((record) => [isNew.has(identityOf(record)) ? '+' : ' ', record] as const),
+    ...gone.map(({ record }) => ['-', record] as const),
+  ].map(([mark, record]) => `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`);
   return lines.length > 0 ? lines : [`${label} none`];
 }
 
@@ -50,27 +48,25 @@ function httpLines(answer: HttpAnswer, { http }: CheckOutcome, { headers: change
     return [`  HTTP not observed: ${message}${advice}`];
   }
   if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
-  const headers = answer.kind === 'answered' ? answer.headers : [];
-  const byName = new Map(changed.map((change) => [change.name, change]));
-  const gone = changed.filter(({ kind }) => kind === 'gone');
-  return [
-    `  ${responseText(http)}`,
-    ...[...headers].sort().map(([name, value]) => headerLine(name, value, byName.get(name))),
-    ...gone.map((change) => headerLine(change.name, change.old ?? '', change)),
-  ];
+  const headers = answer.kind === 'answered' ? [...answer.headers].sort() : [];
+  const gone = changed.flatMap(({ kind, name, old }) =>
+    kind === 'gone' ? [[name, old ?? ''] as const] : [],
+  );
+  const lines = [...headers, ...gone].map(([name, value]) => {
+    const change = changed.find((each) => each.name === name);
+    const before = change?.kind === 'updated' ? ` (was: ${change.old})` : '';
+    return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
+  });
+  return [`  ${responseText(http)}`, ...lines];
 }
 
-function headerLine(name: string, value: string, change: HeaderChange | undefined): string {
-  const before = change?.kind === 'updated' ? ` (was: ${change.old})` : '';
-  return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
-}
-
-const STALE =
-  'Nothing is recorded: later observations of all of it are. If there should be none, the clock is or was wrong.';
-
-function summary({ added, removed, headers }: Changes, isRecorded: boolean, recording: Recording): string {
+function summaryText(
+  { added, removed, headers }: Changes,
+  isRecorded: boolean,
+  recording: Recording,
+): string {
   if (recording === 'nothing') return 'Nothing was observed, and nothing is recorded.';
-  if (recording === 'stale') return STALE;
+  if (recording === 'stale') return 'Nothing is recorded: later observations of all of it are.';
   const records = (changed: readonly unknown[]) => counted(changed.length, 'record', 'records');
   const text =
     added.length + removed.length + headers.length === 0

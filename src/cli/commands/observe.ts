@@ -1,21 +1,14 @@
-import { Registry } from 'prom-client';
 import type { Settings } from '../../config/settings.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
-import {
-  createCheckReport,
-  type RecordedCheck,
-  type RecordObservations,
-  type ReportCheck,
-  recordChecks,
-} from '../../observer/record-checks.js';
+import { type RecordedCheck, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
 import { noteObserved } from '../../observer/schedule/watch-list.js';
 import { createObserver, createResolverChecks } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
-import { createLogger } from '../../telemetry/logging.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
+import { writeText } from '../output.js';
 import { checkAsJson, checkAsText } from './observe-output.js';
 
 interface ObserveOptions {
@@ -26,73 +19,44 @@ interface ObserveOptions {
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
-  options: ObserveOptions,
+  { dryRun, json }: ObserveOptions,
 ): Promise<void> {
   const names = await readDomains(context, domains);
-  const run = { context, names, options, signal: stopSignal(context) };
-  const { httpsGrace } = context.settings().observe;
-  if (!options.dryRun) {
-    return context.withConnections('create', ({ pool }) =>
-      observeAll(run, createRecorder(pool, { httpsGrace }).record, (recorded) =>
-        noteObserved(pool, recorded),
-      ),
-    );
-  }
-  try {
-    await context.withConnections('fail', ({ pool }) =>
-      observeAll(run, createRecorder(pool, { httpsGrace }).preview),
-    );
-  } catch (error) {
-    if (!(error instanceof NoDatabaseError)) throw error;
-    // A dry run creates nothing, not even an empty database.
-    await observeAll(run, async (observations) => previewFirst(observations));
-  }
-}
-
-interface Run {
-  readonly context: CommandContext;
-  readonly names: readonly string[];
-  readonly options: ObserveOptions;
-  readonly signal: AbortSignal;
-}
-
-/**
- * @param record records what is observed or, in a dry run, compares it with what is recorded.
- * @param note keeps the outcomes; absent in a dry run.
- */
-async function observeAll(
-  { context, names, options: { dryRun, json }, signal }: Run,
-  record: RecordObservations,
-  note?: (recorded: readonly RecordedCheck[]) => Promise<void>,
-): Promise<void> {
-  const report = dryRun ? null : createReport(context);
-  const texts = new Map<string, string>();
-  const failed = new Set<string>();
-  const late = new Set<string>();
-  // Texts are shown in the order of the names, each as soon as those before it are.
-  let [next, observed] = [0, 0];
-  const show = (name = '') => {
-    const text = texts.get(name);
-    if (text !== undefined) context.stdout.write(text);
-    return texts.delete(name);
+  const signal = stopSignal(context);
+  const settings = context.settings();
+  const { httpsGrace } = settings.observe;
+  let observed = 0;
+  const failed: string[] = [];
+  const late: string[] = [];
+  /** In a dry run, `record` compares what is observed with what is recorded. */
+  const observeAll = (
+    record: RecordObservations,
+    note: (recorded: readonly RecordedCheck[]) => Promise<void> = async () => {},
+  ) => {
+    const take = async (checks: readonly DomainCheck[]) => {
+      const all = await recordChecks(record, checks);
+      await note(all);
+      for (const recorded of all) {
+        observed += 1;
+        if (hasFailed(recorded.outcome)) failed.push(recorded.check.domain);
+        if (recorded.recording === 'stale') late.push(recorded.check.domain);
+        await writeText(context.stdout, (json ? checkAsJson : checkAsText)(recorded, !dryRun));
+      }
+    };
+    return checkNow(context, settings, names, take, signal);
   };
-  const take = async (checks: readonly DomainCheck[]): Promise<void> => {
-    const all = await recordChecks(record, checks);
-    await note?.(all);
-    for (const recorded of all) {
-      const { domain } = recorded.check;
-      report?.(recorded);
-      texts.set(domain, (json ? checkAsJson : checkAsText)(recorded, !dryRun));
-      if (hasFailed(recorded.outcome)) failed.add(domain);
-      if (recorded.recording === 'stale') late.add(domain);
-      observed += 1;
-      while (show(names[next])) next += 1;
-    }
-  };
-  try {
-    await checkNow(context, context.settings(), names, take, signal);
-  } finally {
-    for (const name of names.slice(next)) show(name);
+  if (dryRun) {
+    await context
+      .withConnections('fail', ({ pool }) => observeAll(createRecorder(pool, { httpsGrace }).preview))
+      .catch((error) => {
+        if (!(error instanceof NoDatabaseError)) throw error;
+        // A dry run creates nothing, not even an empty database.
+        return observeAll(async (observations) => previewFirst(observations));
+      });
+  } else {
+    await context.withConnections('create', ({ pool }) =>
+      observeAll(createRecorder(pool, { httpsGrace }).record, (recorded) => noteObserved(pool, recorded)),
+    );
   }
   if (signal.aborted) {
     const kept = dryRun ? '' : '; what was seen of them is recorded';
@@ -100,10 +64,9 @@ async function observeAll(
       `Stopped by a signal: ${observed} of ${names.length} domains were checked${kept}.`,
     );
   }
-  const without = names.filter((name) => failed.has(name));
-  if (without.length > 0) throw new OperationError(`Nothing could be observed of ${without.join(', ')}.`);
-  if (late.size > 0) {
-    const newer = `Later observations are recorded of ${[...late].join(', ')}`;
+  if (failed.length > 0) throw new OperationError(`Nothing could be observed of ${failed.join(', ')}.`);
+  if (late.length > 0) {
+    const newer = `Later observations are recorded of ${late.join(', ')}`;
     throw new OperationError(
       `${newer}. If there should be none, the clock is or was wrong: set it, by NTP say.`,
     );
@@ -147,11 +110,4 @@ export async function checkNow(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, checkNext)).finally(() => ending.abort());
   if (clockFault !== undefined && !signal.aborted) throw new OperationError(clockFault);
-}
-
-/** On a terminal the log would mix with the output. What fails is in the output, too. */
-function createReport({ stderr, settings, isQuiet }: CommandContext): ReportCheck {
-  const { logLevel, secrets } = settings();
-  const level = stderr.isTTY || isQuiet() ? 'silent' : logLevel;
-  return createCheckReport(createLogger({ level, secrets, stream: stderr }), new Registry());
 }
