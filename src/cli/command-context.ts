@@ -28,8 +28,6 @@ const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 14
 type IfMissing = 'create' | 'fail';
 
 export interface CommandContext extends Process {
-  /** Whether `--quiet` is among the arguments. */
-  isQuiet(): boolean;
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
   /** Writes a sentence that must be known, on standard error. */
@@ -52,15 +50,14 @@ export interface CommandContext extends Process {
   ): Promise<Result>;
 }
 
-/** Wall-clock time. */
 export function now(): Instant {
   return BigInt(Date.now()) * 1000n;
 }
 
+/** @param isQuiet Whether `--quiet` is among the arguments. */
 export function createCommandContext(parent: Process, isQuiet: () => boolean): CommandContext {
   return {
     ...parent,
-    isQuiet,
     notes: {
       // A terminal may be resized.
       get columns() {

@@ -107,6 +107,11 @@ export function timeText(time: Instant): string {
   return shortTime(formatInstant(time));
 }
 
+/** As JSON has it. */
+export function timestampOrNull(time: Instant | null): string | null {
+  return time === null ? null : formatInstant(time);
+}
+
 export function numberText(count: number): string {
   return count.toLocaleString('en');
 }

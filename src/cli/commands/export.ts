@@ -7,7 +7,7 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
-import { counted, numberText, writeText } from '../output.js';
+import { numberText, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
 
 interface ExportOptions {
@@ -24,17 +24,11 @@ const CHUNK_CHARACTERS = 64 * 1024;
 /** Unknown domains that an error names. */
 const MISSING_SHOWN = 10;
 
-const RECORD = ['DNS record is', 'DNS records are'] as const;
-
-/** What is left out, one and several of it, and why. */
-const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: string, why: string]>> = {
-  unpresentable: [...RECORD, ': the data does not fit into a DNS message. `--format dms` has it.'],
-  class: [...RECORD, ': the class is not IN. `--format dms` and `csv` have it.'],
-  header: [
-    'HTTP header is',
-    'HTTP headers are',
-    ', which has only DNS records. `--format dms` and `csv` have more.',
-  ],
+/** What is left out, and which formats have it. */
+const OMISSIONS: Readonly<Record<Omission, string>> = {
+  unpresentable: 'DNS records whose data does not fit into a DNS message, which --format dms has',
+  class: 'DNS records of another class than IN, which --format dms and csv have',
+  header: 'HTTP headers, which --format dms and csv have',
 };
 
 export async function runExport(context: CommandContext, domains: readonly string[], options: ExportOptions) {
@@ -89,8 +83,7 @@ async function writeHistories(
     hideProgress();
   }
   for (const [reason, count] of omitted) {
-    const [one, several, why] = OMISSIONS[reason];
-    if (count > 0) warn(`${counted(count, one, several)} not in the output${why}`);
+    if (count > 0) warn(`Not in the output: ${OMISSIONS[reason]} (${numberText(count)}).`);
   }
   return missing;
 }

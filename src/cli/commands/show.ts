@@ -168,16 +168,7 @@ async function showHistory({ stdout }: CommandContext, history: StoredHistory, {
     const heading = row.group === rows[index - 1]?.group ? '' : `\n${paint('bold', printable(row.group))}\n`;
     return heading + draw(row);
   });
-  const head = [paint('bold', title), observed, counts, ...explainAlias(rows)];
-  await writeText(stdout, `${head.join('\n')}\n${lines.join('')}`);
-}
-
-/** Where to look for the addresses of an alias without any. */
-function explainAlias(rows: readonly Row[]): readonly string[] {
-  const present = rows.filter(isPresent);
-  const alias = present.find(({ group }) => group === 'CNAME');
-  if (alias === undefined || present.some(({ group }) => /^(?:A|AAAA)(?: |$)/.test(group))) return [];
-  return [printable(`an alias: addresses are those of ${alias.value}, and recorded under that name`)];
+  await writeText(stdout, `${paint('bold', title)}\n${observed}\n${counts}\n${lines.join('')}`);
 }
 
 /** The RRsets of the domain itself first, each as a whole, then those of others, then the headers. */

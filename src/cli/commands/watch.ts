@@ -11,7 +11,7 @@ import {
 } from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
 import { failIfRejected, readNames } from '../domain-arguments.js';
-import { type Listing, timeText, writeList } from '../output.js';
+import { type Listing, timestampOrNull, timeText, writeList } from '../output.js';
 
 interface NamesOptions {
   readonly fromFile?: string;
@@ -81,9 +81,8 @@ const WATCHED: Listing<WatchedDomain> = {
     return [name, durationText(every), leased ? 'now' : timeText(next), String(failures), last];
   },
   json: ({ name, every, next, leased, observedAt, outcome, failures }) => {
-    const last = observedAt === null ? null : formatInstant(observedAt);
     const schedule = { domain: name, every: durationText(every), next: formatInstant(next), leased };
-    return { ...schedule, observedAt: last, failures, outcome };
+    return { ...schedule, observedAt: timestampOrNull(observedAt), failures, outcome };
   },
 };
 
