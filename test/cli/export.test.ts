@@ -218,13 +218,6 @@ describe('dms export', () => {
     expect(stderr).toContain('unknown8.example, unknown9.example and 2 more.');
   });
 
-  test('nothing is exported where a line of a file is no name: exit code 1', async () => {
-    const { code, stdout, stderr } = await dms(['export', '--from-file', '-'], 'example.com\na..b\n');
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^line 2 rejected: /m);
-    expect(stderr).toContain('1 line is not a domain name');
-  });
-
   test('a domain that was not known yet at the time of --at is unknown', async () => {
     const { code, stderr } = await dms(['export', '--at', '2023-01-01T00:00:00Z', 'example.com']);
     expect([code, stderr]).toEqual([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runDms, startLocalDms } from '../journeys/dms-command.js';
+import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { httpxLine } from '../support/httpx-lines.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -195,24 +195,6 @@ describe('passive DNS', () => {
     const summary = await dms(['import', '--backfill', '-'], older + seen);
     expect(summary).toMatch(/^recorded +1 \(0 with a change\)$/m);
     expect(summary).toMatch(/^already known +1$/m);
-  });
-
-  test('makes dms follow show that a history was extended', async () => {
-    await dms(['import', '-'], RECENT);
-    const { next } = await rest('/changes');
-    const following = startLocalDms(['follow', '--all', '--after', next], database.environment);
-    let said = '';
-    const isShown = new Promise<void>((resolve) => {
-      following.stdout.on('data', (part) => {
-        said += part;
-        if (said.includes('\n')) resolve();
-      });
-    });
-    await dms(['import', '-'], OLD);
-    await isShown;
-    following.stop();
-    await following.result;
-    expect(said).toMatch(/ example\.com {2}history extended, different from 2010-01-01T00:00:00Z on\n/);
   });
 
   test('that dms exported gives the same first and last times elsewhere', async () => {

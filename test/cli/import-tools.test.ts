@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,7 +9,7 @@ import { findViolations } from '../../src/history/violations.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { HTTPX_1_7, HTTPX_FAILED, type HttpxKeys, httpxLine } from '../support/httpx-lines.js';
+import { HTTPX_1_7, type HttpxKeys, httpxLine } from '../support/httpx-lines.js';
 import { observationLine, timeText } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -136,19 +136,6 @@ describe('dms import of the lines of httpx', () => {
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });
   });
 
-  test('a rejected line is told with its reason and kept as it came; --strict stops at it', async () => {
-    const failed = JSON.stringify(HTTPX_FAILED);
-    const rejects = join(folder, 'rejects.json');
-    const result = await importText(`${FIRST}\n${failed}\n${SECOND}\n`, ['--rejects', rejects]);
-    expect(result.code).toBe(1);
-    expect(result.stderr).toContain('line 2 rejected: failed: httpx got no response; nothing was observed.');
-    expect(await readFile(rejects, 'utf8')).toBe(`${failed}\n`);
-    expect(await answered()).toMatchObject({ server: ['a', 'b'] });
-    await emptyTestDatabase(database);
-    expect((await importText(`${FIRST}\n${failed}\n${SECOND}\n`, ['--strict'])).code).toBe(1);
-    expect(await answered()).toMatchObject({ server: ['a'] });
-  });
-
   test('a format that is named is not guessed: the lines of another are rejected', async () => {
     const result = await importText(FIRST, ['--format', 'dms']);
     expect([result.code, await stored()]).toEqual([1, []]);
@@ -258,19 +245,6 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
     ]);
   });
 
-  test('changes nothing the second time', async () => {
-    const files = {
-      'z.json': [zdns('09:00', { A: [{ answer: '192.0.2.2' }], AAAA: [] })],
-      'm.json': [massdns('10:00', 'A')],
-    };
-    await importFiles(files);
-    const before = await recordsOf('example.com');
-    const again = await importFiles(files);
-    expect(again.code).toBe(0);
-    expect(again.stdout).toMatch(/^recorded +0 /m);
-    expect(await recordsOf('example.com')).toEqual(before);
-  });
-
   test('a TXT record is the same, whether its tool tells how it is divided into strings or not, in any order', async () => {
     const text = { host: 'example.com', class: 'IN', type: 'TXT', entries: ['v=spf1 ', '-all'] };
     const files = [
@@ -328,16 +302,6 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
       '1 line: The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them. ' +
         'For example, example.com: A records of "cdn.example.net".\n',
     );
-  });
-
-  test('lines out of the order of time are sorted by --sort', async () => {
-    const lines = [massdns('10:00', 'A', '192.0.2.2'), massdns('09:00', 'A', '192.0.2.1')];
-    const result = await importFiles({ 'm.json': lines }, ['--sort']);
-    expect(result.stdout).toMatch(/^stale +0$/m);
-    expect(await recordsOf('example.com')).toEqual([
-      'example.com A 192.0.2.1 09:00 10:00',
-      'example.com A 192.0.2.2 10:00 ',
-    ]);
   });
 
   test('lines without a time have that of --observed-at, and are rejected without it', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,7 +11,6 @@ import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
-import { freePort } from '../support/free-port.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observationLine } from '../support/observations.js';
 import { childrenOf, isRunning } from '../support/processes.js';
@@ -333,40 +332,4 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
       expect(most).toBe(1);
     },
   );
-});
-
-describe('dms serve --workers that cannot begin', SLOW, () => {
-  test('says once that the port is taken, and ends with 1', async () => {
-    const occupant = createServer().listen(await freePort(), '127.0.0.1');
-    cleanUp.push(() => once(occupant.close(), 'close'));
-    await once(occupant, 'listening');
-    const address = occupant.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const { code, stdout, stderr } = await startDms(['serve', '--workers', '2'], {
-      ...database.environment,
-      PORT: String(port),
-    }).result;
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^dms: Port \d+ of 127\.0\.0\.1 is in use: set PORT to [^\n]+\n$/);
-  });
-
-  test('says once that the database is away, and ends with 1', async () => {
-    const DATABASE_URL = 'postgresql://dms@127.0.0.1:9/dms';
-    const { code, stdout, stderr } = await startDms(['serve', '--workers', '2'], { DATABASE_URL }).result;
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^dms: [^\n]+127\.0\.0\.1:9[^\n]*\n$/);
-  });
-
-  test('names a setting that is invalid, once, and ends with 2', async () => {
-    const { code, stderr } = await startDms(['serve', '--workers', '2'], { PORT: 'http' }).result;
-    expect([code, stderr]).toEqual([2, 'dms: PORT is "http": write a whole number from 0 to 65535.\n']);
-  });
-
-  test.each(['0', '65', '-1', '2.5', 'all'])('rejects %s processes', async (workers) => {
-    const { code, stderr } = await runDms(['serve', `--workers=${workers}`], database.environment);
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('Write a whole number from 1 to 64, or auto.'),
-    ]);
-  });
 });
