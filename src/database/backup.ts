@@ -30,8 +30,6 @@ interface BackupOptions {
   readonly dataDirectory: string;
   /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;
-  /** Called after each file of the database. */
-  readonly onFile?: (() => void) | undefined;
   /** Ends the backup with an AbortError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -65,12 +63,11 @@ export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Pro
   }
 }
 
-async function writeArchive({ dataDirectory, file, onFile, signal }: BackupOptions): Promise<void> {
+async function writeArchive({ dataDirectory, file, signal }: BackupOptions): Promise<void> {
   const archive = pack();
   const addAll = async () => {
     for (const name of await namesOf(dataDirectory)) {
       await addEntry(archive, join(dataDirectory, name), name);
-      onFile?.();
     }
     archive.finalize();
   };

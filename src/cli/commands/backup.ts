@@ -8,7 +8,6 @@ import { backUpEmbedded, requireEmbedded, restoreEmbedded } from '../../database
 import { errorCode, OperationError } from '../../model/errors.js';
 import { unreadable, unwritable } from '../../model/file-failure.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { showProgress } from '../progress.js';
 
 export function runBackup(context: CommandContext, file: string, options: { force: boolean }): Promise<void> {
   return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, options.force);
@@ -19,9 +18,9 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
     rejectFolder(file);
-    if (!force && existsSync(file)) throw alreadyExists(file);
+    if (!force) rejectExisting(file);
     const size = await backUp(context, unfinished, signal);
-    if (!force && existsSync(file)) throw alreadyExists(file);
+    if (!force) rejectExisting(file);
     await rename(unfinished, file);
     await context.sumUp(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
   } catch (error) {
@@ -63,24 +62,16 @@ async function backUpToOutput(context: CommandContext): Promise<void> {
 async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
-  return context.withConnections('fail', async ({ pool }) => {
-    let items = 0;
-    const hideProgress = showProgress(context.notes, () => ({ items, noun: 'files' }));
-    const onFile = () => {
-      items += 1;
-    };
-    try {
-      return await backUpEmbedded(pool, { dataDirectory, file, onFile, signal });
-    } catch (error) {
+  return context.withConnections('fail', ({ pool }) =>
+    backUpEmbedded(pool, { dataDirectory, file, signal }).catch((error) => {
       throw signal.aborted ? stopped('nothing was written', error) : error;
-    } finally {
-      hideProgress();
-    }
-  });
+    }),
+  );
 }
 
-function alreadyExists(file: string): OperationError {
-  return new OperationError(`${file} already exists: choose another name, or replace it with --force.`);
+function rejectExisting(file: string): void {
+  if (!existsSync(file)) return;
+  throw new OperationError(`${file} already exists: choose another name, or replace it with --force.`);
 }
 
 function stopped(left: string, cause: unknown): OperationError {
