@@ -177,7 +177,7 @@ describe('the processes of dms serve --workers', SLOW, () => {
     return found;
   }
 
-  test('answer connections to one port, each of them', async () => {
+  test('the processes of dms serve --workers answer connections to one port, each of them', async () => {
     const [one = 0, other = 0] = await workers();
     process.kill(one, 'SIGSTOP');
     let answered = 0;
@@ -193,7 +193,7 @@ describe('the processes of dms serve --workers', SLOW, () => {
     process.kill(other, 'SIGCONT');
   });
 
-  test('count a client together, without Redis', async () => {
+  test('the processes of dms serve --workers count a client together, without Redis', async () => {
     const left: string[] = [];
     clients += 1;
     const localAddress = `127.0.0.${1 + clients}`;
@@ -204,7 +204,7 @@ describe('the processes of dms serve --workers', SLOW, () => {
     expect(left).toEqual(['200 r=2', '200 r=1', '200 r=0', '429 r=0']);
   });
 
-  test('are replaced when they are killed, and requests go on; metrics are the sums of all that run', async () => {
+  test('the processes of dms serve --workers are replaced when they are killed, and requests go on; metrics are the sums of all that run', async () => {
     const [killed = 0, kept = 0] = await workers();
     const before = (await series(service)).get(NOT_FOUND) ?? 0;
     for (let time = 0; time < 4; time += 1) await send(`${service.url}/nothing`);
@@ -233,13 +233,13 @@ describe('the processes of dms serve --workers', SLOW, () => {
     await expect.poll(async () => (await series(service)).get(NOT_FOUND)).toBe(after + 2);
   });
 
-  test('tell what they read in the database once', async () => {
+  test('the processes of dms serve --workers tell what they read in the database once', async () => {
     const all = await series(service);
     expect(all.get('dms_import_lines_total{outcome="changed"}')).toBe(1);
     expect(all.get('process_start_time_seconds')).toBeGreaterThan(1e9);
   });
 
-  test('end when the first one is killed', async () => {
+  test('the processes of dms serve --workers end when the first one is killed', async () => {
     const running = childrenOf(service.processId);
     expect(running).toHaveLength(WORKERS);
     service.child.kill('SIGKILL');
@@ -254,7 +254,7 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
     ['SIGTERM to the first process', 'SIGTERM', false],
     ['Ctrl-C, which comes to all of them', 'SIGINT', true],
   ] as const)(
-    'completes requests in progress in every process on %s, and ends with 0',
+    'dms serve --workers completes requests in progress in every process on %s, and ends with 0',
     async (_what, name, toAll) => {
       const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
       const requests = await beginRequests(service);
@@ -276,31 +276,37 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
     },
   );
 
-  test.skipIf(!IS_LONG)('ends all processes at once on a second signal later', async () => {
-    const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
-    const requests = await beginRequests(service);
-    const children = childrenOf(service.processId);
-    const again = setInterval(() => service.child.kill('SIGTERM'), 100);
-    cleanUp.push(async () => clearInterval(again));
-    expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
-    await Promise.all(requests.map(({ response }) => response));
-    await expect.poll(() => children.filter(isRunning)).toEqual([]);
-  });
-
-  test.skipIf(!IS_LONG)('kills a process that does not stop, says so, and ends with 1', async () => {
-    const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
-    const children = childrenOf(service.processId);
-    const [hanging = 0] = children;
-    process.kill(hanging, 'SIGSTOP');
-    service.child.kill('SIGTERM');
-    const { code, stderr } = await service.result;
-    expect(code).toBe(1);
-    expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
-    expect(children.filter(isRunning)).toEqual([]);
-  });
+  test.skipIf(!IS_LONG)(
+    'dms serve --workers ends all processes at once on a second signal later',
+    async () => {
+      const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
+      const requests = await beginRequests(service);
+      const children = childrenOf(service.processId);
+      const again = setInterval(() => service.child.kill('SIGTERM'), 100);
+      cleanUp.push(async () => clearInterval(again));
+      expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
+      await Promise.all(requests.map(({ response }) => response));
+      await expect.poll(() => children.filter(isRunning)).toEqual([]);
+    },
+  );
 
   test.skipIf(!IS_LONG)(
-    'has domains observed by one of the processes, and by the one that replaces it',
+    'dms serve --workers kills a process that does not stop, says so, and ends with 1',
+    async () => {
+      const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
+      const children = childrenOf(service.processId);
+      const [hanging = 0] = children;
+      process.kill(hanging, 'SIGSTOP');
+      service.child.kill('SIGTERM');
+      const { code, stderr } = await service.result;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
+      expect(children.filter(isRunning)).toEqual([]);
+    },
+  );
+
+  test.skipIf(!IS_LONG)(
+    'dms serve --workers has domains observed by one of the processes, and by the one that replaces it',
     async () => {
       const dns = await startDnsServer();
       cleanUp.push(() => dns.close());

@@ -83,7 +83,7 @@ async function unseededDirectory(): Promise<string> {
 }
 
 describe('dms serve on a new embedded database', SLOW, () => {
-  test('records the samples, says so and where the database is, and prints a curl line that works', async () => {
+  test('dms serve on a new embedded database records the samples, says so and where the database is, and prints a curl line that works', async () => {
     const dataDirectory = await freshDirectory();
     const { said, curl } = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(said).toMatch(/^Recorded \d+ sample domains \(SAMPLES=off starts empty\)\.$/m);
@@ -93,7 +93,7 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect(JSON.parse(await response.text())).toMatchObject({ domain: 'example.com' });
   });
 
-  test('killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
+  test('dms serve, killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
     const dataDirectory = await unseededDirectory();
     const again = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(again.said).toMatch(/^Recorded \d+ sample domains/m);
@@ -102,7 +102,7 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('finds no samples wanted in a database that dms migrate has made, which says what it has done', async () => {
+  test('dms serve finds no samples wanted in a database that dms migrate has made, which says what it has done', async () => {
     const dataDirectory = await freshDirectory();
     const { code, stdout, stderr } = await runDms(['migrate'], { DATA_DIR: dataDirectory });
     expect([code, stderr]).toEqual([0, '']);
@@ -110,7 +110,7 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('starts empty with SAMPLES=off, though an earlier start was to record them', async () => {
+  test('dms serve starts empty with SAMPLES=off, though an earlier start was to record them', async () => {
     const { said, url } = await serve({ DATA_DIR: await unseededDirectory(), SAMPLES: 'off' });
     expect(said).toContain('Nothing is recorded yet: dms import FILE records.');
     expect((await fetch(`${url}/api/v1/domain/example.com`)).status).toBe(404);
@@ -118,14 +118,14 @@ describe('dms serve on a new embedded database', SLOW, () => {
 });
 
 describe('dms serve', SLOW, () => {
-  test('leaves a database that was there as it is', async () => {
+  test('dms serve leaves a database that was there as it is', async () => {
     const database = await openDatabase();
     const { said } = await serve({ ...database.environment, SAMPLES: 'on' });
     expect(said).not.toContain('sample');
     expect((await database.pool.query('SELECT * FROM domain')).rows).toEqual([]);
   });
 
-  test('prints a curl line with a place for the token where all need one, and that it listens everywhere', async () => {
+  test('dms serve prints a curl line with a place for the token where all need one, and that it listens everywhere', async () => {
     const database = await openDatabase();
     await insertDomain(database.pool, { name: 'example.com' });
     const settings = { AUTH_REQUIRED: 'all', HOST: '0.0.0.0', ROLE: 'api' };
@@ -140,7 +140,7 @@ describe('dms serve', SLOW, () => {
     expect((await end()).stderr).not.toContain('WARNING');
   });
 
-  test('warns where everyone can read all that is recorded without a token', async () => {
+  test('dms serve warns where everyone can read all that is recorded without a token', async () => {
     const { environment } = await openDatabase();
     const { end } = await serve({ ...environment, HOST: '0.0.0.0', AUTH_REQUIRED: 'scopes', ROLE: 'api' });
     expect((await end()).stderr).toMatch(
@@ -149,7 +149,7 @@ describe('dms serve', SLOW, () => {
   });
 
   test.each([[], ['--workers', '2']])(
-    'exits 1 with one line that names PORT where the port is in use: dms serve %s %s',
+    'dms serve %s %s exits 1 with one line that names PORT where the port is in use',
     async (...options) => {
       const { environment } = await openDatabase();
       const occupant = createServer().listen(0, '127.0.0.1');
@@ -162,7 +162,7 @@ describe('dms serve', SLOW, () => {
     },
   );
 
-  test('exits 1 where it cannot begin, also with a Redis that it tries to connect to', async () => {
+  test('dms serve exits 1 where it cannot begin, also with a Redis that it tries to connect to', async () => {
     const database = await openDatabase();
     const folder = await freshDirectory();
     const PERSISTED_ONLY = join(folder, 'operations.json');
@@ -194,7 +194,7 @@ async function beginRequest(url: string) {
 }
 
 describe('dms serve, stopped by a signal', SLOW, () => {
-  test('completes slow requests of both APIs, accepts no new ones, and ends with exit code 0 on SIGTERM', async () => {
+  test('dms serve completes slow requests of both APIs, accepts no new ones, and ends with exit code 0 on SIGTERM', async () => {
     const database = await openDatabase();
     await insertDomain(database.pool, { name: 'example.com' });
     const settings = { ROLE: 'api', METRICS_PORT: '0' };
@@ -217,30 +217,33 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
-  test.skipIf(TEST_SERVER === undefined)('ends with 0 though the database server is silent', async () => {
-    const database = await openDatabase();
-    const server = new URL(database.environment['DATABASE_URL'] ?? '');
-    const { hostname, port } = server;
-    const relay = createServer((client) => {
-      const upstream = connect(Number(port), hostname);
-      client.pipe(upstream).pipe(client);
-      for (const socket of [client, upstream]) socket.on('error', () => {});
-      relay.once('silence', () => client.unpipe().pause());
-    }).listen(0, '127.0.0.1');
-    await once(relay, 'listening');
-    cleanUp.push(async () => relay.close());
-    const address: AddressInfo = Object(relay.address());
-    server.port = String(address.port);
-    const { child, result, url } = await startServing({
-      ...{ DATABASE_URL: server.href, SHUTDOWN_TIMEOUT: '500ms' },
-    });
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    relay.emit('silence');
-    child.kill('SIGTERM');
-    expect(await result).toMatchObject({ code: 0, signal: null });
-  });
+  test.skipIf(TEST_SERVER === undefined)(
+    'dms serve ends with 0 on SIGTERM though the database server is silent',
+    async () => {
+      const database = await openDatabase();
+      const server = new URL(database.environment['DATABASE_URL'] ?? '');
+      const { hostname, port } = server;
+      const relay = createServer((client) => {
+        const upstream = connect(Number(port), hostname);
+        client.pipe(upstream).pipe(client);
+        for (const socket of [client, upstream]) socket.on('error', () => {});
+        relay.once('silence', () => client.unpipe().pause());
+      }).listen(0, '127.0.0.1');
+      await once(relay, 'listening');
+      cleanUp.push(async () => relay.close());
+      const address: AddressInfo = Object(relay.address());
+      server.port = String(address.port);
+      const { child, result, url } = await startServing({
+        ...{ DATABASE_URL: server.href, SHUTDOWN_TIMEOUT: '500ms' },
+      });
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      relay.emit('silence');
+      child.kill('SIGTERM');
+      expect(await result).toMatchObject({ code: 0, signal: null });
+    },
+  );
 
-  test('cuts off requests that never end when SHUTDOWN_TIMEOUT is over, and exits 0; logs no failure of them though the database does not answer', async () => {
+  test('dms serve cuts off requests that never end when SHUTDOWN_TIMEOUT is over, and exits 0; logs no failure of them though the database does not answer', async () => {
     const database = await openDatabase();
     const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
     const { child, result, url, said } = await startServing({ ...database.environment, ...settings });
@@ -261,7 +264,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     });
   });
 
-  test('ends at once on a second signal later', async () => {
+  test('dms serve ends at once on a second signal later', async () => {
     const database = await openDatabase();
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
     const { child, result, url } = await startServing({ ...database.environment, ...settings });
@@ -272,7 +275,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     expect(await result).toMatchObject({ code: null, signal: 'SIGTERM' });
   });
 
-  test('completes requests in progress on two signals at once, as by Ctrl-C in npm start', async () => {
+  test('dms serve completes requests in progress on two signals at once, as by Ctrl-C in npm start', async () => {
     const database = await openDatabase();
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
     const { child, result, url } = await startServing({ ...database.environment, ...settings });
@@ -286,7 +289,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
-  test('is not ready from then on, as its port of metrics says', async () => {
+  test('dms serve is not ready once it is being stopped, as its port of metrics says', async () => {
     const database = await openDatabase();
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m', METRICS_PORT: '0' };
     const { url, said, end } = await serve({ ...database.environment, ...settings });
@@ -342,7 +345,7 @@ test(
 );
 
 describe('the log of dms serve', SLOW, () => {
-  test('holds no secret, wherever a client sends it, up to its end with exit code 0 on SIGINT', async () => {
+  test('the log of dms serve holds no secret, wherever a client sends it, up to its end with exit code 0 on SIGINT', async () => {
     const database = await openDatabase();
     // So that errors are logged: what a GraphQL query with secrets meets.
     const { child, result, url } = await startServing({ ...database.environment, LOG_LEVEL: 'debug' });
