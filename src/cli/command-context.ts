@@ -5,12 +5,10 @@ import type { Instant } from '../model/instant.js';
 import { writeText } from './output.js';
 import type { ProgressStream } from './progress.js';
 
-/** What the process provides to its commands. */
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. A terminal has a width, in columns, and colours unless `NO_COLOR` is set. */
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean };
-  /** For everything else. */
   readonly stderr: Writable & ProgressStream;
   /** @throws UsageError for a bad one. */
   settings(): Settings;
@@ -24,7 +22,6 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 /** Of a process that a signal has stopped, as shells have it: 128 and the number of the signal (POSIX, signal.h). */
 const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** What a command does if the data folder has no database. */
 type IfMissing = 'create' | 'fail';
 
 export interface CommandContext extends Process {

@@ -27,7 +27,7 @@ export async function readDomains(context: CommandContext, texts: readonly strin
   throw new OperationError(`${where} names no domain: write one name per line.`);
 }
 
-/** The same, with the number of lines that are no names: the first ones are shown, with the reason. */
+/** Reads names as readDomains() does, and counts lines that are none: the first ones are shown, with the reason. */
 export async function readNames(context: CommandContext, texts: readonly string[], file?: string) {
   const names = new Set(texts.filter((text) => text !== '-').map(parseDomain));
   const files = new Set<string>(texts.filter((text) => text === '-'));
@@ -59,14 +59,12 @@ function addName(names: Set<string>, line: Line): string | null {
   }
 }
 
-/** The options of a command that selects changes. */
 export interface ChangeOptions {
   readonly registrableDomain?: string;
   readonly watched?: true;
   readonly kinds?: readonly string[];
   readonly types?: readonly string[];
   readonly headers?: readonly string[];
-  /** The routine changes, too. */
   readonly all: boolean;
 }
 
@@ -115,7 +113,7 @@ export function parseDomain(text: string): string {
   }
 }
 
-/** Of an address of the web, the name in it. */
+/** Of the address of a page, says which name to write. */
 function explain(text: string, complaint: string): string {
   const host = hostOf(text);
   if (host === text || attempt(() => parseDomainName(host)) === undefined) return complaint;

@@ -5,7 +5,6 @@ import type { RestChange } from '../notify/changes.js';
 /** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
 export type RecordData = NonNullable<RestChange['data']>;
 
-/** What is shown of a change as REST has it. */
 export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
 
 /** A time of REST in UTC, to the second. */

@@ -13,7 +13,7 @@ import { now } from './command-context.js';
 const SECOND = 1_000_000n;
 const DAY = 86_400n * SECOND;
 
-/** @returns what reads a duration, in microseconds. */
+/** Durations are in microseconds. */
 export function durationUpTo(maxDays: bigint): (text: string) => bigint {
   return (text) => {
     const duration = durationOf(text) ?? 0n;
@@ -50,12 +50,12 @@ export function collectWords(text: string, previous: readonly string[] = []): re
   return [...previous, ...words];
 }
 
-/** The same for types of records, by their canonical names. */
+/** Types of records become their canonical names. */
 export function collectTypes(text: string, previous: readonly string[] = []): readonly string[] {
   return readValue(() => [...previous, ...collectWords(text).map(requireType)]);
 }
 
-/** The same for scopes: commander would take one value of a choice. */
+/** Not a choice of commander, which would take one scope only. */
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
   const words = collectWords(text);
   const chosen = SCOPES.filter((scope) => previous.includes(scope) || words.includes(scope));

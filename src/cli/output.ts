@@ -47,7 +47,6 @@ export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
   stderr.on('error', () => {});
 }
 
-/** Whether the reader of a pipe has closed it. */
 export function isClosedPipe(error: unknown): boolean {
   return errorCode(error) === 'EPIPE';
 }
@@ -70,7 +69,6 @@ export function createTable(): (rows: readonly Row[]) => string {
 }
 
 export interface Listing<Item> {
-  /** A line above the table. */
   readonly title?: string;
   readonly headings?: Row | undefined;
   row(item: Item): Row;
@@ -107,7 +105,6 @@ export function timeText(time: Instant): string {
   return shortTime(formatInstant(time));
 }
 
-/** As JSON has it. */
 export function timestampOrNull(time: Instant | null): string | null {
   return time === null ? null : formatInstant(time);
 }

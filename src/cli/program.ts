@@ -186,7 +186,6 @@ function addNotify(program: DmsCommand): void {
     .runs(async () => (await import('./commands/notify.js')).runRemove);
 }
 
-/** Those of ChangeOptions. */
 function addChangeOptions(command: DmsCommand): DmsCommand {
   return command
     .option('--registrable-domain <name>', 'only changes of that domain and all below it')

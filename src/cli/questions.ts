@@ -23,7 +23,7 @@ export async function withQuestions<Result>(
   });
 }
 
-/** Of REST, at the beginning of what is wrong with it. */
+/** Messages of REST begin with the name of the parameter that is wrong. */
 const PARAMETER = /^[a-z][A-Za-z]*(?=:)/;
 
 /** The option that has the name of a parameter of REST: `seenFrom` is `--seen-from`. */
@@ -31,7 +31,6 @@ export function optionOf(parameter: string): string {
   return `--${parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** Of changes, or of matches. */
 interface Page<Item> {
   readonly changes?: readonly Item[];
   readonly matches?: readonly Item[];

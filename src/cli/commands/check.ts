@@ -51,9 +51,7 @@ interface CheckOptions {
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
-/** What is compared with what should be. */
 interface Comparison {
-  /** What the file says of names that can be seen. */
   readonly expectations: readonly Expectation[];
   readonly found: ReadonlyMap<string, Found>;
   /** What the file says something of and was not observed, as unseenPart() names it, with the reason. */

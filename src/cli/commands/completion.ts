@@ -87,7 +87,6 @@ function wordsFor(program: Command, words: readonly string[]): readonly Word[] {
   ];
 }
 
-/** Of a list, with what is before its last comma. */
 function valuesOf({ flags, argChoices = [] }: Option, value: string): readonly string[] {
   const before = value.replace(/[^,]*$/, '');
   return flags.includes('<type,...>') ? TYPE_NAMES.map((type) => before + type) : argChoices;

@@ -22,14 +22,12 @@ import { isReachable, opennessOf } from './serve.js';
 
 /** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */
 const LIMIT = 12_000;
-/** The same of a query to a resolver, and of a request to a port. */
-const SHORT_LIMIT = 2000;
+const PROBE_LIMIT = 2000;
 /** In microseconds: as far as the clock of observations may step back (observer/look-clock.ts). */
 const MAX_LEAD = 5_000_000n;
 /** In bytes. PostgreSQL lets its log grow by so much between two checkpoints (`max_wal_size`). */
 const SPARE_ROOM = 1024 ** 3;
 
-/** What `/livez` gives. */
 const ALIVE = '{"status":"ok"}\n';
 
 interface Finding {
@@ -90,7 +88,7 @@ const CHECKS: Readonly<Record<string, Examine>> = {
 
 async function examineResolvers({ observe, ...settings }: Settings, { now }: CommandContext) {
   if (settings.role === 'api') return ok('ROLE is api: this process does not observe.');
-  const dnsTimeout = Math.min(observe.dnsTimeout, SHORT_LIMIT);
+  const dnsTimeout = Math.min(observe.dnsTimeout, PROBE_LIMIT);
   const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
   const states = await checks.checkAll();
   const isAnswered = states.some(({ checkedAt }) => checkedAt !== null);
@@ -157,7 +155,7 @@ async function examinePort(host: string, port: number, prefix: string): Promise<
     await server.close();
     return ok(port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
   } catch (error) {
-    const probe = { signal: AbortSignal.timeout(SHORT_LIMIT), redirect: 'error' } as const;
+    const probe = { signal: AbortSignal.timeout(PROBE_LIMIT), redirect: 'error' } as const;
     const response = await fetch(`${urlOf(host, port)}/livez`, probe).catch(() => null);
     const isOwn = (await response?.text()) === ALIVE;
     return isOwn ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
@@ -184,7 +182,6 @@ async function roomFor(folder: string): Promise<number> {
   }
 }
 
-/** What a check has thrown. */
 function failure(error: unknown): Finding {
   if (error instanceof NoDatabaseError) return warning(`${error.message} dms serve makes a new one.`);
   if (error instanceof UnavailableError)

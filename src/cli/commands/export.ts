@@ -21,10 +21,8 @@ interface ExportOptions {
 /** Text gathered before it is written: a write for each line would be slow. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** Unknown domains that an error names. */
-const MISSING_SHOWN = 10;
+const MAX_MISSING_SHOWN = 10;
 
-/** What is left out, and which formats have it. */
 const OMISSIONS: Readonly<Record<Omission, string>> = {
   unpresentable: 'DNS records whose data does not fit into a DNS message, which --format dms has',
   class: 'DNS records of another class than IN, which --format dms and csv have',
@@ -42,8 +40,8 @@ export async function runExport(context: CommandContext, domains: readonly strin
     writeHistories(context, pool, names, EXPORT_FORMATS[format], { at, types, present }),
   );
   if (missing.size === 0) return;
-  const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
-  const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';
+  const shown = [...missing].slice(0, MAX_MISSING_SHOWN).join(', ');
+  const more = missing.size > MAX_MISSING_SHOWN ? ` and ${missing.size - MAX_MISSING_SHOWN} more` : '';
   const upTo = at === undefined ? '' : ` up to ${formatInstant(at)}`;
   throw new OperationError(`No history is recorded for ${shown}${more}${upTo}.`);
 }

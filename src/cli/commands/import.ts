@@ -70,7 +70,6 @@ export async function runImport(context: CommandContext, files: readonly string[
 }
 
 interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'sorting'> {
-  /** The formats that the inputs turned out to have. */
   readonly detected: ReadonlySet<ImportFormat>;
 }
 
@@ -154,7 +153,6 @@ async function requireAllImportable(
   }
 }
 
-/** Opens the inputs, and tells how far they are sorted and read. */
 function followInputs(summary: ImportSummary) {
   /** Of the input that is read, in bytes; null: its size is not known. */
   let read = 0;

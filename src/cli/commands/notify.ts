@@ -24,7 +24,6 @@ import { withQuestions } from '../questions.js';
 
 interface AddOptions extends ChangeOptions {
   readonly url: string;
-  /** Of messages by POST. */
   readonly as?: 'json' | 'slack';
   readonly domains?: readonly string[];
   readonly from?: Instant;

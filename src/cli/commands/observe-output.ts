@@ -14,7 +14,6 @@ type Recording = RecordedCheck['recording'];
 
 const TYPE_WIDTH = 7;
 
-/** What was observed, line by line, each marked if it is new or gone. */
 export function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
   const { check, outcome, changes } = recorded;
   const lines = [
@@ -75,7 +74,6 @@ function summaryText(
   return isRecorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
 }
 
-/** A check and what it changed as a JSON object on one line. */
 export function checkAsJson(recorded: RecordedCheck, isRecorded: boolean): string {
   const { check, recording } = recorded;
   const { http } = recorded.outcome;

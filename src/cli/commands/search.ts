@@ -160,7 +160,6 @@ function conditionOf(question: WordQuestion): Parameters {
   return match === '' ? { domain: name ?? '' } : { match };
 }
 
-/** @throws UsageError for options that do not go together. */
 function askedByOptions(options: SearchOptions): Asked {
   const [kind, ...others] = KINDS.filter((each) =>
     SEARCHES[each].begins.some((name) => options[name] !== undefined),

@@ -27,9 +27,7 @@ interface ShowOptions {
   /** From one time to another, and perhaps the domain. */
   readonly diff?: readonly string[];
   readonly changes: boolean;
-  /** Of changes, the routine ones, too. */
   readonly all: boolean;
-  /** Of a difference and of changes: these records, and these headers. */
   readonly types?: readonly string[];
   readonly headers?: readonly string[];
   readonly json: boolean;
@@ -63,7 +61,6 @@ export async function runShow(context: CommandContext, name: string | undefined,
   });
 }
 
-/** @throws UsageError for options that have nothing to do with each other. */
 function requireFitting({ at, diff, changes, all, types, headers }: ShowOptions): void {
   if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
     throw new UsageError('Write one of --at, --diff and --changes.');
@@ -76,7 +73,6 @@ function requireFitting({ at, diff, changes, all, types, headers }: ShowOptions)
   if (all && !changes) throw new UsageError('--all is about --changes: write that, too.');
 }
 
-/** The newest first. */
 async function showChanges(context: CommandContext, domain: string, options: ShowOptions): Promise<void> {
   const { types, headers, all, json, color } = options;
   const paint = painter(color, context.stdout);
@@ -97,7 +93,6 @@ async function showChanges(context: CommandContext, domain: string, options: Sho
   await writeText(context.stdout, 'No such change is notable: --all shows the routine ones, too.\n');
 }
 
-/** The body of Domain diff. */
 interface Difference {
   readonly from: string;
   readonly to: string;
@@ -137,10 +132,8 @@ function toTimestamp(text: string): string {
   return formatInstant(parseRequestedTime(text, now()).instant);
 }
 
-/** When a record was there, or a header had a value. */
 type Stay = Pick<KnownStay, 'firstSeen' | 'lastSeen' | 'removed'>;
 
-/** A line: a value, and when it was there. */
 interface Row {
   /** Those of the domain itself, of other owner names, and headers, in this order. */
   readonly rank: 0 | 1 | 2;
@@ -205,9 +198,8 @@ function getLastSeen(rows: readonly Row[], earliest: Instant): Instant {
 const USUAL_COLUMNS = 80;
 /** Of `2023-01-10 - 2023-05-20`, at least; longer dates are beside shorter bars. */
 const DATES_WIDTH = 23;
-/** Between the columns, and at the end. */
 const GAPS = 4;
-const LEAST_BAR = 12;
+const MIN_BAR_WIDTH = 12;
 
 /** Makes what draws a row, with a bar from one time to another. @param rows All of them. */
 function createRowDrawer(
@@ -217,8 +209,8 @@ function createRowDrawer(
   paint: Paint,
 ): (row: Row) => string {
   const longer = (most: number, { stays }: Row) => Math.max(most, datesText(stays, end).length);
-  const room = Math.max(columns - rows.reduce(longer, DATES_WIDTH) - GAPS, LEAST_BAR * 2);
-  const width = Math.max(LEAST_BAR, Math.floor(room / 2));
+  const room = Math.max(columns - rows.reduce(longer, DATES_WIDTH) - GAPS, MIN_BAR_WIDTH * 2);
+  const width = Math.max(MIN_BAR_WIDTH, Math.floor(room / 2));
   const column = (time: Instant) => (Number(time - start) / Math.max(1, Number(end - start))) * width;
   return (row) => {
     const bar = Array.from({ length: width }, () => '·');

@@ -33,7 +33,6 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
   if (!json) await context.sumUp(`No violations in ${checked}.\n`);
 }
 
-/** Whose names and texts are looked up together. */
 const DOMAINS_AT_ONCE = 20;
 
 /** Checks all stored data, and counts it: a line for each violation. */

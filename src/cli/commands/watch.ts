@@ -46,7 +46,6 @@ export async function runRemove(context: CommandContext, domains: readonly strin
 /** Names in one statement: its locks are held for a short time. */
 const BATCH = 5_000;
 
-/** @throws UsageError for an argument that is not a name. */
 async function inBatches(
   context: CommandContext,
   domains: readonly string[],
@@ -86,7 +85,6 @@ const WATCHED: Listing<WatchedDomain> = {
   },
 };
 
-/** How many domains are watched and, if there are none, how to add one. */
 export function watchedText(count: number): string {
   if (count === 0) return 'no domain yet (dms watch add DOMAIN adds one)';
   return count === 1 ? '1 watched domain' : `${count} watched domains`;
