@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { untilServing } from '../journeys/serving.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
@@ -60,20 +61,8 @@ async function start(environment: Readonly<Record<string, string>>): Promise<Ser
   child.stderr?.on('data', (part: string) => {
     log += part;
   });
-  const said = new Promise<string>((resolve) => {
-    let output = '';
-    child.stdout?.on('data', (part: string) => {
-      output += part;
-      if (output.includes('Stop with Ctrl-C.')) resolve(output);
-    });
-  });
-  const failure = result.then(({ code, stderr }): never => {
-    throw new Error(`It ended with ${code}: ${stderr}`);
-  });
-  const welcome = await Promise.race([said, failure]);
-  expect(welcome.match(/Stop with Ctrl-C\./g)).toHaveLength(1);
-  const url = /^Serving at (\S+)\/$/m.exec(welcome)?.[1] ?? '';
-  const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(welcome)?.[1] ?? '';
+  const { said, url, metricsUrl } = await untilServing(child.stdout, result);
+  expect(said.match(/Stop with Ctrl-C\./g)).toHaveLength(1);
   return {
     ...command,
     url,

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type CommandResult, runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
+import { runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
+import { untilServing } from '../journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
@@ -20,21 +20,6 @@ afterEach(async () => {
   for (const end of cleanUp.splice(0).reverse()) await end();
 });
 
-/** Settles with what was said so far once it says that it is ready; fails if it ends instead. */
-async function ready(stdout: Readable | null, result: Promise<CommandResult>): Promise<string> {
-  const said = new Promise<string>((resolve) => {
-    let text = '';
-    stdout?.on('data', (part: string) => {
-      text += part;
-      if (text.includes('Stop with Ctrl-C.')) resolve(text);
-    });
-  });
-  const ended = result.then(({ code, stderr }): never => {
-    throw new Error(`It ended with ${code}: ${stderr}`);
-  });
-  return Promise.race([said, ended]);
-}
-
 /** Serves in the process of the test. */
 async function serve(environment: Record<string, string>) {
   const { stdout, result, stop } = startLocalDms(['serve'], { PORT: '0', ...environment });
@@ -43,7 +28,7 @@ async function serve(environment: Record<string, string>) {
     return result;
   };
   cleanUp.push(end);
-  return { ...read(await ready(stdout, result)), end };
+  return { ...(await untilServing(stdout, result)), end };
 }
 
 /** Serves in a process of its own. */
@@ -53,13 +38,7 @@ async function startServing(environment: Record<string, string>) {
     command.child.kill('SIGKILL');
     await command.result;
   });
-  return { ...command, ...read(await ready(command.child.stdout, command.result)) };
-}
-
-function read(said: string) {
-  const curl = /^Try: +curl (\S+)$/m.exec(said)?.[1];
-  const url = /^Serving at (\S+)\/$/m.exec(said)?.[1] ?? '';
-  return { said, curl, url };
+  return { ...command, ...(await untilServing(command.child.stdout, command.result)) };
 }
 
 async function openDatabase(): Promise<TestDatabase> {
@@ -85,10 +64,10 @@ async function unseededDirectory(): Promise<string> {
 describe('dms serve on a new embedded database', SLOW, () => {
   test('dms serve on a new embedded database records the samples, says so and where the database is, and prints a curl line that works', async () => {
     const dataDirectory = await freshDirectory();
-    const { said, curl } = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
+    const { said } = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(said).toMatch(/^Recorded \d+ sample domains \(SAMPLES=off starts empty\)\.$/m);
     expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
-    const response = await fetch(curl ?? '');
+    const response = await fetch(/^Try: +curl (\S+)$/m.exec(said)?.[1] ?? '');
     expect(response.status).toBe(200);
     expect(JSON.parse(await response.text())).toMatchObject({ domain: 'example.com' });
   });
@@ -198,12 +177,12 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     const database = await openDatabase();
     await insertDomain(database.pool, { name: 'example.com' });
     const settings = { ROLE: 'api', METRICS_PORT: '0' };
-    const { child, result, url, said } = await startServing({ ...database.environment, ...settings });
+    const { child, result, url, metricsUrl } = await startServing({ ...database.environment, ...settings });
     const lock = await database.pool.connect();
     cleanUp.push(async () => lock.release(true));
     await lock.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
     const asked = [fetch(`${url}/api/v1/domain/example.com`), askGraphql(url)];
-    await untilInFlight(said, asked.length);
+    await untilInFlight(metricsUrl, asked.length);
     child.kill('SIGTERM');
     await untilRejected(url);
     await lock.query('ROLLBACK');
@@ -246,7 +225,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
   test('dms serve cuts off requests that never end when SHUTDOWN_TIMEOUT is over, and exits 0; logs no failure of them though the database does not answer', async () => {
     const database = await openDatabase();
     const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
-    const { child, result, url, said } = await startServing({ ...database.environment, ...settings });
+    const { child, result, url, metricsUrl } = await startServing({ ...database.environment, ...settings });
     const lock = await database.pool.connect();
     cleanUp.push(async () => lock.release(true));
     await lock.query('BEGIN; LOCK TABLE domain, access_token IN ACCESS EXCLUSIVE MODE');
@@ -254,7 +233,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     const path = `${url}/api/v1/domain/example.com`;
     const withToken = { headers: { authorization: `Bearer dms_${'x'.repeat(43)}` } };
     const asked = Promise.allSettled([fetch(path), fetch(path, withToken), askGraphql(url)]);
-    await untilInFlight(said, 4);
+    await untilInFlight(metricsUrl, 4);
     child.kill('SIGTERM');
     await ended;
     expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -292,8 +271,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
   test('dms serve is not ready once it is being stopped, as its port of metrics says', async () => {
     const database = await openDatabase();
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m', METRICS_PORT: '0' };
-    const { url, said, end } = await serve({ ...database.environment, ...settings });
-    const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '';
+    const { url, metricsUrl, end } = await serve({ ...database.environment, ...settings });
     expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
     const request = await beginRequest(url);
     cleanUp.push(async () => {
@@ -314,8 +292,7 @@ describe('dms serve, stopped by a signal', SLOW, () => {
 test.each(['SIGTERM', 'SIGINT'] as const)('npm start passes %s on to the service', SLOW, async (signal) => {
   const database = await openDatabase();
   const npm = startNpm({ ...database.environment, PORT: '0', ROLE: 'api' });
-  const said = await ready(npm.child.stdout, npm.result);
-  const { url } = read(said);
+  const { url } = await untilServing(npm.child.stdout, npm.result);
   npm.child.kill(signal);
   expect((await npm.result).stderr).toContain('Stopping: requests in progress are completed first.');
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
@@ -404,9 +381,8 @@ async function untilRejected(url: string): Promise<void> {
 }
 
 /** Settles when so many requests are under way, as the metrics of a service tell. */
-async function untilInFlight(said: string, wanted: number): Promise<void> {
-  const metricsUrl = /^Metrics: +(\S+)$/m.exec(said)?.[1] ?? '';
+async function untilInFlight(metricsUrl: string, wanted: number): Promise<void> {
   const inFlight = async () =>
-    /^dms_http_requests_in_flight (\d+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1];
+    /^dms_http_requests_in_flight (\d+)$/m.exec(await (await fetch(`${metricsUrl}/metrics`)).text())?.[1];
   await expect.poll(inFlight).toBe(String(wanted));
 }

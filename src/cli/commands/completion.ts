@@ -15,8 +15,8 @@ const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of dms for bash, made by dms completion bash.
 _dms() {
   local line=\${COMP_LINE:0:COMP_POINT}
-  local word=\${line##* }
-  mapfile -t COMPREPLY < <(dms complete "$line" 2>/dev/null | cut -f 1)
+  local word=\${line##* } IFS=$'\\n'
+  COMPREPLY=($(dms complete "$line" 2>/dev/null | cut -f 1))
   COMPREPLY=("\${COMPREPLY[@]#"\${word%"\${word##*[=:]}"}"}")
 }
 complete -o default -F _dms dms
