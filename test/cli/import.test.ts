@@ -107,7 +107,7 @@ describe('dms import', () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('as --strict requires; the lines before it are recorded.');
+    expect(result.stderr).toContain('as --strict requires; what came before it is recorded.');
     expect((await stored())[0]?.stays).toHaveLength(1);
   });
 
@@ -117,7 +117,6 @@ describe('dms import', () => {
     const result = await dms(['import', broken, '--strict', '--sort']);
     expect([result.code, result.stdout]).toEqual([1, expect.stringMatching(/^recorded +1 /m)]);
     expect(result.stderr).toContain('line 3 rejected: ');
-    expect(result.stderr).toContain('the lines before it in the order of time are recorded.');
     expect((await stored())[0]?.stays.map(({ record }) => record.rdata)).toEqual(['{"ip":"192.0.2.1"}']);
   });
 
@@ -437,7 +436,7 @@ describe('dms import that is stopped', () => {
     expect(await command.result).toMatchObject({
       code: 130,
       stdout: '',
-      stderr: 'Stopped by a signal before anything was recorded.\n',
+      stderr: 'Stopped by a signal; what was read is recorded. To continue, import the same again.\n',
     });
   });
 
@@ -455,7 +454,7 @@ describe('dms import that is stopped', () => {
       const { code, stdout: summary, stderr } = await command.result;
       expect([code, stderr]).toEqual([
         exitCode,
-        'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
+        'Stopped by a signal; what was read is recorded. To continue, import the same again.\n',
       ]);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);

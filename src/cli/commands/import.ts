@@ -79,11 +79,10 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const progress = followInputs(summary);
   const hideProgress = showProgress(context.notes, progress.state);
   const began = performance.now();
-  const sumUp = async (ending: string) => {
-    hideProgress();
-    context.stderr.write(ending + warningText(summary));
+  const sumUp = async (end: keyof typeof ENDINGS) => {
+    context.stderr.write(ENDINGS[end] + warningText(summary));
     context.notes.write(remarksText(summary, run));
-    if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
+    if (summary.linesRead === 0 && end === 'complete') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
     const formats = [...run.detected].sort();
     if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, formats));
@@ -99,37 +98,29 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
       await rejects?.write(line);
     },
   };
-  let end: ImportEnd;
-  try {
-    const inputs = progress.inputs(files, context.stdin, run.signal);
-    end = await importInputs(inputs, options).finally(() => rejects?.close());
-  } catch (error) {
-    // If no line was read, there is nothing to sum up.
-    if (summary.linesRead > 0) await sumUp(FAILED);
-    else hideProgress();
-    throw error;
-  }
+  const inputs = progress.inputs(files, context.stdin, run.signal);
+  const end = await importInputs(inputs, options)
+    .finally(() => rejects?.close())
+    .finally(hideProgress)
+    .catch(async (error) => {
+      // If no line was read, there is nothing to sum up.
+      if (summary.linesRead > 0) await sumUp('failed');
+      throw error;
+    });
   if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(context.failure.code);
-  await sumUp(endingOf(end, run));
+  await sumUp(end);
 }
 
-const FAILED =
-  'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
+const ENDINGS: Readonly<Record<ImportEnd | 'failed', string>> = {
+  complete: '',
+  rejected: 'Stopped at the first rejected line, as --strict requires; what came before it is recorded.\n',
+  stopped: 'Stopped by a signal; what was read is recorded. To continue, import the same again.\n',
+  failed: 'The import failed for the reason in the last line; what the summary counts as recorded stays.\n',
+};
 
 const NOTHING =
   'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: ' +
   'see docs/importing.md.\n';
-
-function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): string {
-  if (end === 'complete') return '';
-  if (end === 'rejected') {
-    const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
-    return `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`;
-  }
-  return summary.linesRead === 0
-    ? 'Stopped by a signal before anything was recorded.\n'
-    : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
-}
 
 /**
  * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
