@@ -58,7 +58,7 @@ const SECOND = observationLine({ at: 2, records: ['192.0.2.2'], headers: { serve
 const FOREIGN = '{"host":"a.example","input":"a.example","source":"crtsh"}\n';
 
 describe('dms import', () => {
-  test('records a file, standard input and a packed file alike, and sums up what it did', async () => {
+  test('dms import records a file, standard input and a packed file alike, and sums up what it did', async () => {
     const plain = await file('plain.ndjson', `${FIRST}\n${SECOND}\n`);
     const packed = await file('packed.ndjson.gz', gzipSync(`${FIRST}\n${SECOND}\n`));
     const results = [];
@@ -103,7 +103,7 @@ describe('dms import', () => {
     expect((await stored())[0]?.stays).toHaveLength(2);
   });
 
-  test('--strict stops at the first rejected line; what came before it is recorded', async () => {
+  test('dms import --strict stops at the first rejected line; what came before it is recorded', async () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
@@ -111,7 +111,7 @@ describe('dms import', () => {
     expect((await stored())[0]?.stays).toHaveLength(1);
   });
 
-  test('--strict with --sort records the lines before the rejected one in the order of time', async () => {
+  test('dms import --strict with --sort records the lines before the rejected one in the order of time', async () => {
     const third = observationLine({ at: 3, records: ['192.0.2.3'] });
     const broken = await file('strict-sort.ndjson', `${third}\n${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict', '--sort']);
@@ -120,7 +120,7 @@ describe('dms import', () => {
     expect((await stored())[0]?.stays.map(({ record }) => record.rdata)).toEqual(['{"ip":"192.0.2.1"}']);
   });
 
-  test('--strict ends the command although standard input stays open', async () => {
+  test('dms import --strict ends the command although standard input stays open', async () => {
     const input = new PassThrough();
     input.write(`broken\n${SECOND}\n`);
     expect((await startDms(['import', '-', '--strict'], database.environment, input).result).code).toBe(1);
@@ -294,7 +294,7 @@ describe('dms import', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('--sort shows how far the file is read to be sorted, and then how many of its lines are recorded', async () => {
+  test('dms import --sort shows how far the file is read to be sorted, and then how many of its lines are recorded', async () => {
     const lines = Array.from({ length: 50_000 }, (_, at) =>
       observationLine({ at: 50_000 - at, records: [] }),
     );

@@ -2,15 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { unseenOf } from '../../history/digest.js';
-import {
-  comparedParts,
-  type Difference,
-  differencesOf,
-  type Expectation,
-  type Found,
-  HEADERS,
-  partOf,
-} from '../../history/expectation.js';
+import { type Difference, differencesOf, type Expectation, type Found } from '../../history/expectation.js';
 import { headerPeriods } from '../../history/header-periods.js';
 import { isKnown, staysAsOf } from '../../history/stays-as-of.js';
 import {
@@ -48,37 +40,32 @@ interface CheckOptions {
   readonly json: boolean;
 }
 
+const HEADERS = 'headers';
+
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
 interface Comparison {
   readonly expectations: readonly Expectation[];
   readonly found: ReadonlyMap<string, Found>;
-  /** What the file says something of and was not observed, as unseenPart() names it, with the reason. */
-  readonly unseen: ReadonlyMap<string, string>;
+  /** Why a part of a domain, a DNS type or HEADERS, was not observed: by the text that partText() gives. */
+  readonly failures: ReadonlyMap<string, string>;
+  /** Whether observers leave a header out: whether the site sends it is unknown. */
+  isLeftOut(domain: string, header: string): boolean;
 }
 
-/** @param part A DNS type, HEADERS, or one header. */
-function unseenPart(domain: string, part: string): string {
+function partText(domain: string, part: string): string {
   return `${part} of ${domain}`;
-}
-
-function headerPart(name: string): string {
-  return `the header ${name}`;
 }
 
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
   const { at, observe, json } = options;
   const all = await readExpectations(context, file, options);
-  const compare = observe ? observeExpected : findRecorded;
-  const { expectations, found, unseen } = await compare(context, all, at);
-  const differences = differencesOf(expectations, found).filter((difference) => {
-    const { domain, name } = difference;
-    const part = partOf(difference);
-    const parts = part === HEADERS ? [part, headerPart(name)] : [part];
-    return !parts.some((each) => unseen.has(unseenPart(domain, each)));
-  });
+  const comparison = await (observe ? observeExpected(context, all) : findRecorded(context, all, at));
+  const { found } = comparison;
+  const { seen, unseen } = separateUnseen(comparison);
+  const differences = differencesOf(seen, found);
   const text = differences.map(json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
   const domains = new Set(differences.map(({ domain }) => domain));
@@ -97,27 +84,39 @@ export async function runCheck(context: CommandContext, file: string, options: C
   }
 }
 
-/** The headers that a file says something of and an observer leaves out: whether the site sends them is unknown. */
-function leftOut(
-  expectations: readonly Expectation[],
-  domain: string,
-  isIgnored: (name: string) => boolean,
-): [part: string, reason: string][] {
-  return expectations
-    .filter((each) => each.domain === domain)
-    .flatMap(({ headers }) => [...headers.keys()])
-    .filter(isIgnored)
-    .map((name) => [unseenPart(domain, headerPart(name)), 'observers leave it out']);
+/** @returns the expectations without what was not observed, and that with the reasons. */
+function separateUnseen({ expectations, failures, isLeftOut }: Comparison) {
+  const unseen = new Map<string, string>();
+  const isObserved = (domain: string, part: string, reason = failures.get(partText(domain, part))) => {
+    if (reason !== undefined) unseen.set(partText(domain, part), reason);
+    return reason === undefined;
+  };
+  const seen = expectations.map((each): Expectation => {
+    const { domain, domainsOf, records } = each;
+    const isRecordObserved = ({ host, type }: DnsRecord) => isObserved(domainsOf(host)[0] ?? host, type);
+    if (domain === null) return { ...each, records: records.filter(isRecordObserved) };
+    const types = [...each.types, ...records.map(({ type }) => type)];
+    const hasHeaders = (each.allHeaders || each.headers.size > 0) && isObserved(domain, HEADERS);
+    const headers = [...each.headers].filter(([name]) => {
+      const reason = isLeftOut(domain, name) ? 'observers leave it out' : undefined;
+      return hasHeaders && isObserved(domain, `the header ${name}`, reason);
+    });
+    return {
+      ...each,
+      records: records.filter(isRecordObserved),
+      types: new Set(types.filter((type) => isObserved(domain, type))),
+      headers: new Map(headers),
+      allHeaders: each.allHeaders && hasHeaders,
+    };
+  });
+  return { seen, unseen };
 }
 
-/** @param domainsOf Where an owner name may be found. */
-function domainsIn(
-  expectations: readonly Expectation[],
-  domainsOf = (owner: string, each: Expectation) => each.domainsOf(owner),
-): readonly string[] {
-  const named = expectations.flatMap((each) => [
-    ...(each.domain === null ? [] : [each.domain]),
-    ...each.records.flatMap(({ host }) => domainsOf(host, each)),
+/** The domains where the records of these expectations may be found. */
+function domainsIn(expectations: readonly Expectation[]): readonly string[] {
+  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
+    ...(domain === null ? [] : [domain]),
+    ...records.flatMap(({ host }) => domainsOf(host)),
   ]);
   return [...new Set(named)];
 }
@@ -129,7 +128,7 @@ async function findRecorded(
 ): Promise<Comparison> {
   const found = new Map<string, Found>();
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const unseen: [string, string][] = [];
+  const leftOut = new Map<string, (header: string) => boolean>();
   await context.withConnections('fail', async ({ pool }) => {
     for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
@@ -140,12 +139,12 @@ async function findRecorded(
         headers: new Map(headers.map(({ name, value }) => [name, value])),
       });
       const recorded = new Set(history.headers.map(({ name }) => name));
-      const unseenNow = new Set(unseenOf(history.state.http?.digest ?? ''));
-      const isIgnored = (name: string) => unseenNow.has(name) || (!recorded.has(name) && ignored.has(name));
-      for (const each of leftOut(expectations, history.name, isIgnored)) unseen.push(each);
+      const unseen = new Set(unseenOf(history.state.http?.digest ?? ''));
+      leftOut.set(history.name, (name) => unseen.has(name) || (!recorded.has(name) && ignored.has(name)));
     }
   });
-  return { expectations, found, unseen: new Map(unseen) };
+  const isLeftOut = (domain: string, header: string) => leftOut.get(domain)?.(header) ?? false;
+  return { expectations, found, failures: new Map(), isLeftOut };
 }
 
 /**
@@ -157,13 +156,17 @@ async function findRecorded(
 async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
   // A wildcard's records, for one, are seen at other names.
   const canBeSeen = ({ host }: DnsRecord) => domainOfOwner(host) === host;
-  const visible = all.map((each) => ({ ...each, records: each.records.filter(canBeSeen) }));
+  const visible = all.map((each) => ({
+    ...each,
+    records: each.records.filter(canBeSeen),
+    domainsOf: (owner: string) => [owner],
+  }));
   const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
   if (left > 0) {
     const records = counted(left, 'record', 'records');
     context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
   }
-  const names = domainsIn(visible, (owner) => [owner]);
+  const names = domainsIn(visible);
   if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
   const types = visible.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
   const checks = await checkAll(context, names, types);
@@ -176,16 +179,14 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
       return [isThere === true ? (each.domain ?? owner) : owner];
     },
   }));
-  const compared = comparedParts(expectations, found);
+  const failures = checks.flatMap(({ domain, dns, http }) =>
+    [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
+      answer.kind === 'failed' ? [[partText(domain, part), answer.failure.message] as const] : [],
+    ),
+  );
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const unseen = checks.flatMap(({ domain, dns, http }): [string, string][] => [
-    ...[...dns, [HEADERS, http] as const].flatMap(([part, answer]): [string, string][] => {
-      const isUnseen = answer.kind === 'failed' && compared.get(domain)?.has(part);
-      return isUnseen ? [[unseenPart(domain, part), answer.failure.message]] : [];
-    }),
-    ...leftOut(expectations, domain, (name) => ignored.has(name)),
-  ]);
-  return { expectations, found, unseen: new Map(unseen) };
+  const isLeftOut = (_domain: string, header: string) => ignored.has(header);
+  return { expectations, found, failures: new Map(failures), isLeftOut };
 }
 
 /** @param types Those to query beside the usual ones. */

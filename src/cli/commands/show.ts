@@ -112,7 +112,9 @@ async function showDifference(context: CommandContext, domain: string, options: 
   const { diff = [], types, headers, json, color } = options;
   const body = await withQuestions(context, async ({ ask }) => {
     // REST would name its own parameters.
-    const [from, to] = diff.slice(0, 2).map((text) => readArgument('--diff', () => toTimestamp(text)));
+    const [from, to] = diff
+      .slice(0, 2)
+      .map((text) => readArgument('--diff', () => formatInstant(parseRequestedTime(text, now()).instant)));
     return ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, from, to, types, headers } });
   });
   if (json) return writeText(context.stdout, jsonLine(body));
@@ -126,10 +128,6 @@ async function showDifference(context: CommandContext, domain: string, options: 
   const title = paint('bold', `${domain} from ${shortTime(body.from)} to ${shortTime(body.to)}`);
   const text = [title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n');
   await writeText(context.stdout, text);
-}
-
-function toTimestamp(text: string): string {
-  return formatInstant(parseRequestedTime(text, now()).instant);
 }
 
 type Stay = Pick<KnownStay, 'firstSeen' | 'lastSeen' | 'removed'>;
