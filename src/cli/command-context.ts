@@ -19,7 +19,7 @@ export interface Process {
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-/** Of a process that a signal has stopped, as shells have it: 128 and the number of the signal (POSIX, signal.h). */
+/** Exit codes, as shells have them: 128 and the number of the signal (POSIX, signal.h). */
 const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 type IfMissing = 'create' | 'fail';
@@ -29,7 +29,7 @@ export interface CommandContext extends Process {
   readonly notes: ProgressStream;
   /** Writes a sentence that must be known, on standard error. */
   warn(sentence: string): void;
-  /** Writes how much was done, to standard output; nothing with `--quiet`. @throws OperationError as writeText(). */
+  /** Writes how much was done, to standard output, with writeText(); nothing with `--quiet`. */
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
   readonly failure: { code: number };
@@ -37,7 +37,7 @@ export interface CommandContext extends Process {
   /**
    * Works on the database that the settings name, with its schema up to date, and closes it.
    *
-   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated; what the work throws.
+   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated.
    */
   withDatabase<Result>(ifMissing: IfMissing, work: (database: Database) => Promise<Result>): Promise<Result>;
   /** The same without Prisma, which takes longer to load than everything else. */
@@ -97,7 +97,7 @@ async function withMigrated<Opened extends Connections, Result>(
   }
 }
 
-/** For a command that a signal cuts short: aborted by it, and the exit code of a failure is then that of the signal. */
+/** Aborted by a signal that cuts the command short; the exit code of a failure is then that of the signal. */
 export function stopSignal(context: CommandContext): AbortSignal {
   const controller = new AbortController();
   void context.stopRequested().then((signal) => {

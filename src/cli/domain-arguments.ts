@@ -12,12 +12,12 @@ import { counted } from './output.js';
 const REASONS_SHOWN = 10;
 
 /**
- * The canonical names of the domains that a command is given, each once; `-` stands for those of standard input, one
- * a line. They must fit into memory.
+ * The canonical names of the domains that a command is given, each once; `-` stands for those of standard
+ * input, one a line. They must fit into memory.
  *
  * @param file has names, too, one a line; absent: there is none.
- * @throws UsageError as parseDomain() does; OperationError if a line is no name, or these inputs name none: no name
- * means all domains to some commands.
+ * @throws UsageError as parseDomain() does; OperationError if a line is no name, or these inputs name none: no
+ * name means all domains to some commands.
  */
 export async function readDomains(context: CommandContext, texts: readonly string[], file?: string) {
   const { names, rejected } = await readNames(context, texts, file);
@@ -27,7 +27,7 @@ export async function readDomains(context: CommandContext, texts: readonly strin
   throw new OperationError(`${where} names no domain: write one name per line.`);
 }
 
-/** Reads names as readDomains() does, and counts lines that are none: the first ones are shown, with the reason. */
+/** As readDomains(), but counts the lines that are no names: the first ones are shown, with the reason. */
 export async function readNames(context: CommandContext, texts: readonly string[], file?: string) {
   const names = new Set(texts.filter((text) => text !== '-').map(parseDomain));
   const files = new Set<string>(texts.filter((text) => text === '-'));
@@ -103,7 +103,7 @@ export function failIfRejected(rejected: number, consequence: string): void {
   throw new OperationError(`${lines}; ${consequence}.`);
 }
 
-/** The canonical name of a domain. @throws UsageError, which gives the name if one can be told from the text. */
+/** The canonical name of a domain. @throws UsageError, which says what to write if that can be told. */
 export function parseDomain(text: string): string {
   try {
     return parseDomainName(text);

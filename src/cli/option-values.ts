@@ -8,7 +8,8 @@ import { type Instant, requireReached } from '../model/instant.js';
 import { parseRequestedTime } from '../model/requested-time.js';
 import { now } from './command-context.js';
 
-// Commander calls these with an option's value, and puts the option's name before what an InvalidArgumentError says.
+// Commander calls these with an option's value, and puts the option's name before what an InvalidArgumentError
+// says.
 
 const SECOND = 1_000_000n;
 const DAY = 86_400n * SECOND;

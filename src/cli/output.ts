@@ -33,8 +33,8 @@ export function jsonLine(value: object): string {
 }
 
 /**
- * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so ends by
- * itself. It is no failure if the reader of a pipe closes it early.
+ * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so
+ * ends by itself. It is no failure if the reader of a pipe closes it early.
  */
 export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
   stdout.on('error', (error) => {

@@ -22,8 +22,8 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
 /**
- * What a command does is in a file of `commands/`, which is loaded when the command runs, with all that it needs: help
- * and usage errors take a fraction of the time that loading everything takes.
+ * What a command does is in a file of `commands/`, which is loaded when the command runs, with all that it
+ * needs: help and usage errors take a fraction of the time that loading everything takes.
  */
 class DmsCommand extends Command {
   readonly #context: CommandContext;
@@ -48,7 +48,8 @@ export function createProgram(context: CommandContext): DmsCommand {
   const program = new DmsCommand(context, 'dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
-    // Before the commands are made, which inherit these. Commander takes the program's options after a command, too.
+    // Before the commands are made, which inherit these. Commander takes the program's options after a command,
+    // too.
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),

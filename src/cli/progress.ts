@@ -19,8 +19,8 @@ const TERMINAL_MILLISECONDS = 500;
 const PLAIN_MILLISECONDS = 10_000;
 
 /**
- * Shows how much is done, and at which rate, on a terminal in a line that is written anew, elsewhere in a line every ten
- * seconds.
+ * Shows how much is done, and at which rate, on a terminal in a line that is written anew, elsewhere in a line
+ * every ten seconds.
  *
  * @returns a function that ends the show.
  */

@@ -40,8 +40,8 @@ function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
 }
 
 /**
- * Backs up to a temporary file first, so that a slow reader of standard output does not hold up the database's other
- * clients. The file is unlinked before it is read: nothing is left of it however the process ends.
+ * Backs up to a temporary file first, so that a slow reader of standard output does not hold up the database's
+ * other clients. The file is unlinked before it is read: nothing is left of it however the process ends.
  */
 async function backUpToOutput(context: CommandContext): Promise<void> {
   const signal = stopSignal(context);

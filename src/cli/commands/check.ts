@@ -148,8 +148,8 @@ async function findRecorded(
 }
 
 /**
- * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a domain, and the
- * types of its records are queried beside those of the settings.
+ * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a
+ * domain, and the types of its records are queried beside those of the settings.
  *
  * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
  */
@@ -171,7 +171,8 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
   const types = visible.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
   const checks = await checkAll(context, names, types);
   const found = new Map(checks.map((check) => [check.domain, foundBy(check)]));
-  // An answer for a domain has other owner names only where its aliases lead there: the others were asked for by themselves.
+  // An answer for a domain has other owner names only where its aliases lead there: the others were asked for
+  // by themselves.
   const expectations = visible.map((each) => ({
     ...each,
     domainsOf: (owner: string) => {

@@ -9,7 +9,7 @@ export async function runCompletion(context: CommandContext, shell: Shell): Prom
   await writeText(context.stdout, SCRIPTS[shell]);
 }
 
-/** Each asks `dms complete` when Tab is pressed; where it prints nothing, the shell completes the names of files. */
+/** Each asks `dms complete` when Tab is pressed; where it prints nothing, the shell completes file names. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   // What is before the last = or : of a word is in the line already (COMP_WORDBREAKS).
   bash: `# Completion of dms for bash, made by dms completion bash.

@@ -20,7 +20,7 @@ import type { CommandContext } from '../command-context.js';
 import { counted, numberText, writeList } from '../output.js';
 import { isReachable, opennessOf } from './serve.js';
 
-/** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */
+/** In milliseconds, for a check: longer than a connection to the database may take (10 s), which says more. */
 const LIMIT = 12_000;
 const PROBE_LIMIT = 2000;
 /** In microseconds: as far as the clock of observations may step back (observer/look-clock.ts). */
@@ -171,7 +171,7 @@ async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
   return room < SPARE_ROOM ? warning(`${free}: ${advice}.`) : ok(`${free}.`);
 }
 
-/** The room on the disk of a folder, in bytes, or of the one that it is to be made in. @throws OperationError */
+/** The room on the disk of a folder, or of the one that it is to be made in, in bytes. @throws OperationError */
 async function roomFor(folder: string): Promise<number> {
   try {
     await access(folder, constants.W_OK);

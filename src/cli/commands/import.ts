@@ -31,8 +31,8 @@ interface ImportOptions {
 }
 
 /**
- * V8 collects when the heap has grown by so much since it did last, up to four times what is in use by default: an import
- * takes 280 MB so instead of 500 MB. What a large domain needs is not limited by it.
+ * V8 collects when the heap has grown by so much since it did last, up to four times what is in use by default:
+ * an import takes 280 MB so instead of 500 MB. What a large domain needs is not limited by it.
  */
 const HEAP_GROWTH = '--heap-growing-percent=60';
 
@@ -123,8 +123,8 @@ const NOTHING =
   'see docs/importing.md.\n';
 
 /**
- * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
- * observations stale, and no database is opened.
+ * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make
+ * its observations stale, and no database is opened.
  */
 async function requireAllImportable(
   files: readonly string[],

@@ -83,8 +83,8 @@ export async function runObserve(
 const AT_ONCE = 20;
 
 /**
- * Checks domains, several at once, until a signal or a fault of the clock. A slow one holds up neither the others nor `take`,
- * which records them: what finishes meanwhile is its next batch.
+ * Checks domains, several at once, until a signal or a fault of the clock. A slow one holds up neither the
+ * others nor `take`, which records them: what finishes meanwhile is its next batch.
  *
  * @throws OperationError for a fault of the clock.
  */

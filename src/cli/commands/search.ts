@@ -73,7 +73,7 @@ const SEARCHES: Readonly<Record<WordQuestion['of'], Search>> = {
   },
 };
 
-/** Nobody knows of what is present whether it still is, nor when what is gone went, but when it was seen last. */
+/** Whether what is present still is, and when what is gone went, nobody knows, but when it was seen last. */
 function timesText(from: string, to: string | null, lastSeen: string): string {
   const times = to === null ? `since ${shortTime(from)}` : `${shortTime(from)} - ${shortTime(to)}`;
   return `${times} (last seen ${shortTime(lastSeen)})`;
@@ -134,7 +134,7 @@ async function* detailsOf(ask: Ask, domain: Parameters[string]): AsyncGenerator<
   }
 }
 
-/** What a word may mean, as the page takes it, of which the options can select. @throws UsageError if there is nothing. */
+/** What a word may mean, as the page takes it, and the options select. @throws UsageError if there is nothing. */
 function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
   const exact = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains'];
   const other = exact.find((name) => options[name] !== undefined);

@@ -214,8 +214,8 @@ function createRowDrawer(
     const bar = Array.from({ length: width }, () => '·');
     for (const { firstSeen, lastSeen, removed } of row.stays) {
       const begin = Math.min(width - 1, Math.floor(column(firstSeen)));
-      // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the domain
-      // was observed last.
+      // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the
+      // domain was observed last.
       const certain = removed === null ? Math.ceil(column(lastSeen)) : Math.floor(column(lastSeen));
       const ended = removed === null ? width : Math.floor(column(removed));
       // A stay has at least one column.
@@ -230,7 +230,7 @@ function createRowDrawer(
   };
 }
 
-/** When a value was there; what is present, and was not seen when the domain was observed last, has when it was. */
+/** When a value was there; of what is present but was not seen at the end, also when it was last seen. */
 function datesText(stays: readonly Stay[], end: Instant): string {
   const day = (time: Instant) => formatInstant(time).slice(0, 10);
   const [first, last] = [stays[0], stays.at(-1)];
