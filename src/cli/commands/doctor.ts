@@ -171,7 +171,7 @@ async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
   return room < SPARE_ROOM ? warning(`${free}: ${advice}.`) : ok(`${free}.`);
 }
 
-/** The room on the disk of a folder, or of the one that it is to be made in, in bytes. @throws OperationError */
+/** The room, in bytes, on the disk of a folder, or of the one to make it in. @throws OperationError */
 async function roomFor(folder: string): Promise<number> {
   try {
     await access(folder, constants.W_OK);

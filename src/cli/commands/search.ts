@@ -134,7 +134,7 @@ async function* detailsOf(ask: Ask, domain: Parameters[string]): AsyncGenerator<
   }
 }
 
-/** What a word may mean, as the page takes it, and the options select. @throws UsageError if there is nothing. */
+/** What a word may mean, as on the page, and the options select. @throws UsageError if there is nothing. */
 function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
   const exact = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains'];
   const other = exact.find((name) => options[name] !== undefined);
