@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url';
-import { calledAs } from './cli/called-as.js';
 import type { StopSignal } from './cli/command-context.js';
 import { runCommand } from './cli/main.js';
 import { endWithoutOutput } from './cli/output.js';
-import { loadEnvironmentFile, readInvocation, readSettings } from './config/env.js';
+import { loadEnvironmentFile, readSettings } from './config/env.js';
 
 endWithoutOutput(process.stdout, process.stderr);
 
@@ -28,7 +26,6 @@ await runCommand(process.argv.slice(2), {
     process.exitCode = code;
   },
   stopRequested,
-  calledAs: calledAs(readInvocation(fileURLToPath(new URL('..', import.meta.url)))),
 });
 // The reader of a pipe may never take what is left.
 if (stopped && process.stdout.writableLength > 0) process.exit();

@@ -163,13 +163,6 @@ test('docs/importing.md has every option of dms import', async () => {
   expect(documented.sort()).toEqual(namesIn(own, /^ {2}(?:-\w, )?(--\w+)/gm).sort());
 });
 
-test('docs/importing.md explains the words of the summary as dms import --help has them', async () => {
-  const [, table = ''] = /^\| word \|.*\n.*\n((?:\|.*\n)+)/m.exec(page('docs/importing.md')) ?? [];
-  const words = [...table.matchAll(/^\| ([a-z ]+) \|/gm)].map(([, word]) => word);
-  const explained = (await helpOf('import')).split('The summary at the end')[1] ?? '';
-  expect(words).toEqual(namesIn(explained, /^ {2}([a-z]+(?: [a-z]+)?) {2,}\S/gm));
-});
-
 test('docs/operating.md has every metric of the service', () => {
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { asArgument } from '../src/cli/called-as.js';
 import { runDms } from './journeys/dms-command.js';
 import { type LocalServing, serveLocally } from './journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from './support/data-directory.js';
@@ -20,8 +19,10 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Whether there are the programs that the documents use beside the service's own. */
 const HAS_TOOLS = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 
-/** What `npx dms` runs. */
-const PROGRAM = [process.execPath, join(ROOT, 'bin', 'dms.js')].map(asArgument).join(' ');
+/** What `npx dms` runs, in a shell. */
+const PROGRAM = [process.execPath, join(ROOT, 'bin', 'dms.js')]
+  .map((path) => `'${path.replaceAll("'", "'\\''")}'`)
+  .join(' ');
 
 /** What `npm start` records in a new database. */
 const SAMPLES = join(ROOT, 'samples', 'observations.ndjson');

@@ -5,38 +5,31 @@ import type { Instant } from '../model/instant.js';
 import { writeText } from './output.js';
 import type { ProgressStream } from './progress.js';
 
-/** What the process provides to its commands. */
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. A terminal has a width, in columns, and colours unless `NO_COLOR` is set. */
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean };
-  /** For everything else. */
   readonly stderr: Writable & ProgressStream;
   /** @throws UsageError for a bad one. */
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
   setExitCode(code: number): void;
   stopRequested(): Promise<StopSignal>;
-  /** How the user calls the program: see calledAs(). */
-  readonly calledAs: string;
 }
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-/** Of a process that a signal has stopped, as shells have it: 128 and the number of the signal (POSIX, signal.h). */
+/** Exit codes, as shells have them: 128 and the number of the signal (POSIX, signal.h). */
 const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** What a command does if the data folder has no database. */
 type IfMissing = 'create' | 'fail';
 
 export interface CommandContext extends Process {
-  /** Whether `--quiet` is among the arguments. */
-  isQuiet(): boolean;
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
   /** Writes a sentence that must be known, on standard error. */
   warn(sentence: string): void;
-  /** Writes how much was done, to standard output; nothing with `--quiet`. @throws OperationError as writeText(). */
+  /** Writes how much was done, to standard output, with writeText(); nothing with `--quiet`. */
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
   readonly failure: { code: number };
@@ -44,7 +37,7 @@ export interface CommandContext extends Process {
   /**
    * Works on the database that the settings name, with its schema up to date, and closes it.
    *
-   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated; what the work throws.
+   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated.
    */
   withDatabase<Result>(ifMissing: IfMissing, work: (database: Database) => Promise<Result>): Promise<Result>;
   /** The same without Prisma, which takes longer to load than everything else. */
@@ -54,29 +47,28 @@ export interface CommandContext extends Process {
   ): Promise<Result>;
 }
 
-/** @param named Writes the program in a text the way that the user calls it: see nameProgram(). */
-export function createCommandContext(
-  parent: Process,
-  isQuiet: () => boolean,
-  named: (text: string) => string,
-): CommandContext {
+export function now(): Instant {
+  return BigInt(Date.now()) * 1000n;
+}
+
+/** @param isQuiet Whether `--quiet` is among the arguments. */
+export function createCommandContext(parent: Process, isQuiet: () => boolean): CommandContext {
   return {
     ...parent,
-    isQuiet,
     notes: {
       // A terminal may be resized.
       get columns() {
         return parent.stderr.columns ?? 80;
       },
       isTTY: parent.stderr.isTTY === true,
-      write: (text) => isQuiet() || parent.stderr.write(named(text)),
+      write: (text) => isQuiet() || parent.stderr.write(text),
     },
-    warn: (sentence) => parent.stderr.write(named(`dms: ${sentence}\n`)),
+    warn: (sentence) => parent.stderr.write(`dms: ${sentence}\n`),
     sumUp: async (text) => {
-      if (!isQuiet()) await writeText(parent.stdout, named(text));
+      if (!isQuiet()) await writeText(parent.stdout, text);
     },
     failure: { code: 1 },
-    now: () => BigInt(Date.now()) * 1000n,
+    now,
     // Imported lazily: usage errors need no database.
     async withDatabase(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
@@ -105,7 +97,7 @@ async function withMigrated<Opened extends Connections, Result>(
   }
 }
 
-/** For a command that a signal cuts short: aborted by it, and the exit code of a failure is then that of the signal. */
+/** Aborted by a signal that cuts the command short; the exit code of a failure is then that of the signal. */
 export function stopSignal(context: CommandContext): AbortSignal {
   const controller = new AbortController();
   void context.stopRequested().then((signal) => {

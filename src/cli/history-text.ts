@@ -1,10 +1,10 @@
+import { styleText } from 'node:util';
 import { printable } from '../model/text.js';
 import type { RestChange } from '../notify/changes.js';
 
 /** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
 export type RecordData = NonNullable<RestChange['data']>;
 
-/** What is shown of a change as REST has it. */
 export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
 
 /** A time of REST in UTC, to the second. */
@@ -27,9 +27,6 @@ export function recordText(data: RecordData, domain: string, width = 6): string 
 
 type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
-/** Codes of ECMA-48, section 8.3.117 (SGR). */
-const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
-
 export type Paint = (colour: Colour, text: string) => string;
 
 export type ColourOption = 'auto' | 'always' | 'never';
@@ -37,34 +34,27 @@ export type ColourOption = 'auto' | 'always' | 'never';
 /** @param stream `auto`: colours where it is a terminal that has them. */
 export function painter(option: ColourOption, stream: { hasColors?(): boolean }): Paint {
   const isColoured = option === 'always' || (option === 'auto' && stream.hasColors?.() === true);
-  return isColoured ? (colour, text) => `\u001b[${CODES[colour]}m${text}\u001b[0m` : (_colour, text) => text;
+  return (colour, text) => (isColoured ? styleText(colour, text, { validateStream: false }) : text);
 }
 
 /** A change in one line, without its time and domain. */
 export function changeText(change: ChangeData, domain: string, paint: Paint): string {
-  const { kind, date, lastSeen } = change;
-  const text = whatChanged(change, domain, paint);
-  if (lastSeen === undefined || shortTime(lastSeen) === shortTime(date)) return text;
+  const { kind, date, lastSeen, routine } = change;
+  const [colour, what] = whatChanged(change, domain);
+  const text = printable(what);
+  // What the first observation showed did not change.
+  const shown = routine === 'INITIAL' ? paint('dim', `${text} (first observation)`) : paint(colour, text);
+  if (lastSeen === undefined || shortTime(lastSeen) === shortTime(date)) return shown;
   const seen = kind === 'HEADER_UPDATED' ? 'the old value last seen' : 'last seen';
-  return `${text} ${paint('dim', `(${seen} ${shortTime(lastSeen)})`)}`;
+  return `${shown} ${paint('dim', `(${seen} ${shortTime(lastSeen)})`)}`;
 }
 
-function whatChanged(change: ChangeData, domain: string, paint: Paint): string {
-  // What the first observation showed did not change.
-  if (change.routine === 'INITIAL')
-    return paint(
-      'dim',
-      `${whatChanged({ ...change, routine: null }, domain, (_, text) => text)} (first observation)`,
-    );
+function whatChanged(change: ChangeData, domain: string): readonly [Colour, string] {
   const { kind, data, name, old, new: value, earliest, oldStatus, newStatus } = change;
-  if (newStatus !== undefined) return paint('yellow', `~ status: ${newStatus} (was: ${oldStatus})`);
-  if (earliest !== undefined)
-    return paint('yellow', `history extended, different from ${shortTime(earliest)} on`);
-  if (data !== undefined) {
-    const isAdded = kind === 'DNS_RECORD_ADDED';
-    return paint(isAdded ? 'green' : 'red', printable(`${isAdded ? '+' : '-'} ${recordText(data, domain)}`));
-  }
-  if (kind === 'HEADER_UPDATED') return paint('yellow', printable(`~ ${name}: ${value} (was: ${old})`));
-  if (kind === 'HEADER_GONE') return paint('red', printable(`- ${name}: ${old}`));
-  return paint('green', printable(`+ ${name}: ${value}`));
+  if (newStatus !== undefined) return ['yellow', `~ status: ${newStatus} (was: ${oldStatus})`];
+  if (earliest !== undefined) return ['yellow', `history extended, different from ${shortTime(earliest)} on`];
+  if (kind === 'DNS_RECORD_ADDED' && data !== undefined) return ['green', `+ ${recordText(data, domain)}`];
+  if (data !== undefined) return ['red', `- ${recordText(data, domain)}`];
+  if (kind === 'HEADER_UPDATED') return ['yellow', `~ ${name}: ${value} (was: ${old})`];
+  return kind === 'HEADER_GONE' ? ['red', `- ${name}: ${old}`] : ['green', `+ ${name}: ${value}`];
 }

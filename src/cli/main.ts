@@ -1,11 +1,9 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { explainFailure } from '../database/database-failure.js';
 import { attempt } from '../model/attempt.js';
 import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
-import { nameProgram } from './called-as.js';
 import { createCommandContext, type Process } from './command-context.js';
-import type { DmsCommand } from './dms-command.js';
 import { isClosedPipe } from './output.js';
 import { createProgram } from './program.js';
 
@@ -18,16 +16,15 @@ const WRONG_USE = 2;
  * @param args What follows the program's name.
  */
 export async function runCommand(args: readonly string[], parent: Process): Promise<void> {
-  const named = (text: string) => nameProgram(text, parent.calledAs, program.commands);
-  const isQuiet = () => program.opts()['quiet'] === true;
-  const context = createCommandContext(parent, isQuiet, named);
-  const program: DmsCommand = createProgram(context, (text) => parent.stdout.write(named(text)));
+  const context = createCommandContext(parent, () => program.opts()['quiet'] === true);
+  const program: Command = createProgram(context);
   try {
     // Without a command, commander would write the help as an error.
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
-    // Help, or the version, was written.
-    if (error instanceof CommanderError) return;
+    // Commander has written the error, or the help or version that was asked for.
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? undefined : parent.setExitCode(WRONG_USE);
     if (error instanceof OperationError && isClosedPipe(error.cause)) return;
     context.warn(redactSecrets(describe(error, parent)));
     parent.setExitCode(error instanceof UsageError ? WRONG_USE : context.failure.code);

@@ -1,55 +1,74 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
+import { redactSecrets } from '../telemetry/redact.js';
 import type { CommandContext } from './command-context.js';
-import type { CheckOptions } from './commands/check.js';
-import type { ExportOptions } from './commands/export.js';
-import type { ImportOptions } from './commands/import.js';
-import { DmsCommand } from './dms-command.js';
-import type { ColourOption } from './history-text.js';
 import {
   collectScopes,
+  collectTypes,
   collectWords,
+  durationUpTo,
   parseDuration,
-  parseFailures,
-  parseLimit,
-  parsePartitions,
+  parseReachedTime,
+  parseTime,
   parseWorkers,
+  wholeNumber,
 } from './option-values.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
+/** What a command does: commander's arguments, and after them its options, follow the context. */
+type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
+
 /**
- * The whole program, `dms`, for one run: commander keeps what it has parsed.
- *
- * What a command does is in a file of its own in `commands/`, which is loaded when the command runs, with all that it
+ * What a command does is in a file of `commands/`, which is loaded when the command runs, with all that it
  * needs: help and usage errors take a fraction of the time that loading everything takes.
  */
-export function createProgram(context: CommandContext, write: (text: string) => void): DmsCommand {
+class DmsCommand extends Command {
+  readonly #context: CommandContext;
+
+  constructor(context: CommandContext, name?: string) {
+    super(name);
+    this.#context = context;
+  }
+
+  override createCommand(name?: string): DmsCommand {
+    return new DmsCommand(this.#context, name);
+  }
+
+  runs<Args extends unknown[]>(load: () => Promise<Run<Args>>): this {
+    return this.action(async (...args: Args) => (await load())(this.#context, ...args));
+  }
+}
+
+/** The whole program, `dms`, for one run: commander keeps what it has parsed. */
+export function createProgram(context: CommandContext): DmsCommand {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new DmsCommand(context, 'dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
-    // Before the commands are made, which inherit these. Commander takes the program's options after a command, too.
+    // Before the commands are made, which inherit these. Commander takes the program's options after a command,
+    // too.
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: write })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text) => context.warn(redactSecrets(text.replace(/^error: /, '').trimEnd())),
+    })
+    .showHelpAfterError('To see how it is used, add --help.')
     .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
-    .addHelpText(
-      'after',
-      `${EXAMPLES}\n\nSettings come from the environment, and from a file .env: see docs/settings.md.`,
-    );
+    .addHelpText('after', EXAMPLES);
   addServices(program);
-  addObserve(program);
   addWatch(program);
   addNotify(program);
   addImport(program);
   addQuestions(program);
-  addCheck(program);
   addHistory(program);
   addToken(program);
   addUpkeep(program);
+  addCompletion(program);
   return program;
 }
 
@@ -59,48 +78,36 @@ Examples:
   dms observe example.com              observe a domain now
   dms import observations.ndjson       record what other tools have seen
   dms show example.com --at 30d        what was there thirty days ago
-  dms search 192.0.2.7                 who has or had an address`;
+  dms search 192.0.2.7                 who has or had an address
+
+Settings, such as PORT, come from the environment, and from a file .env: see docs/settings.md.`;
 
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
-const TIMES =
-  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, such as 36h, 30d or 2w, or now.';
+const FORMAT = '--format <format>';
+const AT = '--at <time>';
+const TIMES = `
+A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration
+back from now, such as 36h, 30d or 2w, or now.`;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
+
+/** An option with one of the values; without it, the first. */
+function choice(flags: string, values: readonly string[], meaning: string): Option {
+  return new Option(flags, meaning).choices(values).default(values[0]);
+}
 
 function addServices(program: DmsCommand): void {
   program
     .command('serve')
-    .summary('serve the API, and observe the watched domains')
-    .description(
-      'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), then completes the requests in progress. ' +
-        'Unless ROLE=api, it also observes the watched domains as they become due. ' +
-        'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
-    )
-    .option(
-      '--workers <number>',
-      'serve by so many processes, 1 to 64, on the same port; auto: one for each processor',
-      parseWorkers,
-      1,
-    )
+    .description('serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
+    .option('--workers <number>', 'by so many processes; auto: one for each processor', parseWorkers, 1)
     .runs(async () => (await import('./commands/serve.js')).runServe);
   program
     .command('worker')
-    .summary('observe the watched domains')
-    .description(
-      'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), then completes the ' +
-        'observations in progress. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
-    )
+    .description('observe the watched domains, with dms serve and other workers, until SIGTERM or Ctrl-C')
     .runs(async () => (await import('./commands/worker.js')).runWorker);
-}
-
-function addObserve(program: DmsCommand): void {
   program
     .command('observe')
-    .summary('observe domains now')
-    .description(
-      "Observes domains now, their DNS records and their sites' response headers, records the observations, and " +
-        'shows them with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
-        'given. Ctrl-C ends it: what was observed so far is recorded and shown.',
-    )
+    .description('observe domains now, and show what changed: + is new, - is gone, ~ has another value')
     .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
@@ -115,34 +122,23 @@ const FROM_FILE = [
 function addWatch(program: DmsCommand): void {
   const watch = program
     .command('watch')
-    .summary('manage the domains to observe regularly')
-    .description('Manages the domains that dms serve and dms worker observe regularly.');
+    .description('manage the domains that dms serve and dms worker observe regularly');
   watch
     .command('add')
-    .summary('observe domains from now on')
-    .description(
-      'Has domains observed from now on by dms serve and dms worker. A domain that is watched already keeps its ' +
-        'interval, unless --every gives a new one.',
-    )
+    .description('observe domains from now on; without --every, a watched one keeps its interval')
     .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
-    .option(
-      '--every <duration>',
-      'time between observations, such as 30m, 6h or 1d (default: 1d for domains not yet watched)',
-      parseDuration,
-    )
+    .option('--every <duration>', 'time between observations, such as 30m or 6h (default: 1d)', parseDuration)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runAdd);
   watch
     .command('remove')
-    .summary('stop observing domains')
-    .description('Stops observing domains. What is recorded of them stays: dms forget erases it.')
+    .description('stop observing domains; what is recorded of them stays')
     .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runRemove);
   watch
     .command('list')
-    .summary('show the watched domains')
-    .description('Shows each watched domain: its interval, next time, last outcome and consecutive failures.')
+    .description('show each watched domain: its interval, next time, failures in a row and last outcome')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/watch.js')).runList);
 }
@@ -150,146 +146,112 @@ function addWatch(program: DmsCommand): void {
 function addNotify(program: DmsCommand): void {
   const notify = program
     .command('notify')
-    .summary('tell receivers of changes')
-    .description(
-      'Manages who is told of changes: dms serve and dms worker send messages (see docs/notifications.md).',
-    );
-  notify
+    .description('manage who is told of changes, by dms serve and dms worker: see docs/notifications.md');
+  const add = notify
     .command('add')
-    .summary('tell a receiver of changes from now on')
-    .description(
-      'Has each notable change told from now on, by POST or by mail. Messages as JSON are signed: the secret is printed, only this ' +
-        `once. All that is written has to be met by a change. ${TIMES}`,
-    )
+    .description('tell changes from now on; prints the secret that signs messages, only this once')
     .argument('<name>', 'a name for it, unique among all notifications')
     .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
     .addOption(
-      new Option(
-        '--as <form>',
-        'the form of messages by POST (default: json); slack: for chats with webhooks like those of Slack',
-      ).choices(['json', 'slack']),
+      new Option('--as <form>', 'form of messages by POST (default: json)').choices(['json', 'slack']),
     )
-    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
-    .selectsChanges()
-    .time('--from', 'only changes dated after that time (default: now)')
-    .option(
-      '--settle <duration>',
-      'only changes that still stand that long after their recording, such as 2h',
-      parseDuration,
-    )
-    .option('--digest <duration>', 'at most one message in that time, such as 1h', parseDuration)
+    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords);
+  addChangeOptions(add)
+    .option('--from <time>', 'only changes dated after that time (default: now)', parseTime)
+    .option('--settle <duration>', 'only changes that still stand so long afterwards', durationUpTo(1n))
+    .option('--digest <duration>', 'at most one message in that time, such as 1h', durationUpTo(1n))
     .option(
       '--watch-failures <number>',
-      'also when a watched domain fails for the so many-th time in a row, such as 3, and when it is observed again',
-      parseFailures,
+      'also when a watched domain has failed so many times in a row, and when it is observed again',
+      wholeNumber(1, 9_999),
     )
+    .addHelpText('after', `${TIMES} All that is written has to be met by a change.`)
     .runs(async () => (await import('./commands/notify.js')).runAdd);
   notify
     .command('list')
-    .summary('show the notifications')
-    .description('Shows all notifications, and what became of their messages, without what is a secret.')
+    .description('show all notifications, and what became of their messages, without what is a secret')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/notify.js')).runList);
-  notify
-    .command('test')
-    .summary('send a test message now')
-    .description('Sends a message that tells nothing, now and once. Exit code: 0 if it was received, else 1.')
-    .argument('<name>', "the notification's name")
+  const named = (name: string) => notify.command(name).argument('<name>', "the notification's name");
+  named('test')
+    .description('send a message that tells nothing, now and once; exit code 0 if it was received, else 1')
     .runs(async () => (await import('./commands/notify.js')).runTest);
-  notify
-    .command('pause')
-    .summary('send nothing for now')
-    .description('Sends nothing until dms notify resume. The feed keeps for three days what is not told.')
-    .argument('<name>', "the notification's name")
+  named('pause')
+    .description('send nothing until dms notify resume; the feed keeps for three days what is not told')
     .runs(async () => (await import('./commands/notify.js')).runPause);
-  notify
-    .command('resume')
-    .summary('go on sending')
-    .description('Goes on where a notification was paused, first with the message that was not received.')
-    .argument('<name>', "the notification's name")
+  named('resume')
+    .description('go on where it was paused, first with the message that was not received')
     .runs(async () => (await import('./commands/notify.js')).runResume);
-  notify
-    .command('remove')
-    .summary('tell a receiver of nothing more')
-    .description('Removes a notification, with the message that was not received.')
-    .argument('<name>', "the notification's name")
+  named('remove')
+    .description('remove a notification, with the message that was not received')
     .runs(async () => (await import('./commands/notify.js')).runRemove);
 }
 
-const SUMMARY_WORDS = `
-The summary at the end counts, of the lines that were read:
-  recorded       accepted, with a change or without
-  unchanged      of the recorded, those that changed nothing
-  already known  of a time that is already recorded: they change nothing
-  stale          older than what is recorded of the same part of a domain (one type
-                 of DNS record, or the HTTP headers): they change nothing. With
-                 --backfill, only those between two that are recorded
-  rejected       invalid; the first ten are shown with the reason
+function addChangeOptions(command: DmsCommand): DmsCommand {
+  return command
+    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
+    .option('--watched', 'only changes of watched domains')
+    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectTypes)
+    .option('--headers <name,...>', 'only these headers', collectWords)
+    .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
+}
 
+const IMPORT_CODES = `
 Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
 130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
+
+const IMPORT_FORMATS = ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'];
 
 function addImport(program: DmsCommand): void {
   program
     .command('import')
-    .summary('record observations from files')
-    .description(
-      'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as httpx ' +
-        '-json -irh, dnsx -json, zdns or massdns -o J writes them, or passive DNS in the Common Output Format. An invalid line is reported and changes nothing; ' +
-        'the others are recorded. Importing a file again changes nothing.',
-    )
+    .description('record the observations of files, one JSON object per line: see docs/importing.md')
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
-    .choice<ImportOptions['format']>(
-      '--format <format>',
-      ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
-      'format of the lines; auto: told by the keys of the first line of each file',
-    )
+    .addOption(choice(FORMAT, IMPORT_FORMATS, 'of the lines; auto: told by the first line of each file'))
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
-    .reachedTime(
-      '--observed-at',
-      'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
+    .option(
+      '--observed-at <time>',
+      'of lines without a time: old zdns and massdns write none',
+      parseReachedTime,
     )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
-    .addHelpText('after', SUMMARY_WORDS)
+    .addHelpText('after', IMPORT_CODES)
     .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
 const COLOURS = ['auto', 'always', 'never'] as const;
-const COLOR = ['--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set'] as const;
+const COLOR = choice('--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set');
+
+const SEARCHING = `
+A word may be an address or a network, a name, a host, a text, or a header and a part of its value
+(server: nginx). All options that are written have to be met. Intervals of time begin after their
+first time and include the second.
+${TIMES}`;
 
 function addQuestions(program: DmsCommand): void {
   program
     .command('show')
-    .summary("show a domain's history")
-    .description(
-      'Shows what is recorded of a domain: each record and header value, with a bar that says when it was there. ' +
-        'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
-        `the notable changes, the newest first. ${TIMES}`,
-    )
+    .description('show the history of a domain: what was there, and when')
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
-    .time('--at', 'the state at that time')
+    .option(AT, 'the state at that time', parseReachedTime)
     .option('--diff <times...>', 'the difference between two times, FROM and TO')
     .option('--changes', 'the notable changes, the newest first', false)
     .option('--all', 'with --changes, the routine ones, too: what rotates, serials, validators', false)
-    .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectWords)
+    .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectTypes)
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
-    .choice<ColourOption>(...COLOR)
+    .addOption(COLOR)
+    .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/show.js')).runShow);
   program
     .command('search')
-    .summary('search all domains for a record, a header or a name')
-    .description(
-      'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header and a part ' +
-        'of its value (server: nginx). Or what options say exactly, about records, headers (--header, with --contains) or ' +
-        'domains (--match, --registrable-domain, or their times). All that is written has to be met. ' +
-        `Intervals of time begin after their first time and include the second. ${TIMES}`,
-    )
+    .description('search all domains for a record, a header or a name')
     .argument('[word...]', 'what to search for')
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
@@ -300,93 +262,76 @@ function addQuestions(program: DmsCommand): void {
     .option('--contains <part>', 'with --header NAME: a part of the value, at least three characters')
     .option('--match <name>', 'domains with such a name; * for any characters')
     .option('--registrable-domain <name>', 'that domain and all below it')
-    .option('--types <type,...>', 'only records of these types', collectWords)
+    .option('--types <type,...>', 'only records of these types', collectTypes)
     .option('--present', 'only what is present')
-    .option('--removed', 'only what is not present any more')
-    .time('--at', 'as it was at that time')
-    .time('--seen-from', 'only what was there after that time')
-    .time('--seen-to', 'only what was there up to that time')
-    .time('--first-seen-from', 'only records first seen after that time')
-    .time('--first-seen-to', 'only records first seen up to that time')
-    .time('--created-from', 'domains first observed after that time')
-    .time('--created-to', 'domains first observed up to that time')
-    .time('--changed-from', 'domains that last changed after that time')
-    .time('--changed-to', 'domains that last changed up to that time')
-    .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
-    .option(...JSON_LINES)
-    .runs(async () => (await import('./commands/search.js')).runSearch);
-  program
-    .command('follow')
-    .summary('show changes as they are recorded')
-    .description(
-      'Shows each notable change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
-        'with. Without --after, it begins with what is recorded from now on. All that is written has to be met.',
-    )
-    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
-    .selectsChanges()
+    .addOption(new Option('--removed', 'only what is not present any more').conflicts('present'))
+    .option(AT, 'as it was at that time')
+    .option('--seen-from <time>', 'only what was there after that time')
+    .option('--seen-to <time>', 'only what was there up to that time')
+    .option('--first-seen-from <time>', 'only records first seen after that time')
+    .option('--first-seen-to <time>', 'only records first seen up to that time')
+    .option('--created-from <time>', 'domains first observed after that time')
+    .option('--created-to <time>', 'domains first observed up to that time')
+    .option('--changed-from <time>', 'domains that last changed after that time')
+    .option('--changed-to <time>', 'domains that last changed up to that time')
     .option(
-      '--after <cursor>',
-      'begin after that cursor, of --json or of an earlier dms follow with the same options',
+      '--limit <number>',
+      'at most so many matches (default: all)',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
     )
     .option(...JSON_LINES)
-    .choice<ColourOption>(...COLOR)
+    .addHelpText('after', SEARCHING)
+    .runs(async () => (await import('./commands/search.js')).runSearch);
+  const follow = program
+    .command('follow')
+    .description('show changes as they are recorded, until Ctrl-C, which prints how to continue')
+    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`);
+  addChangeOptions(follow)
+    .option('--after <cursor>', 'begin after that cursor, of --json or of a dms follow with the same options')
+    .option(...JSON_LINES)
+    .addOption(COLOR)
     .runs(async () => (await import('./commands/follow.js')).runFollow);
-}
-
-function addCheck(program: DmsCommand): void {
   program
     .command('check')
-    .summary('compare what should be with what is recorded, or is there now')
-    .description(
-      'Compares what a file says should be, a zone file, an export in the format dms, or YAML or JSON, with what ' +
-        'is recorded, or with what is observed now, and prints the differences: - should be and is not, + is and ' +
-        `should not be. ${TIMES}`,
-    )
+    .description('compare what should be with what is recorded, or is there now')
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
-    .choice<CheckOptions['format']>(
-      '--format <format>',
-      ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'],
-      'format of the file; auto: told by how it begins',
-    )
+    .addOption(choice(FORMAT, CHECK_FORMATS, 'of the file; auto: told by how it begins'))
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
-    .reachedTime('--at', 'with what was there at that time')
+    .option(AT, 'with what was there at that time', parseReachedTime)
     .addOption(
       new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
         .default(false)
         .conflicts('at'),
     )
     .option(...JSON_LINES)
-    .addHelpText('after', CHECK_CODES)
+    .addHelpText('after', `${TIMES}\n${CHECK_CODES}`)
     .runs(async () => (await import('./commands/check.js')).runCheck);
 }
 
+// Passive DNS is complete for nothing.
+const CHECK_FORMATS = ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'];
+
 const CHECK_CODES = `
+Of what differs, - should be and is not, + is and should not be.
+
 Exit code: 0 if all is as it should be; 1 if it differs; 2 if it could not be compared, as
 for a file that cannot be read or is not valid, or a usage error.`;
 
 function addHistory(program: DmsCommand): void {
   program
     .command('export')
-    .summary('write recorded history to standard output')
-    .description(
-      'Writes the history of domains, or of all. dms: as observations, which give the same history when they are recorded ' +
-        'elsewhere by `dms import`. Of the observations that changed nothing, only those are written whose time is ' +
-        'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
-        'headers), and the last before a record was removed. cof: DNS records for passive DNS, one JSON object per line, ' +
-        'with the times when they were first and last seen. csv: records and header values as a table. ' +
-        `zone: the records that are present, as a master file. ${TIMES}`,
-    )
+    .description('write recorded history to standard output, in a format of docs/commands.md')
     .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
-    .choice<ExportOptions['format']>('--format <format>', ['dms', 'cof', 'csv', 'zone'], 'output format')
-    .reachedTime('--at', 'what was there then; dms: the observations up to then, which lead to that')
-    .option('--types <type,...>', 'only records of these types, and no headers', collectWords)
+    .addOption(choice(FORMAT, ['dms', 'cof', 'csv', 'zone'], 'output format'))
+    .option(AT, 'what was there then; dms: the observations up to then, which lead to that', parseReachedTime)
+    .option('--types <type,...>', 'only records of these types, and no headers', collectTypes)
     .option('--present', 'only what is present, or was at the time of --at', false)
     .option(...FROM_FILE)
+    .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/export.js')).runExport);
   program
     .command('forget')
-    .summary("erase domains' history")
-    .description('Erases everything that is recorded of domains, after confirmation. It cannot be undone.')
+    .description('erase everything that is recorded of domains, after confirmation; it cannot be undone')
     .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
     .runs(async () => (await import('./commands/forget.js')).runForget);
@@ -395,12 +340,10 @@ function addHistory(program: DmsCommand): void {
 function addToken(program: DmsCommand): void {
   const token = program
     .command('token')
-    .summary('manage access tokens')
-    .description('Manages the access tokens that protected operations need.');
+    .description('manage the access tokens that protected operations need');
   token
     .command('create')
-    .summary('create a token and print it, once')
-    .description('Creates an access token and prints it, only this once: the database keeps its SHA-256.')
+    .description('create an access token and print it, only this once: the database keeps its SHA-256')
     .requiredOption('--name <name>', 'name of the token, unique among all tokens')
     .addOption(
       new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
@@ -411,14 +354,12 @@ function addToken(program: DmsCommand): void {
     .runs(async () => (await import('./commands/token.js')).runCreate);
   token
     .command('list')
-    .summary('show the tokens')
-    .description('Shows all tokens and what is known of them, but not the tokens themselves.')
+    .description('show all tokens and what is known of them, but not the tokens themselves')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/token.js')).runList);
   token
     .command('revoke')
-    .summary('revoke a token')
-    .description('Revokes a token permanently: within five seconds every process rejects it.')
+    .description('revoke a token permanently: within five seconds every process rejects it')
     .argument('<name>', "the token's name")
     .runs(async () => (await import('./commands/token.js')).runRevoke);
 }
@@ -429,58 +370,51 @@ Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a settin
 function addUpkeep(program: DmsCommand): void {
   program
     .command('doctor')
-    .summary('check what the settings name')
-    .description(
-      'Checks what the service needs, as the settings have it: the clock, resolvers, the database, Redis, the proxy, ports, ' +
-        'and the disk, and says what to do. It changes nothing, and asks only what the settings name.',
-    )
+    .description('check what the settings name, and say what to do; it changes nothing')
     .option(...JSON_LINES)
     .addHelpText('after', DOCTOR_CODES)
     .runs(async () => (await import('./commands/doctor.js')).runDoctor);
   program
     .command('backup')
-    .summary('write a backup of the embedded database')
-    .description(
-      'Writes everything in the embedded database, tokens included, to a file, as it is at one moment. The ' +
-        'service keeps running: requests and imports wait until the files are copied.',
-    )
+    .description('write a backup of the embedded database, tokens included, while the service keeps running')
     .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
     .option('--force', 'replace the file if it exists', false)
     .runs(async () => (await import('./commands/backup.js')).runBackup);
   program
     .command('restore')
-    .summary('restore a backup of the embedded database')
-    .description(
-      'Puts a backup made by dms backup into a data folder (DATA_DIR) that has no database. The database ' +
-        'appears there only once the whole backup has been unpacked and checked.',
-    )
+    .description('restore a backup into a data folder (DATA_DIR) that has no database')
     .argument('<file>', 'the backup; - for standard input')
-    .runs(async () => (await import('./commands/restore.js')).runRestore);
+    .runs(async () => (await import('./commands/backup.js')).runRestore);
   program
     .command('migrate')
-    .summary('bring the database up to date')
-    .description(
-      'Brings the database up to date: its schema, and the text of stored records, which is no change in a ' +
-        'history. The other commands do it too; this one does nothing else, unless it is to divide the tables of ' +
-        'domains for a large database (docs/scaling.md).',
-    )
+    .description('bring the database up to date, or divide its tables: see docs/scaling.md')
+    // With more partitions, planning a statement that reads all of them takes longer than they save.
     .addOption(
-      new Option('--partitions <number>', 'divide the tables of domains into so many hash partitions')
-        .argParser(parsePartitions)
+      new Option(
+        '--partitions <number>',
+        'divide the tables of domains into so many hash partitions, 2 to 256',
+      )
+        .argParser(wholeNumber(2, 256))
         .conflicts('citus'),
     )
     .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
     .runs(async () => (await import('./commands/migrate.js')).runMigrate);
   program
     .command('verify')
-    .summary('check everything that is stored')
-    .description('Checks every rule for histories, tokens and watched domains, and prints each violation.')
+    .description('check everything that is stored: histories, tokens and watched domains')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
+}
+
+function addCompletion(program: DmsCommand): void {
   program
     .command('completion')
-    .summary('print a script that completes commands in a shell')
-    .description('Prints the script with which a shell completes commands: see docs/commands.md.')
+    .description('print the script with which a shell completes commands: see docs/commands.md')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .runs(async () => (await import('./commands/completion.js')).runCompletion);
+  program
+    .command('complete', { hidden: true })
+    .description('print what may be written next: the scripts of dms completion call it')
+    .argument('<line>', 'the command line up to the cursor')
+    .runs(async () => (await import('./commands/completion.js')).runComplete);
 }

@@ -7,34 +7,33 @@ export interface ProgressStream {
 }
 
 export interface ProgressState {
-  /** How many items are done, which the rate is of. */
+  /** How many things are done, which the rate is of. */
   readonly items: number;
-  /** Of `total`, in the same unit. */
-  readonly done?: number;
-  /** Null or absent: it is not known. */
-  readonly total?: number | null;
-  /** What is done with the items now; absent: there is only one thing. */
-  readonly doing?: string;
-  /** When that began, by the monotonic clock; absent: with the show. */
-  readonly since?: number;
+  /** What they are, in the plural. */
+  readonly noun: string;
+  /** How much of all is done, from 0 to 1; absent: it is not known. */
+  readonly share?: number | undefined;
 }
 
-const TERMINAL_MILLISECONDS = 200;
+const TERMINAL_MILLISECONDS = 500;
 const PLAIN_MILLISECONDS = 10_000;
-const BAR_WIDTH = 24;
 
 /**
- * Shows a bar with rate and remaining time on a terminal, and a plain line every ten seconds elsewhere.
+ * Shows how much is done, and at which rate, on a terminal in a line that is written anew, elsewhere in a line
+ * every ten seconds.
  *
- * @param noun what the items are, in the plural.
- * @returns a function that ends the show and clears the bar.
+ * @returns a function that ends the show.
  */
-export function showProgress(stream: ProgressStream, noun: string, state: () => ProgressState): () => void {
-  const began = performance.now();
+export function showProgress(stream: ProgressStream, state: () => ProgressState): () => void {
   const terminal = stream.isTTY === true;
+  let [items, since] = [0, performance.now()];
   const show = () => {
     const current = state();
-    const line = progressLine(noun, current, (performance.now() - (current.since ?? began)) / 1000);
+    const now = performance.now();
+    const rate = Math.round((Math.max(0, current.items - items) * 1000) / Math.max(1, now - since));
+    [items, since] = [current.items, now];
+    const percent = current.share === undefined ? '' : `${Math.floor(current.share * 100)} %  `;
+    const line = `${percent}${numberText(items)} ${current.noun}, ${numberText(rate)}/s`;
     stream.write(terminal ? `\r\x1b[2K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`);
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
@@ -43,23 +42,4 @@ export function showProgress(stream: ProgressStream, noun: string, state: () => 
     clearInterval(timer);
     if (terminal) stream.write('\r\x1b[2K');
   };
-}
-
-function progressLine(noun: string, state: ProgressState, seconds: number): string {
-  const { done = 0, total = null, items, doing } = state;
-  const rate = Math.round(items / Math.max(seconds, 0.001));
-  const what = doing === undefined ? noun : `${noun} ${doing}`;
-  const counted = `${numberText(items)} ${what}, ${numberText(rate)}/s`;
-  if (total === null || total === 0) return counted;
-  const share = Math.min(done / total, 1);
-  const bar = '#'.repeat(Math.round(share * BAR_WIDTH)).padEnd(BAR_WIDTH, '.');
-  const left = share === 0 ? '' : `, ${clockText(Math.ceil((seconds / share) * (1 - share)))} left`;
-  return `[${bar}] ${Math.floor(share * 100)} %  ${counted}${left}`;
-}
-
-/** Hours, if there are some, minutes and seconds. */
-function clockText(seconds: number): string {
-  const units = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  const digits = units.map((unit) => String(unit).padStart(2, '0')).join(':');
-  return digits.replace(/^(?:00:)?0?/, '');
 }

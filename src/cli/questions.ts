@@ -17,17 +17,13 @@ export async function withQuestions<Result>(
       return await work(createAsking(database));
     } catch (error) {
       if (!(error instanceof PublicError)) throw error;
-      if (!error.code.startsWith('INVALID_'))
-        throw new OperationError(error.message.replace(UNKNOWN, OBSERVE));
+      if (!error.code.startsWith('INVALID_')) throw new OperationError(error.message);
       throw new UsageError(error.message.replace(PARAMETER, (name) => optionOf(name)));
     }
   });
 }
 
-/** What REST says of a domain of which nothing is recorded at any time, and what to do about it. */
-const [UNKNOWN, OBSERVE] = [/^No history is recorded for (\S+)\.$/, '$& To observe it now: dms observe $1'];
-
-/** Of REST, at the beginning of what is wrong with it. */
+/** Messages of REST begin with the name of the parameter that is wrong. */
 const PARAMETER = /^[a-z][A-Za-z]*(?=:)/;
 
 /** The option that has the name of a parameter of REST: `seenFrom` is `--seen-from`. */
@@ -35,7 +31,6 @@ export function optionOf(parameter: string): string {
   return `--${parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** Of changes, or of matches. */
 interface Page<Item> {
   readonly changes?: readonly Item[];
   readonly matches?: readonly Item[];

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { attempt } from '../model/attempt.js';
 import { messageOf, UsageError } from '../model/errors.js';
 import { parseEnvironmentFile } from './environment-file.js';
@@ -78,12 +77,6 @@ function isOneEdit(one: string, other: string): boolean {
   const [a, b] = [one.slice(begin), other.slice(begin)];
   const swapped = `${b[1]}${b[0]}${b.slice(2)}`;
   return [b, b.slice(1), swapped].includes(a) || [b, b.slice(1)].includes(a.slice(1));
-}
-
-/** How the process was started, by a script that may be a link. @param project The folder of the project. */
-export function readInvocation(project: string) {
-  const { argv, env } = process;
-  return { script: argv[1] ?? '', folder: process.cwd(), project: resolve(project), environment: env };
 }
 
 /**

@@ -24,8 +24,6 @@ interface BackupOptions {
   readonly dataDirectory: string;
   /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;
-  /** Called after each file of the database. */
-  readonly onFile?: (() => void) | undefined;
   /** Ends the backup with an AbortError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -60,12 +58,11 @@ export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Pro
   }
 }
 
-async function writeArchive({ dataDirectory, file, onFile, signal }: BackupOptions): Promise<void> {
+async function writeArchive({ dataDirectory, file, signal }: BackupOptions): Promise<void> {
   const archive = pack();
   const addAll = async () => {
     for (const name of await namesIn(dataDirectory)) {
       await addEntry(archive, join(dataDirectory, name), name);
-      onFile?.();
     }
     archive.finalize();
   };

@@ -63,33 +63,6 @@ export function differencesOf(
   });
 }
 
-/** The headers of a domain's site, beside its DNS types. */
-export const HEADERS = 'headers';
-
-/**
- * What differencesOf() compares of each domain: DNS types, and HEADERS.
- *
- * @param found As differencesOf() has it.
- */
-export function comparedParts(
-  expectations: readonly Expectation[],
-  found: ReadonlyMap<string, Found>,
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const byDomain = expectedByDomain(expectations, found);
-  return new Map(
-    Array.from(byDomain, ([domain, { types, headers, allHeaders }]) => {
-      const parts = headers.size > 0 || allHeaders ? [...types, HEADERS] : types;
-      return [domain, new Set(parts)] as const;
-    }),
-  );
-}
-
-/** @returns a DNS type, or HEADERS. */
-export function partOf({ expected, found }: Difference): string {
-  const side = expected ?? found;
-  return side === null || typeof side === 'string' ? HEADERS : side.type;
-}
-
 function expectedByDomain(
   expectations: readonly Expectation[],
   found: ReadonlyMap<string, Found>,

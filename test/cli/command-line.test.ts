@@ -22,57 +22,18 @@ function dms(args: readonly string[], environment: Record<string, string> = {}) 
   return runDms(args, { DATA_DIR: join(folder, 'never-made'), ...environment });
 }
 
-const COMMANDS = [
-  'serve',
-  'worker',
-  'observe',
-  'watch',
-  'notify',
-  'import',
-  'show',
-  'search',
-  'follow',
-  'check',
-  'export',
-  'forget',
-  'token',
-  'doctor',
-  'backup',
-  'restore',
-  'migrate',
-  'verify',
-  'completion',
-];
-
-describe('--help', () => {
-  test('of dms names every command, on standard output', async () => {
-    const { code, stdout, stderr } = await dms(['--help']);
+test('dms alone shows its help, and --help that of every command, whatever the settings are', async () => {
+  const queue: string[][] = [[]];
+  for (const path of queue) {
+    const { code, stdout, stderr } = await dms([...path, '--help'], { PORT: 'http' });
     expect([code, stderr]).toEqual([0, '']);
-    expect([...stdout.matchAll(/^ {2}(\w+)(?: <\S+>| \[\S+\])* {2,}\S/gm)].map(([, name]) => name)).toEqual([
-      ...COMMANDS,
-      'help',
-    ]);
-  });
-
-  test.each([...COMMANDS.map((name) => [name]), ['token', 'create'], ['token', 'list'], ['token', 'revoke']])(
-    'of dms %s %s is answered',
-    async (...path) => {
-      const words = path.filter((word) => word !== undefined);
-      const { code, stdout, stderr } = await dms([...words, '--help']);
-      expect([code, stderr]).toEqual([0, '']);
-      expect(stdout).toMatch(new RegExp(`^Usage: dms ${words.join(' ')}`));
-    },
-  );
-
-  test('is what dms alone shows, with examples', async () => {
-    const { code, stdout, stderr } = await dms([]);
-    expect([code, stderr, stdout]).toEqual([0, '', (await dms(['--help'])).stdout]);
-    expect(stdout).toMatch(/^Examples:\n {2}dms serve {2,}/m);
-  });
-
-  test('is answered whatever the settings are', async () => {
-    expect((await dms(['serve', '--help'], { PORT: 'http' })).code).toBe(0);
-  });
+    expect(stdout).toMatch(new RegExp(`^Usage: ${['dms', ...path].join(' ')} `));
+    const [, commands = ''] = stdout.split('\nCommands:\n');
+    const names = [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
+    queue.push(...names.filter((name) => name !== 'help' && name !== 'dms').map((name) => [...path, name]));
+  }
+  expect(queue.length).toBeGreaterThan(25);
+  expect((await dms([])).stdout).toBe((await dms(['--help'])).stdout);
 });
 
 test.each([
@@ -82,12 +43,8 @@ test.each([
 ] as const)('the process exits with the code where %s: dms %j', async (_when, args, code, stream) => {
   const { result } = startDms(args, { DATA_DIR: join(folder, 'never-made') });
   const empty = stream === 'stdout' ? { stderr: '' } : { stdout: '' };
-  expect(await result).toMatchObject({
-    code,
-    signal: null,
-    ...empty,
-    [stream]: expect.stringMatching(/\n$/),
-  });
+  const said = { [stream]: expect.stringMatching(/\n$/) };
+  expect(await result).toMatchObject({ code, signal: null, ...empty, ...said });
 });
 
 test('--version gives the version of package.json', async () => {
@@ -95,96 +52,54 @@ test('--version gives the version of package.json', async () => {
   expect(await dms(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-describe('a wrong use exits 2 with one line that says what to write instead', () => {
+const CREATE = ['token', 'create', '--name', 'a'];
+
+describe('a wrong use exits 2 and says on standard error what is wrong', () => {
   test.each([
-    [['token'], 'Name what to do: dms token create, dms token list, dms token revoke.'],
-    [['servr'], "Unknown command 'servr': did you mean dms serve? All commands: dms --help"],
-    [['help', 'nosuch'], "Unknown command 'nosuch'. All commands: dms --help"],
-    [['token', 'help', 'nosuch'], "Unknown command 'nosuch'. All commands: dms token --help"],
+    [['token'], 'Usage: dms token '],
+    [['servr'], "dms: unknown command 'servr'\n(Did you mean serve?)\nTo see how it is used, add --help.\n"],
+    [['token', 'delete'], "dms: unknown command 'delete'"],
+    [['serve', '--port', '4001'], "dms: unknown option '--port'"],
+    [['serve', '--workrs', '2'], "dms: unknown option '--workrs'\n(Did you mean --workers?)\n"],
+    [['serve', '--database-url=postgresql://a:hunter2@b/c'], '://[redacted]@b/c'],
+    [['serve', '--workers=0'], "'0' is invalid. Write a whole number from 1 to 64, or auto."],
+    [['serve', '--workers', '65'], 'Write a whole number from 1 to 64, or auto.'],
+    [['serve', '--workers=-1'], 'Write a whole number from 1 to 64, or auto.'],
+    [['serve', '--workers', '2.5'], 'Write a whole number from 1 to 64, or auto.'],
+    [['serve', 'now'], "dms: too many arguments for 'serve'"],
+    [['import'], "dms: missing required argument 'file'"],
+    [['token', 'create'], "dms: required option '--name <name>' not specified"],
+    [['token', 'create', '--name'], "dms: option '--name <name>' argument missing"],
+    [['token', 'create', '--name', '-x'], 'dms: "-x" is not a valid token name: write 1 to 64 letters, '],
+    [['token', 'create', '--name', 'a\nb'], 'dms: "a\\nb" is not a valid token name: '],
     [
-      ['serve', '--port', '4001'],
-      "Unknown option '--port'. Settings come from the environment: PORT=4001 dms serve",
+      [...CREATE, '--scope', 'dns:read,dns'],
+      "'dns:read,dns' is invalid. Write one or more of dns:read, headers:",
     ],
+    [[...CREATE, '--scope', ''], "'--scope <scope>' argument '' is invalid."],
+    [[...CREATE, '--expires', 'soon'], "'soon' is invalid. Write 10s, 30m, 12h, 90d or 2w, for example, "],
+    [[...CREATE, '--expires', '0d'], "'0d' is invalid."],
     [
-      ['serve', '--data-dir=/srv/dms'],
-      "Unknown option '--data-dir=/srv/dms'. Settings come from the environment: DATA_DIR=/srv/dms dms serve",
+      [...CREATE, '--expires', '36526d'],
+      "'36526d' is invalid. Write 10s, 30m, 12h, 90d or 2w, for example, and at most 36525d.",
     ],
+    [[...CREATE, '--expires', '99999999999999d'], 'at most 36525d.'],
+    [['watch', 'add', 'a.example', '--every', '6'], "'--every <duration>' argument '6' is invalid."],
     [
-      ['serve', '--database-url', 'postgresql://a:hunter2@b/c'],
-      "Unknown option '--database-url'. Settings come from the environment: DATABASE_URL=… dms serve",
+      ['watch', 'add'],
+      'dms: Name the domains, or a file of them with --from-file FILE; - is standard input.',
     ],
-    [['token', 'delete'], "Unknown command 'delete'. All commands: dms token --help"],
-    [['ixport'], "Unknown command 'ixport': did you mean dms export or dms import? All commands: dms --help"],
-    [['serve', '--prot', '1'], "Unknown option '--prot'. Write: dms serve [options]"],
-    [['serve', 'now'], 'Too many arguments for'],
-    [['import'], "Missing required argument 'file'. Write: dms import [options] <file...>"],
-    [
-      ['token', 'create'],
-      "Required option '--name <name>' not specified. Write: dms token create --name <name>",
-    ],
-    [
-      ['token', 'create', '--name'],
-      "Option '--name <name>' argument missing. Write: dms token create --name <name>",
-    ],
-    [['token', 'create', '--name', '-x'], '"-x" is not a valid token name: write 1 to 64 letters, digits, '],
-    [
-      ['token', 'create', '--name', 'a\nb'],
-      '"a\\nb" is not a valid token name: write 1 to 64 letters, digits, ',
-    ],
-    [
-      ['token', 'create', '--name', 'a', '--scope', 'dns'],
-      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read, watch:read.',
-    ],
-    [
-      ['token', 'create', '--name', 'a', '--expires', 'soon'],
-      '"soon" is not a duration: write seconds, minutes, hours, days or weeks, such as 10s, 30m, 12h, 90d or 2w.',
-    ],
-    [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is not a duration: '],
-    [
-      ['token', 'create', '--name', 'a', '--expires', '36526d'],
-      '"36526d" is too long: write at most 36525d, a hundred years.',
-    ],
-    [['token', 'create', '--name', 'a', '--expires', '99999999999999d'], '"99999999999999d" is too long: '],
-    [
-      ['token', 'create', '--name', 'a', '--scope', 'dns:read,dns'],
-      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read, watch:read.',
-    ],
-    [['token', 'create', '--name', 'a', '--scope', ''], '"" is not a scope: '],
-    [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
-    [['watch'], 'Name what to do: dms watch add, dms watch remove, dms watch list.'],
-    [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE; - is standard input.'],
-    [
-      ['watch', 'add', 'a.example', '--every', '6'],
-      '"6" is not a duration: write seconds, minutes, hours, days or weeks',
-    ],
-    [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
-    [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE; - is standard input.'],
-    [['observe'], "Missing required argument 'domain'. Write: dms observe [options] <domain...>"],
-    [
-      ['observe', '192.0.2.1'],
-      '"192.0.2.1" is not a domain name: it is an IP address. Write a name; that of the address itself is 1.2.0.192.in-addr.arpa.',
-    ],
-    [
-      ['forget', '2001:db8::1'],
-      '"2001:db8::1" is not a domain name: it is an IP address. Write a name; that of the address itself is the one ',
-    ],
-    [
-      ['observe', 'https://www.example.com:8443/a?b#c'],
-      '"https://www.example.com:8443/a?b#c" is not a domain name: write www.example.com.',
-    ],
-    [
-      ['watch', 'add', 'http://bücher.example/'],
-      '"http://bücher.example/" is not a domain name: write bücher.example.',
-    ],
-    [['watch', 'remove', 'example.com/'], '"example.com/" is not a domain name: write example.com.'],
-    [['export', 'example.com:443'], '"example.com:443" is not a domain name: write example.com.'],
-    [['observe', 'https://a b/'], '"https://a b/" is not a domain name: '],
-    [['export', 'a b'], '"a b" is not a domain name: '],
-  ])('dms %j', async (args, line) => {
+    [['watch', 'add', 'a b'], 'dms: "a b" is not a domain name: '],
+    [['observe', '192.0.2.1'], 'dms: "192.0.2.1" is not a domain name: it is an IP address.'],
+    [['observe', 'https://www.example.com:8443/a?b#c'], '" is not a domain name: write www.example.com.'],
+    [['watch', 'remove', 'http://bücher.example/'], '" is not a domain name: write bücher.example.'],
+    [['export', 'example.com:443'], 'dms: "example.com:443" is not a domain name: write example.com.'],
+    [['observe', 'https://a b/'], 'dms: "https://a b/" is not a domain name: '],
+  ])('a wrong use is told: dms %j', async (args, reason) => {
     const { code, stdout, stderr } = await dms(args);
-    expect(stderr).toMatch(/^dms: [^\n]+\n$/);
-    expect(stderr).toContain(`dms: ${line}`);
     expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(reason);
+    expect(stderr).not.toContain('hunter2');
   });
 
   test.each(['serve', 'migrate', 'verify', 'export'])('a bad setting stops dms %s', async (command) => {
@@ -194,47 +109,38 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
   });
 });
 
-describe('a failure exits 1 with one line', () => {
-  const UNREACHABLE = { DATABASE_URL: 'postgresql://dms:hunter2@127.0.0.1:9/dms' };
-
-  test('without the password of the database, and without a stack', async () => {
-    const { code, stdout, stderr } = await dms(['token', 'list'], UNREACHABLE);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^dms: [^\n]+\n$/);
-    expect(stderr).not.toContain('hunter2');
-  });
-
-  test('and with its stack where LOG_LEVEL is debug', async () => {
-    const { code, stderr } = await dms(['token', 'list'], { ...UNREACHABLE, LOG_LEVEL: 'debug' });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^dms: OperationError: .*\n {4}at /);
-    expect(stderr).not.toContain('hunter2');
-  });
+test.each([
+  ['with one line', {}, /^dms: [^\n]+\n$/],
+  ['with its stack where LOG_LEVEL is debug', { LOG_LEVEL: 'debug' }, /^dms: OperationError: .*\n {4}at /],
+] as const)('a failure exits 1 %s, without the password of the database', async (_how, settings, said) => {
+  const DATABASE_URL = 'postgresql://dms:hunter2@127.0.0.1:9/dms';
+  const { code, stdout, stderr } = await dms(['token', 'list'], { DATABASE_URL, ...settings });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(said);
+  expect(stderr).not.toContain('hunter2');
 });
 
-describe('in a folder without a database', () => {
-  test.each([
-    ['verify'],
-    ['export'],
-    ['export', 'example.com'],
-    ['watch', 'list'],
-    ['forget', 'example.com', '--yes'],
-    ['token', 'list'],
-    ['token', 'revoke', 'a'],
-  ])('dms %s %s exits 1, says so, and makes none', async (...words) => {
-    const args = words.filter((word) => word !== undefined);
-    for (const path of ['never-made', 'empty']) {
-      const dataDirectory = join(folder, path);
-      if (path === 'empty') await mkdir(dataDirectory, { recursive: true });
-      const { code, stdout, stderr } = await dms(args, { DATA_DIR: dataDirectory });
-      expect(stderr).toBe(
-        `dms: There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.\n`,
-      );
-      expect([code, stdout]).toEqual([1, '']);
-      if (path === 'empty') expect(await readdir(dataDirectory)).toEqual([]);
-    }
-    expect(await readdir(folder)).not.toContain('never-made');
-  });
+test.each([
+  ['verify'],
+  ['export'],
+  ['export example.com'],
+  ['show example.com'],
+  ['watch list'],
+  ['forget example.com --yes'],
+  ['token list'],
+  ['token revoke a'],
+])('without a database, dms %s exits 1, says so, and makes none', async (command) => {
+  for (const path of ['never-made', 'empty']) {
+    const dataDirectory = join(folder, path);
+    if (path === 'empty') await mkdir(dataDirectory, { recursive: true });
+    const { code, stdout, stderr } = await dms(command.split(' '), { DATA_DIR: dataDirectory });
+    expect(stderr).toBe(
+      `dms: There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.\n`,
+    );
+    expect([code, stdout]).toEqual([1, '']);
+    if (path === 'empty') expect(await readdir(dataDirectory)).toEqual([]);
+  }
+  expect(await readdir(folder)).not.toContain('never-made');
 });
 
 /** Runs the program in the test's folder, where a file .env may be. */
@@ -261,15 +167,4 @@ test('a line of .env that is no setting stops the program', async () => {
   expect(await dmsInFolder(['serve'])).toMatch(
     /^dms: \.env, line 2: this is not a setting: write NAME=value, .* or # before a comment\.\n$/,
   );
-});
-
-test('a reader that goes before all is written is no failure', async () => {
-  const child = spawn(process.execPath, [PROGRAM, '--help'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  child.stdout.destroy();
-  const said = text(child.stderr);
-  const [code] = await once(child, 'close');
-  expect([code, await said]).toEqual([0, '']);
 });

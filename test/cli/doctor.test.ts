@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
 import { serveLocally } from '../journeys/serving.js';
 import { IS_POOLED, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
@@ -52,7 +53,7 @@ async function found(check: string, environment: Environment): Promise<unknown[]
   return [code, ...wanted.map(({ status, message }) => `${status}: ${message}`)];
 }
 
-test('a line for each check, and exit code 0, where all is well', async () => {
+test('dms doctor writes a line for each check, and exits 0 where all is well', async () => {
   const { code, stdout, stderr } = await doctor({});
   expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2).join(' '))).toEqual([
     ...['ok clock', 'ok resolvers', 'ok database', 'ok redis', 'ok proxy', 'ok ports', 'ok disk'],
@@ -62,177 +63,168 @@ test('a line for each check, and exit code 0, where all is well', async () => {
   expect([code, stderr]).toEqual([0, '0 checks failed, 0 warnings.\n']);
 });
 
-test('exit code 2 for a setting that is not valid', async () => {
+test('dms doctor exits 2 for a setting that is not valid', async () => {
   expect(await doctor({ PORT: 'many' })).toMatchObject({ code: 2, stdout: '' });
 });
 
-describe('resolvers', () => {
-  const WARNING = `for names that do not exist. Such answers are not recorded: name another resolver in DNS_SERVERS.`;
-  const SILENT = `The resolver ${NOTHING_LISTENS} is silent, or refuses: name one in DNS_SERVERS that answers this machine.`;
+const WARNING =
+  'for names that do not exist. Such answers are not recorded: name another resolver in DNS_SERVERS.';
+const SILENT = `The resolver ${NOTHING_LISTENS} is silent, or refuses: name one in DNS_SERVERS that answers this machine.`;
 
-  test('one that invents addresses, or is silent beside another, is a warning', async () => {
-    const servers = [addressOf(inventing), NOTHING_LISTENS, addressOf(honest)];
-    expect(await found('resolvers', { DNS_SERVERS: servers.join() })).toEqual([
-      0,
-      `warning: The resolver ${servers[0]} gives ${INVENTED} ${WARNING}`,
-      `warning: ${SILENT}`,
-      `ok: The resolver ${servers[2]} answers, and invents no addresses.`,
-    ]);
-  });
-
-  test('none that answers is a failure, unless the process does not observe', async () => {
-    const silent = { DNS_SERVERS: NOTHING_LISTENS };
-    expect(await found('resolvers', silent)).toEqual([1, `failed: ${SILENT}`]);
-    const api = 'ok: ROLE is api: this process does not observe.';
-    expect(await found('resolvers', { ...silent, ROLE: 'api' })).toEqual([0, api]);
-  });
+test('dms doctor warns of a resolver that invents addresses, or is silent beside another', async () => {
+  const servers = [addressOf(inventing), NOTHING_LISTENS, addressOf(honest)];
+  expect(await found('resolvers', { DNS_SERVERS: servers.join() })).toEqual([
+    0,
+    `warning: The resolver ${servers[0]} gives ${INVENTED} ${WARNING}`,
+    `warning: ${SILENT}`,
+    `ok: The resolver ${servers[2]} answers, and invents no addresses.`,
+  ]);
 });
 
-describe('the database', () => {
-  test('that is away is a failure, told without its password', async () => {
-    const away = { DATABASE_URL: `postgresql://user:${PASSWORD}@${NOTHING_LISTENS}/dms` };
-    expect(await found('database', away)).toEqual([
-      1,
-      `failed: DATABASE_URL: cannot connect to the database dms at ${NOTHING_LISTENS}: connect ECONNREFUSED ${NOTHING_LISTENS}.`,
-    ]);
-    const { stdout, stderr } = await doctor(away);
-    expect(stdout + stderr).not.toContain(PASSWORD);
-  });
-
-  test('that does not respond is a failure within seconds', async () => {
-    const mute = createServer(() => undefined);
-    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
-    const sockets = new Set<{ destroy(): void }>();
-    mute.on('connection', (socket) => sockets.add(socket));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-      mute.close();
-    });
-    const address = mute.address();
-    const port = typeof address === 'object' ? address?.port : undefined;
-    expect(await found('database', { DATABASE_URL: `postgresql://127.0.0.1:${port}/dms` })).toEqual([
-      1,
-      expect.stringMatching(
-        `^failed: DATABASE_URL: cannot connect to the database dms at 127.0.0.1:${port}: `,
-      ),
-    ]);
-  }, 60_000);
-
-  test('that is not there yet is a warning, and none is made', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dms-doctor-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    // A setting that is empty counts as unset.
-    const environment = { DATABASE_URL: '', DATA_DIR: join(folder, 'data') };
-    expect(await found('database', environment)).toEqual([
-      0,
-      expect.stringMatching(/^warning: There is no database in .* dms serve makes a new one\.$/),
-    ]);
-    expect(await found('disk', environment)).toEqual([0, expect.stringMatching(/^ok: [\d,]+ MB are free /)]);
-    expect(await readdir(folder)).toEqual([]);
-  });
-
-  test('that lacks a migration is a warning, and one of a later version a failure', async () => {
-    const { pool } = database;
-    const rename = (from: string, to: string) =>
-      pool.query('UPDATE schema_migration SET name = $2 WHERE name = $1', [from, to]);
-    const { rows } = await pool.query<{ name: string; checksum: string; applied_at: bigint }>(
-      'DELETE FROM schema_migration WHERE name = (SELECT max(name) FROM schema_migration) RETURNING *',
-    );
-    expect(await found('database', {})).toEqual([
-      0,
-      expect.stringMatching(/^warning: .* lacks 1 migration: run dms migrate; /),
-    ]);
-    for (const { name, checksum, applied_at } of rows) {
-      await pool.query('INSERT INTO schema_migration VALUES ($1, $2, $3)', [name, checksum, applied_at]);
-    }
-    await rename('0001_baseline', '9999_of_tomorrow');
-    expect(await found('database', {})).toEqual([
-      1,
-      expect.stringMatching(/^failed: The database has the migration 9999_of_tomorrow, which this version /),
-    ]);
-    await rename('9999_of_tomorrow', '0001_baseline');
-    expect(await found('database', {})).toEqual([0, expect.stringMatching(/^ok: /)]);
-  });
-
-  test.skipIf(IS_POOLED)('that is read-only is a failure, with what to do', async () => {
-    const { pool } = database;
-    const { rows } = await pool.query<{ name: string }>('SELECT current_database() AS name');
-    // The connections of the embedded database share one session.
-    const subject = TEST_SERVER === undefined ? '' : `ALTER DATABASE ${rows[0]?.name} `;
-    await pool.query(`${subject}SET default_transaction_read_only = on`);
-    try {
-      expect(await found('database', {})).toEqual([
-        1,
-        expect.stringMatching(/^failed: The database is read-only, .* Set DATABASE_URL to one that can /),
-      ]);
-    } finally {
-      const client = await pool.connect();
-      await client.query('SET default_transaction_read_only = off');
-      await client.query(`${subject}RESET default_transaction_read_only`);
-      client.release();
-    }
-  });
+test('dms doctor fails where no resolver answers, unless the process does not observe', async () => {
+  const silent = { DNS_SERVERS: NOTHING_LISTENS };
+  expect(await found('resolvers', silent)).toEqual([1, `failed: ${SILENT}`]);
+  const api = 'ok: ROLE is api: this process does not observe.';
+  expect(await found('resolvers', { ...silent, ROLE: 'api' })).toEqual([0, api]);
 });
 
-describe('the clock', () => {
-  /** Lets the clock of this process be wrong; that of the database's is right. */
-  const setClock = (time: number) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: time });
-    onTestFinished(() => void vi.useRealTimers());
-  };
-
-  test('that differs from that of the database is a warning', async () => {
-    setClock(Date.now() + 3_600_000);
-    expect(await found('clock', {})).toEqual([
-      0,
-      expect.stringMatching(/^ok: /),
-      expect.stringMatching(/^warning: The database's clock is 3,[56]\d\d seconds behind this machine's: /),
-    ]);
-  });
-
-  test('that stands at 1970 is a failure', async () => {
-    setClock(0);
-    expect(await found('clock', {})).toEqual([
-      1,
-      expect.stringMatching(/^failed: The clock says 1970-01-01T00:00:00.* set it, by NTP say\.$/),
-      expect.stringMatching(/^warning: The database's clock is [\d,]+ seconds ahead of this machine's: /),
-    ]);
-  });
+test('dms doctor fails for a database that is away, told without its password', async () => {
+  const away = { DATABASE_URL: `postgresql://user:${PASSWORD}@${NOTHING_LISTENS}/dms` };
+  expect(await found('database', away)).toEqual([
+    1,
+    `failed: DATABASE_URL: cannot connect to the database dms at ${NOTHING_LISTENS}: connect ECONNREFUSED ${NOTHING_LISTENS}.`,
+  ]);
+  const { stdout, stderr } = await doctor(away);
+  expect(stdout + stderr).not.toContain(PASSWORD);
 });
 
-describe('Redis', () => {
-  test('that is away is a failure, told without its password', async () => {
-    expect(await found('redis', { REDIS_URL: `redis://user:${PASSWORD}@${NOTHING_LISTENS}` })).toEqual([
-      1,
-      `failed: connect ECONNREFUSED ${NOTHING_LISTENS}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL.`,
-    ]);
+test('dms doctor fails within seconds for a database that does not respond', async () => {
+  const sockets: { destroy(): void }[] = [];
+  const mute = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    mute.close();
   });
+  const { port } = Object(mute.address());
+  expect(await found('database', { DATABASE_URL: `postgresql://127.0.0.1:${port}/dms` })).toEqual([
+    1,
+    expect.stringContaining(
+      `failed: DATABASE_URL: cannot connect to the database dms at 127.0.0.1:${port}: `,
+    ),
+  ]);
+}, 60_000);
 
-  test.skipIf(!HAS_REDIS)(
-    'that takes counts is well; a wrong password and a full memory are told',
-    async () => {
-      const redis = await startRedis({ password: PASSWORD });
-      onTestFinished(() => redis.close());
-      const urlOf = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
-      const right = { REDIS_URL: urlOf(PASSWORD) };
-      expect(await found('redis', right)).toEqual([0, 'ok: It takes the counts of rate limits.']);
-      expect(await found('redis', { REDIS_URL: urlOf('wr0ng-word') })).toEqual([
-        1,
-        "failed: Redis responds with WRONGPASS: check the user, the password and the database's number in REDIS_URL.",
-      ]);
-      const { Redis } = await import('ioredis');
-      const client = new Redis(right.REDIS_URL);
-      await client.config('SET', 'maxmemory', '1');
-      client.disconnect();
-      expect(await found('redis', right)).toEqual([
-        1,
-        'failed: Redis responds with OOM: check its maxmemory, and that maxmemory-policy is not noeviction.',
-      ]);
-    },
+test('dms doctor warns of a database that is not there yet, and makes none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-doctor-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  // A setting that is empty counts as unset.
+  const environment = { DATABASE_URL: '', DATA_DIR: join(folder, 'data') };
+  expect(await found('database', environment)).toEqual([
+    0,
+    expect.stringMatching(/^warning: There is no database in .* dms serve makes a new one\.$/),
+  ]);
+  expect(await found('disk', environment)).toEqual([0, expect.stringMatching(/^ok: [\d,]+ MB are free /)]);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('dms doctor warns of a database that lacks a migration, and fails for one of a later version', async () => {
+  const { pool } = database;
+  const rename = (from: string, to: string) =>
+    pool.query('UPDATE schema_migration SET name = $2 WHERE name = $1', [from, to]);
+  const { rows } = await pool.query<{ name: string; checksum: string; applied_at: bigint }>(
+    'DELETE FROM schema_migration WHERE name = (SELECT max(name) FROM schema_migration) RETURNING *',
   );
+  expect(await found('database', {})).toEqual([
+    0,
+    expect.stringMatching(/^warning: .* lacks 1 migration: run dms migrate; /),
+  ]);
+  for (const { name, checksum, applied_at } of rows) {
+    await pool.query('INSERT INTO schema_migration VALUES ($1, $2, $3)', [name, checksum, applied_at]);
+  }
+  await rename('0001_baseline', '9999_of_tomorrow');
+  expect(await found('database', {})).toEqual([
+    1,
+    expect.stringMatching(/^failed: The database has the migration 9999_of_tomorrow, which this version /),
+  ]);
+  await rename('9999_of_tomorrow', '0001_baseline');
+  expect(await found('database', {})).toEqual([0, expect.stringMatching(/^ok: /)]);
 });
 
-test('what other machines could do without a token, or past the proxy, is a warning', async () => {
+test.skipIf(IS_POOLED)('dms doctor fails for a database that is read-only, with what to do', async () => {
+  const { pool } = database;
+  const { rows } = await pool.query<{ name: string }>('SELECT current_database() AS name');
+  // The connections of the embedded database share one session.
+  const subject = TEST_SERVER === undefined ? '' : `ALTER DATABASE ${rows[0]?.name} `;
+  await pool.query(`${subject}SET default_transaction_read_only = on`);
+  try {
+    expect(await found('database', {})).toEqual([
+      1,
+      expect.stringMatching(/^failed: The database is read-only, .* Set DATABASE_URL to one that can /),
+    ]);
+  } finally {
+    const client = await pool.connect();
+    await client.query('SET default_transaction_read_only = off');
+    await client.query(`${subject}RESET default_transaction_read_only`);
+    client.release();
+  }
+});
+
+/** Lets the clock of this process be wrong; that of the database's is right. */
+const setClock = (time: number) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: time });
+  onTestFinished(() => void vi.useRealTimers());
+};
+
+test('dms doctor warns of a clock that differs from that of the database', async () => {
+  setClock(Date.now() + 3_600_000);
+  expect(await found('clock', {})).toEqual([
+    0,
+    expect.stringMatching(/^ok: /),
+    expect.stringMatching(/^warning: The database's clock is 3,[56]\d\d seconds behind this machine's: /),
+  ]);
+});
+
+test('dms doctor fails for a clock that stands at 1970', async () => {
+  setClock(0);
+  expect(await found('clock', {})).toEqual([
+    1,
+    expect.stringMatching(/^failed: The clock says 1970-01-01T00:00:00.* set it, by NTP say\.$/),
+    expect.stringMatching(/^warning: The database's clock is [\d,]+ seconds ahead of this machine's: /),
+  ]);
+});
+
+test('dms doctor fails for a Redis that is away, told without its password', async () => {
+  expect(await found('redis', { REDIS_URL: `redis://user:${PASSWORD}@${NOTHING_LISTENS}` })).toEqual([
+    1,
+    `failed: connect ECONNREFUSED ${NOTHING_LISTENS}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL.`,
+  ]);
+});
+
+test.skipIf(!HAS_REDIS)(
+  'dms doctor has a Redis that takes counts for well, and tells a wrong password and a full memory',
+  async () => {
+    const redis = await startRedis({ password: PASSWORD });
+    onTestFinished(() => redis.close());
+    const urlOf = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
+    const right = { REDIS_URL: urlOf(PASSWORD) };
+    expect(await found('redis', right)).toEqual([0, 'ok: It takes the counts of rate limits.']);
+    expect(await found('redis', { REDIS_URL: urlOf('wr0ng-word') })).toEqual([
+      1,
+      "failed: Redis responds with WRONGPASS: check the user, the password and the database's number in REDIS_URL.",
+    ]);
+    const { Redis } = await import('ioredis');
+    const client = new Redis(right.REDIS_URL);
+    await client.config('SET', 'maxmemory', '1');
+    client.disconnect();
+    expect(await found('redis', right)).toEqual([
+      1,
+      'failed: Redis responds with OOM: check its maxmemory, and that maxmemory-policy is not noeviction.',
+    ]);
+  },
+);
+
+test('dms doctor warns of what other machines could do without a token, or past the proxy', async () => {
   const host = '0.0.0.0';
   const open = /^warning: Note that everyone who can reach this service can read .*AUTH_REQUIRED=all/;
   const claims = /^warning: TRUST_PROXY is 1 and HOST is 0\.0\.0\.0: who reaches this port past the proxy /;
@@ -247,32 +239,31 @@ test('what other machines could do without a token, or past the proxy, is a warn
   ]);
 });
 
-describe('ports', () => {
-  test('that are free are well, and so are those of the service itself', async () => {
-    const port = String(await freePort());
-    expect(await found('ports', { PORT: port })).toEqual([0, `ok: Port ${port} of 127.0.0.1 is free.`]);
-    const service = await serveLocally({ ...database.environment, ROLE: 'api' });
-    onTestFinished(() => service.close());
-    const own = new URL(service.url).port;
-    expect(await found('ports', { PORT: own })).toEqual([
-      ...[0, `ok: This service is at port ${own} of 127.0.0.1.`],
-    ]);
-  });
-
-  test('that another program has, or that are to be two things, are a failure', async () => {
-    const other = String(honest.port);
-    expect(await found('ports', { METRICS_PORT: other })).toEqual([
-      1,
-      'ok: PORT=0 takes a free one.',
-      `failed: Port ${other} of 127.0.0.1 is in use: set METRICS_PORT to a free one, such as METRICS_PORT=${Number(other) + 1}.`,
-    ]);
-    expect(await found('ports', { PORT: '4999', METRICS_PORT: '4999' })).toEqual([
-      ...[1, 'failed: PORT and METRICS_PORT are both 4999: set one of them to another port.'],
-    ]);
-  });
+test('dms doctor has ports that are free for well, and those of the service itself', async () => {
+  const port = String(await freePort());
+  expect(await found('ports', { PORT: port })).toEqual([0, `ok: Port ${port} of 127.0.0.1 is free.`]);
+  const service = await serveLocally({ ...database.environment, ROLE: 'api' });
+  onTestFinished(() => service.close());
+  const own = new URL(service.url).port;
+  expect(await found('ports', { PORT: own })).toEqual([
+    0,
+    `ok: This service is at port ${own} of 127.0.0.1.`,
+  ]);
 });
 
-test('a data folder that cannot be made is a failure', async () => {
+test('dms doctor fails for ports that another program has, or that are to be two things', async () => {
+  const other = String(honest.port);
+  expect(await found('ports', { METRICS_PORT: other })).toEqual([
+    1,
+    'ok: PORT=0 takes a free one.',
+    `failed: Port ${other} of 127.0.0.1 is in use: set METRICS_PORT to a free one, such as METRICS_PORT=${Number(other) + 1}.`,
+  ]);
+  expect(await found('ports', { PORT: '4999', METRICS_PORT: '4999' })).toEqual([
+    ...[1, 'failed: PORT and METRICS_PORT are both 4999: set one of them to another port.'],
+  ]);
+});
+
+test('dms doctor fails for a data folder that cannot be made', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dms-doctor-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, 'file');

@@ -37,10 +37,7 @@ function dms(args: readonly string[], input?: string) {
 /** The output of a command that succeeds. */
 async function said(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await dms(args);
-  expect([code, stderr.replace(/^dms: \d+ HTTP headers? (?:is|are) not in the output.*\n/, '')]).toEqual([
-    0,
-    '',
-  ]);
+  expect([code, stderr.replace(/^dms: Not in the output: HTTP headers.*\n/, '')]).toEqual([0, '']);
   return stdout;
 }
 
@@ -91,7 +88,7 @@ const atOption = (at: string | undefined) => (at === undefined ? [] : ['--at', a
 
 describe('dms export', () => {
   test.each(SOMETIMES)(
-    '--format cof has the records of the API with the same times, those that were there at %s',
+    'dms export --format cof has the records of the API with the same times, those that were there at %s',
     async (at) => {
       const objects = (await said('export', '--format', 'cof', ...atOption(at)))
         .split(/(?<=\n)/)
@@ -109,7 +106,7 @@ describe('dms export', () => {
   );
 
   test.each(SOMETIMES)(
-    '--format csv has the records of the API with the same times, those that were there at %s',
+    'dms export --format csv has the records of the API with the same times, those that were there at %s',
     async (at) => {
       const rows = parseCsv(await said('export', '--format', 'csv', ...atOption(at)));
       const records = rows.filter(({ kind }) => kind === 'DNS');
@@ -124,7 +121,7 @@ describe('dms export', () => {
     },
   );
 
-  test.each(SOMETIMES)('--format zone has the records that are present, as of %s', async (at) => {
+  test.each(SOMETIMES)('dms export --format zone has the records that are present, as of %s', async (at) => {
     const lines = (await said('export', '--format', 'zone', ...atOption(at))).split('\n');
     const records = lines.flatMap((line) => {
       const [host, recordClass, type, data] = line.replace('; of another zone: ', '').split('\t');
@@ -146,7 +143,7 @@ describe('dms export', () => {
     expect(sorted(records)).toEqual(sorted(bodies.flat()));
   });
 
-  test.each(SOMETIMES)('--at, imported elsewhere, gives the domains as of %s', async (at) => {
+  test.each(SOMETIMES)('dms export --at, imported elsewhere, gives the domains as of %s', async (at) => {
     const copy = await openTestDatabase();
     try {
       const exported = await said('export', ...atOption(at));
@@ -166,7 +163,7 @@ describe('dms export', () => {
   });
 
   test.each(['dms', 'cof', 'csv', 'zone'])(
-    '--format %s has only what --types and --present select',
+    'dms export --format %s has only what --types and --present select',
     async (format) => {
       const all = await said('export', '--format', format);
       const selected = await said('export', '--format', format, '--types', 'txt,TYPE15', '--present');
@@ -177,7 +174,7 @@ describe('dms export', () => {
     },
   );
 
-  test('--present has the records and headers that are there, and no others', async () => {
+  test('dms export --present has the records and headers that are there, and no others', async () => {
     const rows = parseCsv(await said('export', '--format', 'csv', '--present'));
     const all = parseCsv(await said('export', '--format', 'csv'));
     expect(rows).toEqual(all.filter(({ removed }) => removed === ''));
@@ -195,7 +192,7 @@ describe('dms export', () => {
     }
   });
 
-  test('--from-file exports the domains of a file, and no others, each once', async () => {
+  test('dms export --from-file has the domains of a file, and no others, each once', async () => {
     const file = join(folder, 'names');
     await writeFile(file, 'Example.com. # a comment\n\nexample.net\nexample.com\n');
     const domains = (csv: string) => new Set(parseCsv(csv).map(({ domain }) => domain));
@@ -212,7 +209,7 @@ describe('dms export', () => {
     expect([code, stdout]).toEqual([1, '']);
   });
 
-  test('domains of which nothing is known are named at the end: exit code 1', async () => {
+  test('dms export names at the end the domains of which nothing is known: exit code 1', async () => {
     const unknown = Array.from({ length: 12 }, (_, at) => `unknown${at}.example`);
     const names = ['example.com', ...unknown].join('\n');
     const { code, stdout, stderr } = await dms(['export', '--from-file', '-'], names);
@@ -221,14 +218,7 @@ describe('dms export', () => {
     expect(stderr).toContain('unknown8.example, unknown9.example and 2 more.');
   });
 
-  test('nothing is exported where a line of a file is no name: exit code 1', async () => {
-    const { code, stdout, stderr } = await dms(['export', '--from-file', '-'], 'example.com\na..b\n');
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^line 2 rejected: /m);
-    expect(stderr).toContain('1 line is not a domain name');
-  });
-
-  test('a domain that was not known yet at the time of --at is unknown', async () => {
+  test('to dms export, a domain that was not known yet at the time of --at is unknown', async () => {
     const { code, stderr } = await dms(['export', '--at', '2023-01-01T00:00:00Z', 'example.com']);
     expect([code, stderr]).toEqual([
       1,
@@ -241,16 +231,17 @@ describe('dms export', () => {
     ['--at', '9999-01-01T00:00:00Z', 'more than five minutes ahead'],
     ['--types', 'ADDRESS', 'the type "ADDRESS" is not known: write TYPE and its number'],
     ['--format', 'xml', 'Allowed choices are dms, cof, csv, zone'],
-  ])('%s %s is a usage error', async (option, value, advice) => {
+  ])('dms export %s %s is a usage error', async (option, value, advice) => {
     const { code, stdout, stderr } = await dms(['export', option, value]);
-    expect([code, stdout, stderr.trim().split('\n').length]).toEqual([2, '', 1]);
+    expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(advice);
   });
 
-  test.each(['cof', 'zone'])('--format %s says how many HTTP headers it leaves out', async (format) => {
-    const { stderr } = await dms(['export', '--format', format, 'example.com']);
-    expect(stderr).toBe(
-      'dms: 4 HTTP headers are not in the output, which has only DNS records. `--format dms` and `csv` have more.\n',
-    );
-  });
+  test.each(['cof', 'zone'])(
+    'dms export --format %s says how many HTTP headers it leaves out',
+    async (format) => {
+      const { stderr } = await dms(['export', '--format', format, 'example.com']);
+      expect(stderr).toBe('dms: Not in the output: HTTP headers, which --format dms and csv have (4).\n');
+    },
+  );
 });

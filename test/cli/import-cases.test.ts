@@ -180,7 +180,7 @@ test.each(Object.entries(CASES))(
     const { code, stderr } = await dms(['import', file]);
     const said = stderr
       .split('\n')
-      .filter((line) => line !== '' && !/^(?:To keep rejected lines|Import passive DNS after)/.test(line))
+      .filter((line) => line !== '' && !/^(?:\d lines?: rejected\.|Import passive DNS after)/.test(line))
       .map((line) => line.replace(`${file}, `, ''));
     expect(said).toEqual(says.map((pattern) => expect.stringMatching(pattern)));
     expect(code).toBe(said.some((line) => line.includes(' rejected: ')) ? 1 : 0);
@@ -226,5 +226,4 @@ test('names that resolve are imported, exported and shown, as those that resolve
   const canonical = [...new Set(Object.values(NAMES))].filter((name) => name !== null);
   expect(domains.toSorted()).toEqual(canonical.toSorted());
   expect((await dms(['show', '--json', '--', '-blah.example.com'])).stdout).toContain('"-blah.example.com"');
-  expect((await dms(['show', '-blah.example.com'])).stderr).toContain('dms show -- -blah.example.com');
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runDms, startLocalDms } from '../journeys/dms-command.js';
+import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { httpxLine } from '../support/httpx-lines.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -81,7 +81,7 @@ describe('passive DNS', () => {
     ['after', [OBSERVED, OLD, RECENT]],
     ['between', [OLD, OBSERVED, RECENT]],
   ])(
-    'fills in history, imported %s observations: a record goes at the first evidence of its absence',
+    'passive DNS fills in history, imported %s observations: a record goes at the first evidence of its absence',
     async (_when, files) => {
       for (const file of files) await dms(['import', '-'], file);
       expect(await addresses()).toEqual([
@@ -103,7 +103,7 @@ describe('passive DNS', () => {
     },
   );
 
-  test('alone shows a record as present, last seen when it was sighted last: now and as of any time, and in searches', async () => {
+  test('passive DNS alone shows a record as present, last seen when it was sighted last: now and as of any time, and in searches', async () => {
     await dms(['import', '-'], OLD + RECENT);
     expect(await addresses()).toEqual(['192.0.2.1 2010-01-01 present', '192.0.2.2 2019-01-01 present']);
     const data = await graphql(`{
@@ -125,7 +125,7 @@ describe('passive DNS', () => {
     ]);
   });
 
-  test('is to be imported after observations, which the summary says where it comes before them', async () => {
+  test('passive DNS is to be imported after observations, which the summary says where it comes before them', async () => {
     const cof = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
     expect(cof.stderr).toMatch(/^Import passive DNS after all observations of the same domains: .*\n$/);
     for (const lines of [OLD, RECENT, OBSERVED]) {
@@ -138,7 +138,7 @@ describe('passive DNS', () => {
     expect(after).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {
+  test('passive DNS is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {
     await dms(['import', '-'], RECENT);
     const { changes, next } = await rest('/changes');
     expect(changes.map(({ kind, date }: { kind: string; date: string }) => [kind, date])).toEqual([
@@ -166,7 +166,7 @@ describe('passive DNS', () => {
     expect((await rest(`/changes?after=${more.next}`)).changes).toEqual([]);
   });
 
-  test('in a file moves a known history once, however many lines a domain has and wherever they stand', async () => {
+  test('passive DNS in a file moves a known history once, however many lines a domain has and wherever they stand', async () => {
     await dms(['import', '-'], OBSERVED + OBSERVED.replaceAll('example.com', 'example.net'));
     const { next } = await rest('/changes');
     const lines = Array.from({ length: 6_000 }, (_, index) => {
@@ -187,7 +187,7 @@ describe('passive DNS', () => {
     expect(await dms(['import', '-'], lines)).toMatch(/^recorded +0 /m);
   });
 
-  test('that is imported again counts as known, also beside a line that tells something new', async () => {
+  test('passive DNS that is imported again counts as known, also beside a line that tells something new', async () => {
     const line = JSON.parse(observed('2024-03-01T00:00:00Z', ['192.0.2.7']));
     const seen = `${JSON.stringify({ ...line, sighted: true })}\n`;
     await dms(['import', '-'], seen);
@@ -197,25 +197,7 @@ describe('passive DNS', () => {
     expect(summary).toMatch(/^already known +1$/m);
   });
 
-  test('makes dms follow show that a history was extended', async () => {
-    await dms(['import', '-'], RECENT);
-    const { next } = await rest('/changes');
-    const following = startLocalDms(['follow', '--all', '--after', next], database.environment);
-    let said = '';
-    const isShown = new Promise<void>((resolve) => {
-      following.stdout.on('data', (part) => {
-        said += part;
-        if (said.includes('\n')) resolve();
-      });
-    });
-    await dms(['import', '-'], OLD);
-    await isShown;
-    following.stop();
-    await following.result;
-    expect(said).toMatch(/ example\.com {2}history extended, different from 2010-01-01T00:00:00Z on\n/);
-  });
-
-  test('that dms exported gives the same first and last times elsewhere', async () => {
+  test('passive DNS that dms exported gives the same first and last times elsewhere', async () => {
     await dms(['import', '-'], OLD + RECENT);
     await dms(['import', '-'], OBSERVED);
     const exported = await dms(['export', '--format', 'cof']);
@@ -226,7 +208,7 @@ describe('passive DNS', () => {
     expect(told(await dms(['export', '--format', 'cof']))).toBe(told(exported));
   });
 
-  test('that dms exported as dms gives exactly the same elsewhere: what was observed, and what was sighted', async () => {
+  test('passive DNS that was exported as dms gives exactly the same elsewhere: what was observed, and what was sighted', async () => {
     const later = sighting('192.0.2.9', '2021-03-01T00:00:00Z', '2025-06-01T00:00:00Z', {
       sensor_id: 'probe',
     });
@@ -259,7 +241,7 @@ describe('passive DNS', () => {
     expect(other).toMatchObject({ changed: 0, unchanged: 0, contradicting: 1 });
   });
 
-  test('keeps what is sighted late out of what observations of its type are stale by', async () => {
+  test('passive DNS keeps what is sighted late out of what observations of its type are stale by', async () => {
     await dms(['import', '-'], sighting('192.0.2.1', '2018-01-01T00:00:00Z', '2024-06-01T00:00:00Z'));
     expect(await dms(['import', '-'], observed('2022-01-01T00:00:00Z', ['192.0.2.2']))).toMatch(
       /^recorded +1 /m,

@@ -11,9 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { StoredHistory } from '../../src/history/stored-history.js';
-import { findViolations } from '../../src/history/violations.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
-import { type DmsCommand, dmsInShell, runDms, startDms, startLocalDms } from '../journeys/dms-command.js';
+import { type DmsCommand, runDms, startDms, startLocalDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 
@@ -56,9 +55,10 @@ async function stored(): Promise<StoredHistory[]> {
 
 const FIRST = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
 const SECOND = observationLine({ at: 2, records: ['192.0.2.2'], headers: { server: 'b' } });
+const FOREIGN = '{"host":"a.example","input":"a.example","source":"crtsh"}\n';
 
 describe('dms import', () => {
-  test('records a file, standard input and a packed file alike, and sums up what it did', async () => {
+  test('dms import records a file, standard input and a packed file alike, and sums up what it did', async () => {
     const plain = await file('plain.ndjson', `${FIRST}\n${SECOND}\n`);
     const packed = await file('packed.ndjson.gz', gzipSync(`${FIRST}\n${SECOND}\n`));
     const results = [];
@@ -103,25 +103,24 @@ describe('dms import', () => {
     expect((await stored())[0]?.stays).toHaveLength(2);
   });
 
-  test('--strict stops at the first rejected line; what came before it is recorded', async () => {
+  test('dms import --strict stops at the first rejected line; what came before it is recorded', async () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('as --strict requires; the lines before it are recorded.');
+    expect(result.stderr).toContain('as --strict requires; what came before it is recorded.');
     expect((await stored())[0]?.stays).toHaveLength(1);
   });
 
-  test('--strict with --sort records the lines before the rejected one in the order of time', async () => {
+  test('dms import --strict with --sort records the lines before the rejected one in the order of time', async () => {
     const third = observationLine({ at: 3, records: ['192.0.2.3'] });
     const broken = await file('strict-sort.ndjson', `${third}\n${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict', '--sort']);
     expect([result.code, result.stdout]).toEqual([1, expect.stringMatching(/^recorded +1 /m)]);
     expect(result.stderr).toContain('line 3 rejected: ');
-    expect(result.stderr).toContain('the lines before it in the order of time are recorded.');
     expect((await stored())[0]?.stays.map(({ record }) => record.rdata)).toEqual(['{"ip":"192.0.2.1"}']);
   });
 
-  test('--strict ends the command although standard input stays open', async () => {
+  test('dms import --strict ends the command although standard input stays open', async () => {
     const input = new PassThrough();
     input.write(`broken\n${SECOND}\n`);
     expect((await startDms(['import', '-', '--strict'], database.environment, input).result).code).toBe(1);
@@ -144,47 +143,38 @@ describe('dms import', () => {
     expect(JSON.parse((await dms(['import', '--json', '-'], '')).stdout)).toMatchObject({ linesRead: 0 });
   });
 
-  test('lines out of order are stale, the summary says that they are lost and what to do, which records them all', async () => {
-    const unordered = await file('unordered.ndjson', `${SECOND}\n${FIRST}\n`);
-    const result = await dms(['import', unordered]);
-    expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/^stale +1$/m);
-    // Not that it is expected: of a line there is one remark.
-    expect(result.stderr).toMatch(
-      /^1 line was lost: .* Import all the files again with one command, and --backfill\.\n$/,
-    );
-    expect(result.stderr).not.toMatch(/forget/);
-    expect(await dms(['import', unordered, '--backfill'])).toMatchObject({ code: 0 });
-    const [found] = await stored();
-    await dms(['forget', 'example.com', '--yes']);
-    const sorted = await dms(['import', unordered, '--sort']);
-    expect(sorted.stdout).toMatch(/^stale +0$/m);
-    expect((await stored())[0]?.stays).toEqual(found?.stays);
-    expect(found?.stays).toHaveLength(2);
-  });
+  const THIRD = observationLine({ at: 3, records: ['192.0.2.3'], headers: {} });
 
-  test('of lines that no --backfill takes, since they lie between others, it says to erase the domains first, which records them all', async () => {
-    const last = observationLine({ at: 3, records: ['192.0.2.3'], headers: {} });
-    const unordered = await file('between.ndjson', `${FIRST}\n${last}\n${SECOND}\n`);
-    const { stderr } = await dms(['import', unordered]);
-    expect(stderr).toMatch(
-      /^1 line was lost: .* Erase these domains \(dms forget DOMAIN…\) and import all .* --backfill\.$/m,
-    );
-    await dms(['forget', 'example.com', '--yes']);
-    const backfilled = await dms(['import', unordered, '--backfill']);
-    expect(backfilled.stdout).toMatch(/^recorded +3 /m);
-  });
-
-  test('lines that come a second time are not lost, and nothing is to be erased for them', async () => {
-    const last = observationLine({ at: 3, records: ['192.0.2.3'], headers: {} });
-    const whole = await file('whole.ndjson', `${FIRST}\n${SECOND}\n${last}\n`);
-    const rest = await file('rest.ndjson', `${SECOND}\n${last}\n`);
-    const { stdout, stderr } = await dms(['import', whole, whole, rest]);
-    expect(stdout).toMatch(/^stale +3$/m);
-    expect(stderr).toMatch(
-      /^3 stale lines were older .* This is expected when a file is imported again\. [^\n]+\n$/,
-    );
-  });
+  test.each([
+    [
+      'are out of order',
+      [SECOND, FIRST],
+      /^1 line: lost: .*\. Import all the files again with one command, /,
+    ],
+    [
+      'lie between others',
+      [FIRST, THIRD, SECOND],
+      /^1 line: lost: .* Erase these domains \(dms forget DOMAIN…\) and /,
+    ],
+    [
+      'come again',
+      [FIRST, SECOND, THIRD, FIRST, SECOND, THIRD],
+      /^2 lines: stale, as is expected when a file is /,
+    ],
+  ])(
+    'the summary says of stale lines that %s what they are, once, and what records all of them',
+    async (_what, lines, remark) => {
+      const unordered = await file('unordered.ndjson', `${lines.join('\n')}\n`);
+      const { code, stderr } = await dms(['import', unordered]);
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^[^\n]+--backfill[^\n]*\n$/)]);
+      expect(stderr).toMatch(remark);
+      for (const option of ['--sort', '--backfill']) {
+        await emptyTestDatabase(database);
+        const { stdout } = await dms(['import', unordered, option]);
+        expect(stdout).toMatch(new RegExp(`^recorded +${new Set(lines).size} `, 'm'));
+      }
+    },
+  );
 
   test('where headers came from is kept where they changed, exported again, and told elsewhere', async () => {
     const line = (at: number, server: string, status: number) =>
@@ -194,15 +184,7 @@ describe('dms import', () => {
       })}\n`;
     await dms(['import', '-'], line(1, 'a', 200) + line(2, 'b', 503));
     const { stdout } = await dms(['export']);
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((each) => JSON.parse(each).site),
-    ).toEqual([
-      { scheme: 'https', status: 200 },
-      { scheme: 'https', status: 503 },
-    ]);
+    expect(stdout.match(/(?<="status":)\d+/g)).toEqual(['200', '503']);
     expect((await dms(['verify'])).code).toBe(0);
     await emptyTestDatabase(database);
     await dms(['import', '-'], stdout);
@@ -215,7 +197,7 @@ describe('dms import', () => {
     await dms(['import', '-'], line('2024-02-01T00:00:00Z', 'A') + line('2024-03-01T00:00:00Z', 'MX'));
     const some = await dms(['import', '-'], line('2024-02-15T00:00:00Z', 'A', 'MX'));
     expect(some.stdout).toMatch(/^recorded +1 /m);
-    expect(some.stderr).toMatch(/^1 line was recorded in part: /m);
+    expect(some.stderr).toMatch(/^1 line: recorded in part: /m);
     const seen = { rrname: 'part.example', rrtype: 'NS', rdata: 'ns.example', time_first: 1, time_last: 2 };
     const both = { ...seen, time_first: 1_500_000_000, time_last: 1_600_000_000 };
     const sighted = JSON.parse((await dms(['import', '--json', '-'], `${JSON.stringify(both)}\n`)).stdout);
@@ -226,7 +208,7 @@ describe('dms import', () => {
     await dms(['import', '-'], SECOND);
     const before = await dms(['import', '-'], FIRST);
     expect(before.stderr).toMatch(
-      /^1 line is older than all that is recorded of a part .* dms import --backfill .*\n$/,
+      /^1 line: older than all that is recorded of a part .* dms import --backfill .*\n$/,
     );
     expect(before.stderr).not.toContain('lost');
     const backfilled = await dms(['import', '--backfill', '-'], FIRST);
@@ -254,7 +236,9 @@ describe('dms import', () => {
   test('an input of which nothing can be read ends with one line that says so, without a summary, and exit 1', async () => {
     const cut = await file('cut.ndjson.gz', gzipSync(`${FIRST}\n`.repeat(50)).subarray(0, 60));
     const followed = await file('followed.gz', Buffer.concat([gzipSync(FIRST), Buffer.from('junk')]));
-    for (const [path, message] of [
+    const page = await file('page.gz', gzipSync('<!DOCTYPE html>\n'.repeat(3)));
+    const foreign = await file('foreign', FOREIGN.repeat(3));
+    for (const [path, reason, ...options] of [
       [join(folder, 'missing'), 'does not exist: check the path.'],
       [folder, 'is a folder: name the files in it.'],
       [
@@ -263,38 +247,17 @@ describe('dms import', () => {
       ],
       [
         followed,
-        'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
+        'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it ',
       ],
+      [page, 'is HTML or XML, and nothing of it is', '--format', 'httpx'],
+      [foreign, 'has lines of subfinder, and nothing of it is imported: ', '--sort'],
     ] as const) {
-      expect(await dms(['import', path])).toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: `dms: ${path} ${message}\n`,
-      });
+      const { code, stdout, stderr } = await dms(['import', ...options, path]);
+      expect([code, stdout, await stored()]).toEqual([1, '', []]);
+      expect(stderr).toMatch(/^[^\n]+\n$/);
+      expect(stderr).toContain(`dms: ${path} ${reason}`);
     }
   });
-
-  test.each([
-    [
-      ['--format', 'httpx'],
-      gzipSync('<!DOCTYPE html>\n'.repeat(3)),
-      /^dms: .+ is HTML or XML, and nothing of it is/,
-    ],
-    [
-      ['--sort'],
-      '{"host":"a.example","input":"a.example","source":"crtsh"}\n'.repeat(3),
-      /^dms: .+ has lines of subfinder, and nothing of it is imported: /,
-    ],
-  ])(
-    'a file of another tool ends with one line that says so, without a summary, %j',
-    async (options, bytes, reason) => {
-      const foreign = await file('foreign', bytes);
-      const { code, stdout, stderr } = await dms(['import', ...options, foreign]);
-      expect([code, stdout, await stored()]).toEqual([1, '', []]);
-      expect(stderr).toMatch(reason);
-      expect(stderr).toMatch(/^[^\n]+\n$/);
-    },
-  );
 
   test('an import that fails after its first lines sums them up, and says that they stay', async () => {
     const plain = await file('before-cut.ndjson', `${FIRST}\n`);
@@ -316,10 +279,7 @@ describe('dms import', () => {
 
   test('where one of several files cannot be imported, nothing is: the later ones would make it stale', async () => {
     const plain = await file('sound.ndjson', `${FIRST}\n`);
-    const foreign = await file(
-      'foreign.ndjson',
-      '{"host":"a.example","input":"a.example","source":"crtsh"}\n',
-    );
+    const foreign = await file('foreign.ndjson', FOREIGN);
     const page = await file('page.ndjson', '<!DOCTYPE html>\n');
     for (const [path, message] of [
       [join(folder, 'missing'), /missing does not exist/],
@@ -334,7 +294,7 @@ describe('dms import', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('--sort shows how far the file is read to be sorted, and then how many of its lines are recorded', async () => {
+  test('dms import --sort shows how far the file is read to be sorted, and then how many of its lines are recorded', async () => {
     const lines = Array.from({ length: 50_000 }, (_, at) =>
       observationLine({ at: 50_000 - at, records: [] }),
     );
@@ -352,26 +312,10 @@ describe('dms import', () => {
     const shown = stderr.trim().split('\n');
     const recorded = shown.slice(shown.findLastIndex((line) => line.includes('to sort')) + 1);
     expect(shown.find((line) => line.includes('to sort'))).toMatch(
-      /^\[#+\.+\] [1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /,
+      /^[1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /,
     );
-    expect(recorded[0]).toMatch(/^\[#*\.+\] \d\d? % {2}[\d,]+ lines, /);
-    expect(recorded.at(-1)).toMatch(/^\[#+\] 100 % {2}50,000 lines, /);
-  });
-
-  test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
-    const { stdout } = await dms(['import', '--help']);
-    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'rejected']) {
-      expect(stdout).toMatch(new RegExp(`^  ${word} +\\w`, 'm'));
-    }
-    expect(stdout).toMatch(/^Exit code: 0; 1 /m);
-  });
-
-  test('an option or format that does not exist is rejected with exit code 2', async () => {
-    for (const args of [['import', '--sorted', 'x'], ['import', '--format', 'xml', 'x'], ['import']]) {
-      const result = await dms(args);
-      expect([args, result.code]).toEqual([args, 2]);
-      expect(result.stderr.trim().split('\n')).toHaveLength(1);
-    }
+    expect(recorded[0]).toMatch(/^\d\d? % {2}[\d,]+ lines, /);
+    expect(recorded.at(-1)).toMatch(/^100 % {2}50,000 lines, /);
   });
 
   test('input that comes slowly is recorded while the command still waits for more', async () => {
@@ -399,7 +343,7 @@ describe('dms import - of lines that follow each other closely', () => {
     }
   }
 
-  test('records them while they come, and a kill loses nothing of what is recorded', async () => {
+  test('dms import - records lines while they come, and a kill loses nothing of what is recorded', async () => {
     const command = startDms(['import', '-'], database.environment, Readable.from(closely()));
     const latest = async () => Number((await stored())[0]?.state.lastUpdate ?? 0n);
     await expect.poll(latest).toBeGreaterThan(0);
@@ -426,39 +370,30 @@ async function dmsFromFile(args: readonly string[], path: string) {
 }
 
 describe('dms import --rejects', () => {
-  test.each(['itself', 'a hard link to it', 'standard input'])(
-    'rejects writing to what is imported (%s), and leaves it as it is',
+  test.each(['what is imported', 'a hard link to it', 'standard input', 'another file'])(
+    'dms import --rejects takes no file that holds something (%s), and leaves it as it is',
     async (which) => {
-      const input = await file('input.ndjson', `${FIRST}\nbroken\n`);
+      const content = `${FIRST}\nbroken\n`;
+      const input = await file('input.ndjson', content);
       const other = join(folder, 'input-link.ndjson');
       await rm(other, { force: true });
-      await link(input, other);
+      if (which === 'another file') await writeFile(other, content);
+      else await link(input, other);
+      const rejects = which === 'what is imported' || which === 'standard input' ? input : other;
       const result =
         which === 'standard input'
-          ? await dmsFromFile(['import', '-', '--rejects', input], input)
-          : await dms(['import', input, '--rejects', which === 'itself' ? input : other]);
-      expect([result.code, result.stdout]).toEqual([2, '']);
-      expect(result.stderr).toMatch(
-        /^dms: --rejects \S+ exists and is not empty: choose another name, or remove it\.\n$/,
-      );
-      expect(await readFile(input, 'utf8')).toBe(`${FIRST}\nbroken\n`);
+          ? await dmsFromFile(['import', '-', '--rejects', rejects], input)
+          : await dms(['import', input, '--rejects', rejects]);
+      expect(result).toMatchObject({
+        ...{ code: 2, stdout: '' },
+        stderr: `dms: --rejects ${rejects} exists and is not empty: choose another name, or remove it.\n`,
+      });
+      expect(await readFile(rejects, 'utf8')).toBe(content);
       expect(await stored()).toEqual([]);
     },
   );
 
-  test('rejects a file that holds something, before anything is imported', async () => {
-    const input = await file('with-old.ndjson', `${FIRST}\nbroken\n`);
-    const old = await file('old-rejects.ndjson', 'old\n');
-    const result = await dms(['import', input, '--rejects', old]);
-    expect([result.code, result.stdout]).toEqual([2, '']);
-    expect(result.stderr).toBe(
-      `dms: --rejects ${old} exists and is not empty: choose another name, or remove it.\n`,
-    );
-    expect(await readFile(old, 'utf8')).toBe('old\n');
-    expect(await stored()).toEqual([]);
-  });
-
-  test('names the folder that is missing, before anything is read', async () => {
+  test('dms import --rejects names the folder that is missing, before anything is read', async () => {
     const rejects = join(folder, 'no-folder', 'rejects.ndjson');
     expect(await dms(['import', join(folder, 'missing'), '--rejects', rejects])).toMatchObject({
       code: 1,
@@ -467,21 +402,20 @@ describe('dms import --rejects', () => {
     });
   });
 
-  test('makes no file where no line is rejected', async () => {
+  test('dms import --rejects makes no file where no line is rejected', async () => {
     const rejects = join(folder, 'none-rejected.ndjson');
     expect((await dms(['import', '-', '--rejects', rejects], FIRST)).code).toBe(0);
     expect((await dms(['import', join(folder, 'missing'), '--rejects', rejects])).code).toBe(1);
     expect(existsSync(rejects)).toBe(false);
   });
 
-  test('says how many lines it does not show, and when a corrected line is taken', async () => {
+  test('dms import shows ten rejected lines, says how many there are, and when a corrected one is taken', async () => {
     const rejects = join(folder, 'many-rejects.ndjson');
     const result = await dms(['import', '-', '--rejects', rejects], 'broken\n'.repeat(11));
     const lines = result.stderr.trim().split('\n');
     expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
     expect(lines.slice(10)).toEqual([
-      '… and 1 more line rejected.',
-      `The rejected lines are in ${rejects}: correct them there and import that file. ` +
+      `11 lines: rejected. They are in ${rejects}: correct them there and import that file. ` +
         'A corrected line is stale if something newer of its domain is recorded by then.',
     ]);
     expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
@@ -495,14 +429,14 @@ describe('dms import that is stopped', () => {
     return observationLine({ at, headers: Object.fromEntries(headers) });
   };
 
-  test('before anything is recorded, says so in one line', async () => {
+  test('dms import that is stopped before anything is recorded says so in one line', async () => {
     const input = new PassThrough();
     const command = startLocalDms(['import', '-'], database.environment, input);
     command.stop();
     expect(await command.result).toMatchObject({
       code: 130,
       stdout: '',
-      stderr: 'Stopped by a signal before anything was recorded.\n',
+      stderr: 'Stopped by a signal; what was read is recorded. To continue, import the same again.\n',
     });
   });
 
@@ -510,7 +444,7 @@ describe('dms import that is stopped', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)(
-    'by %s, records what it has read, sums it up, and ends with exit code %i',
+    'dms import, stopped by %s, records what it has read, sums it up, and ends with exit code %i',
     async (signal, exitCode) => {
       const input = new PassThrough();
       input.write(`${FIRST}\n${SECOND}\n{"domain":"cut`);
@@ -520,7 +454,7 @@ describe('dms import that is stopped', () => {
       const { code, stdout: summary, stderr } = await command.result;
       expect([code, stderr]).toEqual([
         exitCode,
-        'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
+        'Stopped by a signal; what was read is recorded. To continue, import the same again.\n',
       ]);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);
@@ -529,7 +463,7 @@ describe('dms import that is stopped', () => {
   );
 
   test.each(['SIGINT', 'SIGKILL'] as const)(
-    'by %s while it sorts leaves nothing in the temporary folder',
+    'dms import --sort, ended by %s, leaves nothing in the temporary folder',
     async (signal) => {
       const temporary = join(folder, `sorting-${signal}`);
       await mkdir(temporary);
@@ -555,92 +489,13 @@ describe('dms import that is stopped', () => {
   }
 });
 
-describe('dms export', () => {
-  test('what it writes, imported elsewhere, gives the same history', async () => {
-    const samples = await readFile(new URL('../../samples/observations.ndjson', import.meta.url), 'utf8');
-    await dms(['import', '-'], samples);
-    const before = await stored();
-    const exported = await dms(['export']);
-    expect([exported.code, exported.stderr]).toEqual([0, '']);
-    await emptyTestDatabase(database);
-    await dms(['import', '-'], exported.stdout);
-    const content = ({ name, state, stays, headers }: StoredHistory) => ({ name, state, stays, headers });
-    expect((await stored()).map(content)).toEqual(before.map(content));
-  });
-
-  test('says in its help which of the observations that changed nothing it writes', async () => {
-    const help = (await dms(['export', '--help'])).stdout.replace(/\s+/g, ' ');
-    expect(help).toContain('the first and the latest of each part of a domain');
-    expect(help).toContain('and the last before a record was removed.');
-  });
-
-  test('ends with one line where the disk of its output is full, and so does every command', async () => {
-    await dms(['import', '-'], `${FIRST}\n`);
-    for (const command of ['export', 'verify']) {
-      const { code, stderr } = await dmsInShell(`${command} > /dev/full`, database.environment);
-      expect([code, stderr]).toEqual([
-        1,
-        'dms: standard output cannot be written, since its disk is full: make room there, or name a file on another.\n',
-      ]);
-    }
-  });
-
-  test('ends without output if its reader has closed the pipe', async () => {
-    await dms(['import', '-'], `${FIRST}\n`);
-    for (const command of ['export', 'verify']) {
-      const { code, stderr } = await dmsInShell(`${command} | sleep 0`, database.environment);
-      expect([code, stderr]).toEqual([0, '']);
-    }
-  });
-
-  test('names the domains that it cannot find, and exits 1', async () => {
-    await dms(['import', '-'], FIRST);
-    const result = await dms(['export', 'EXAMPLE.com.', 'unknown.example']);
-    expect(result.code).toBe(1);
-    expect(result.stdout).toContain('"domain":"example.com"');
-    expect(result.stderr).toMatch(/No history is recorded for unknown\.example/);
-  });
-
-  test('a name that no domain can have is a wrong use', async () => {
-    const result = await dms(['export', '192.0.2.1']);
-    expect(result.code).toBe(2);
-    expect(result.stderr.trim().split('\n')).toHaveLength(1);
-  });
-});
-
-describe('dms forget', () => {
-  test('erases with --yes, and requires it without a terminal', async () => {
-    await dms(['import', '-'], FIRST);
-    const asked = await dms(['forget', 'example.com']);
-    expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain('--yes');
-    expect(await stored()).toHaveLength(1);
-    const erased = await dms(['forget', 'example.com', '--yes']);
-    expect([erased.code, erased.stdout]).toEqual([0, 'erased example.com\n']);
-    expect(await stored()).toEqual([]);
-  });
-});
-
-describe('dms verify', () => {
-  test('finds nothing in what was recorded, and exits 0', async () => {
-    await dms(['import', '-'], `${FIRST}\n${SECOND}\n`);
-    expect((await stored()).flatMap(findViolations)).toEqual([]);
-    const result = await dms(['verify']);
-    expect([result.code, result.stderr]).toEqual([0, '']);
-    expect(result.stdout).toBe('No violations in 1 domains, 2 DNS record entries, 2 header changes.\n');
-  });
-
-  test('says what breaks a rule, and exits 1', async () => {
-    await dms(['import', '-'], `${FIRST}\n${SECOND}\n`);
-    await database.pool.query(
-      "UPDATE dns_record SET removed = 1, last_seen = 0 WHERE rdata->>'ip' = '192.0.2.2'",
-    );
-    await database.pool.query(
-      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, 'x', null, null)",
-    );
-    const result = await dms(['verify']);
-    expect(result.code).toBe(1);
-    expect(result.stdout).toMatch(/^example\.com: .*192\.0\.2\.2.*; the observations give /m);
-    expect(result.stdout).toMatch(/^orphan\.example: records, headers or responses without a row/m);
-  });
+test('dms forget erases with --yes, and requires it without a terminal', async () => {
+  await dms(['import', '-'], FIRST);
+  const asked = await dms(['forget', 'example.com']);
+  expect(asked.code).toBe(2);
+  expect(asked.stderr).toContain('--yes');
+  expect(await stored()).toHaveLength(1);
+  const erased = await dms(['forget', 'example.com', '--yes']);
+  expect([erased.code, erased.stdout]).toEqual([0, 'erased example.com\n']);
+  expect(await stored()).toEqual([]);
 });

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { untilServing } from '../journeys/serving.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
-import { freePort } from '../support/free-port.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observationLine } from '../support/observations.js';
 import { childrenOf, isRunning } from '../support/processes.js';
@@ -61,20 +61,8 @@ async function start(environment: Readonly<Record<string, string>>): Promise<Ser
   child.stderr?.on('data', (part: string) => {
     log += part;
   });
-  const said = new Promise<string>((resolve) => {
-    let output = '';
-    child.stdout?.on('data', (part: string) => {
-      output += part;
-      if (output.includes('Stop with Ctrl-C.')) resolve(output);
-    });
-  });
-  const failure = result.then(({ code, stderr }): never => {
-    throw new Error(`It ended with ${code}: ${stderr}`);
-  });
-  const welcome = await Promise.race([said, failure]);
-  expect(welcome.match(/Stop with Ctrl-C\./g)).toHaveLength(1);
-  const url = /^Serving at (\S+)\/$/m.exec(welcome)?.[1] ?? '';
-  const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(welcome)?.[1] ?? '';
+  const { said, url, metricsUrl } = await untilServing(child.stdout, result);
+  expect(said.match(/Stop with Ctrl-C\./g)).toHaveLength(1);
   return {
     ...command,
     url,
@@ -178,7 +166,7 @@ describe('the processes of dms serve --workers', SLOW, () => {
     return found;
   }
 
-  test('answer connections to one port, each of them', async () => {
+  test('the processes of dms serve --workers answer connections to one port, each of them', async () => {
     const [one = 0, other = 0] = await workers();
     process.kill(one, 'SIGSTOP');
     let answered = 0;
@@ -194,7 +182,7 @@ describe('the processes of dms serve --workers', SLOW, () => {
     process.kill(other, 'SIGCONT');
   });
 
-  test('count a client together, without Redis', async () => {
+  test('the processes of dms serve --workers count a client together, without Redis', async () => {
     const left: string[] = [];
     clients += 1;
     const localAddress = `127.0.0.${1 + clients}`;
@@ -205,7 +193,7 @@ describe('the processes of dms serve --workers', SLOW, () => {
     expect(left).toEqual(['200 r=2', '200 r=1', '200 r=0', '429 r=0']);
   });
 
-  test('are replaced when they are killed, and requests go on; metrics are the sums of all that run', async () => {
+  test('the processes of dms serve --workers are replaced when they are killed, and requests go on; metrics are the sums of all that run', async () => {
     const [killed = 0, kept = 0] = await workers();
     const before = (await series(service)).get(NOT_FOUND) ?? 0;
     for (let time = 0; time < 4; time += 1) await send(`${service.url}/nothing`);
@@ -234,13 +222,13 @@ describe('the processes of dms serve --workers', SLOW, () => {
     await expect.poll(async () => (await series(service)).get(NOT_FOUND)).toBe(after + 2);
   });
 
-  test('tell what they read in the database once', async () => {
+  test('the processes of dms serve --workers tell what they read in the database once', async () => {
     const all = await series(service);
     expect(all.get('dms_import_lines_total{outcome="changed"}')).toBe(1);
     expect(all.get('process_start_time_seconds')).toBeGreaterThan(1e9);
   });
 
-  test('end when the first one is killed', async () => {
+  test('the processes of dms serve --workers end when the first one is killed', async () => {
     const running = childrenOf(service.processId);
     expect(running).toHaveLength(WORKERS);
     service.child.kill('SIGKILL');
@@ -255,7 +243,7 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
     ['SIGTERM to the first process', 'SIGTERM', false],
     ['Ctrl-C, which comes to all of them', 'SIGINT', true],
   ] as const)(
-    'completes requests in progress in every process on %s, and ends with 0',
+    'dms serve --workers completes requests in progress in every process on %s, and ends with 0',
     async (_what, name, toAll) => {
       const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
       const requests = await beginRequests(service);
@@ -277,31 +265,37 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
     },
   );
 
-  test.skipIf(!IS_LONG)('ends all processes at once on a second signal later', async () => {
-    const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
-    const requests = await beginRequests(service);
-    const children = childrenOf(service.processId);
-    const again = setInterval(() => service.child.kill('SIGTERM'), 100);
-    cleanUp.push(async () => clearInterval(again));
-    expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
-    await Promise.all(requests.map(({ response }) => response));
-    await expect.poll(() => children.filter(isRunning)).toEqual([]);
-  });
-
-  test.skipIf(!IS_LONG)('kills a process that does not stop, says so, and ends with 1', async () => {
-    const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
-    const children = childrenOf(service.processId);
-    const [hanging = 0] = children;
-    process.kill(hanging, 'SIGSTOP');
-    service.child.kill('SIGTERM');
-    const { code, stderr } = await service.result;
-    expect(code).toBe(1);
-    expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
-    expect(children.filter(isRunning)).toEqual([]);
-  });
+  test.skipIf(!IS_LONG)(
+    'dms serve --workers ends all processes at once on a second signal later',
+    async () => {
+      const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
+      const requests = await beginRequests(service);
+      const children = childrenOf(service.processId);
+      const again = setInterval(() => service.child.kill('SIGTERM'), 100);
+      cleanUp.push(async () => clearInterval(again));
+      expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
+      await Promise.all(requests.map(({ response }) => response));
+      await expect.poll(() => children.filter(isRunning)).toEqual([]);
+    },
+  );
 
   test.skipIf(!IS_LONG)(
-    'has domains observed by one of the processes, and by the one that replaces it',
+    'dms serve --workers kills a process that does not stop, says so, and ends with 1',
+    async () => {
+      const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
+      const children = childrenOf(service.processId);
+      const [hanging = 0] = children;
+      process.kill(hanging, 'SIGSTOP');
+      service.child.kill('SIGTERM');
+      const { code, stderr } = await service.result;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
+      expect(children.filter(isRunning)).toEqual([]);
+    },
+  );
+
+  test.skipIf(!IS_LONG)(
+    'dms serve --workers has domains observed by one of the processes, and by the one that replaces it',
     async () => {
       const dns = await startDnsServer();
       cleanUp.push(() => dns.close());
@@ -333,40 +327,4 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
       expect(most).toBe(1);
     },
   );
-});
-
-describe('dms serve --workers that cannot begin', SLOW, () => {
-  test('says once that the port is taken, and ends with 1', async () => {
-    const occupant = createServer().listen(await freePort(), '127.0.0.1');
-    cleanUp.push(() => once(occupant.close(), 'close'));
-    await once(occupant, 'listening');
-    const address = occupant.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const { code, stdout, stderr } = await startDms(['serve', '--workers', '2'], {
-      ...database.environment,
-      PORT: String(port),
-    }).result;
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^dms: Port \d+ of 127\.0\.0\.1 is in use: set PORT to [^\n]+\n$/);
-  });
-
-  test('says once that the database is away, and ends with 1', async () => {
-    const DATABASE_URL = 'postgresql://dms@127.0.0.1:9/dms';
-    const { code, stdout, stderr } = await startDms(['serve', '--workers', '2'], { DATABASE_URL }).result;
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^dms: [^\n]+127\.0\.0\.1:9[^\n]*\n$/);
-  });
-
-  test('names a setting that is invalid, once, and ends with 2', async () => {
-    const { code, stderr } = await startDms(['serve', '--workers', '2'], { PORT: 'http' }).result;
-    expect([code, stderr]).toEqual([2, 'dms: PORT is "http": write a whole number from 0 to 65535.\n']);
-  });
-
-  test.each(['0', '65', '-1', '2.5', 'all'])('rejects %s processes', async (workers) => {
-    const { code, stderr } = await runDms(['serve', `--workers=${workers}`], database.environment);
-    expect([code, stderr]).toEqual([
-      2,
-      `dms: "${workers}" is not a number of processes: write 1 to 64, or auto.\n`,
-    ]);
-  });
 });

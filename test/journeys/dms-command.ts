@@ -112,7 +112,6 @@ export function startLocalDms(
       code = failure;
     },
     stopRequested: () => stopRequested,
-    calledAs: 'dms',
   });
   const result = ended.then(async () => {
     for (const stream of [stdout, stderr]) await finished(stream.end());

@@ -48,6 +48,26 @@ export async function serve(environment: Readonly<Record<string, string>>): Prom
   return { url, processId: child.pid, end, close: async () => (await end()).stderr };
 }
 
+/** Settles with the welcome of `dms serve`. @throws Error with what it said, if it ends instead. */
+export async function untilServing(
+  stdout: Readable | null,
+  result: Promise<CommandResult>,
+): Promise<{ said: string; url: string; metricsUrl: string }> {
+  const welcome = new Promise<string>((resolve) => {
+    let text = '';
+    stdout?.on('data', (part: string) => {
+      text += part;
+      if (text.includes('Stop with Ctrl-C.')) resolve(text);
+    });
+  });
+  const failure = result.then(({ code, stderr }): never => {
+    throw new Error(`It ended with ${code}: ${stderr}`);
+  });
+  const said = await Promise.race([welcome, failure]);
+  const url = /^Serving at (\S+)\/$/m.exec(said)?.[1] ?? '';
+  return { said, url, metricsUrl: /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '' };
+}
+
 async function addressIn(
   streams: readonly (Readable | null)[],
   result: Promise<CommandResult>,

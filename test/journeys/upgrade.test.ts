@@ -181,8 +181,7 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
       stderr: expect.stringContaining('The database has the migration 0001_observations, which this version'),
     });
 
-    const [, step = ''] =
-      /^```sh\n(baseline=.*?)^```$/ms.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
+    const [, step = ''] = /^```sh\n(baseline=.*?)^```$/ms.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
     const script = step.replaceAll('npx dms', 'node bin/dms.js');
     const { stdout } = await promisify(execFile)('bash', ['-euc', script], {
       env: { ...home.environment, PATH: process.env['PATH'] },

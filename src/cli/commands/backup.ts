@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
+import { backUpEmbedded, requireEmbedded, restoreEmbedded } from '../../database/backup.js';
 import { errorCode, OperationError } from '../../model/errors.js';
-import { unwritable } from '../../model/file-failure.js';
+import { unreadable, unwritable } from '../../model/file-failure.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { rejectFolder } from '../option-values.js';
-import { showProgress } from '../progress.js';
 
 export function runBackup(context: CommandContext, file: string, options: { force: boolean }): Promise<void> {
   return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, options.force);
@@ -18,10 +17,10 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
-    rejectFolder(file, 'name a file in it');
-    if (!force && existsSync(file)) throw alreadyExists(file);
+    rejectFolder(file);
+    if (!force) rejectExisting(file);
     const size = await backUp(context, unfinished, signal);
-    if (!force && existsSync(file)) throw alreadyExists(file);
+    if (!force) rejectExisting(file);
     await rename(unfinished, file);
     await context.sumUp(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
   } catch (error) {
@@ -41,8 +40,8 @@ function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
 }
 
 /**
- * Backs up to a temporary file first, so that a slow reader of standard output does not hold up the database's other
- * clients. The file is unlinked before it is read: nothing is left of it however the process ends.
+ * Backs up to a temporary file first, so that a slow reader of standard output does not hold up the database's
+ * other clients. The file is unlinked before it is read: nothing is left of it however the process ends.
  */
 async function backUpToOutput(context: CommandContext): Promise<void> {
   const signal = stopSignal(context);
@@ -63,26 +62,46 @@ async function backUpToOutput(context: CommandContext): Promise<void> {
 async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
-  return context.withConnections('fail', async ({ pool }) => {
-    let items = 0;
-    const hideProgress = showProgress(context.notes, 'files', () => ({ items }));
-    const onFile = () => {
-      items += 1;
-    };
-    try {
-      return await backUpEmbedded(pool, { dataDirectory, file, onFile, signal });
-    } catch (error) {
+  return context.withConnections('fail', ({ pool }) =>
+    backUpEmbedded(pool, { dataDirectory, file, signal }).catch((error) => {
       throw signal.aborted ? stopped('nothing was written', error) : error;
-    } finally {
-      hideProgress();
-    }
-  });
+    }),
+  );
 }
 
-function alreadyExists(file: string): OperationError {
-  return new OperationError(`${file} already exists: choose another name, or replace it with --force.`);
+function rejectExisting(file: string): void {
+  if (!existsSync(file)) return;
+  throw new OperationError(`${file} already exists: choose another name, or replace it with --force.`);
 }
 
 function stopped(left: string, cause: unknown): OperationError {
   return new OperationError(`Stopped by a signal: ${left}.`, { cause });
+}
+
+export async function runRestore(context: CommandContext, file: string): Promise<void> {
+  const { databaseUrl, dataDirectory } = context.settings();
+  requireEmbedded(databaseUrl, 'pg_restore or psql to load a backup');
+  const source = file === '-' ? context.stdin : await readable(file);
+  try {
+    await restoreEmbedded(dataDirectory, source, file === '-' ? 'Standard input' : file);
+  } finally {
+    source.destroy();
+  }
+  await context.sumUp(`Restored into ${dataDirectory}.\n`);
+  context.notes.write('Check it with dms verify, serve it with dms serve, and the same DATA_DIR.\n');
+}
+
+async function readable(file: string): Promise<Readable> {
+  try {
+    rejectFolder(file);
+    return (await open(file)).createReadStream({ highWaterMark: 1024 * 1024 });
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+/** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */
+function rejectFolder(path: string): void {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) throw new OperationError(`${path} is a folder: name a file in it.`);
 }

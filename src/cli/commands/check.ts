@@ -1,15 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { unseenOf } from '../../history/digest.js';
-import {
-  comparedParts,
-  type Difference,
-  differencesOf,
-  type Expectation,
-  type Found,
-  HEADERS,
-  partOf,
-} from '../../history/expectation.js';
+import { type Difference, differencesOf, type Expectation, type Found } from '../../history/expectation.js';
 import { headerPeriods } from '../../history/header-periods.js';
 import { isKnown, staysAsOf } from '../../history/stays-as-of.js';
 import {
@@ -39,7 +32,7 @@ import { counted, jsonLine, writeText } from '../output.js';
 /** A list of sightings, such as passive DNS, is complete for nothing. */
 type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'cof'>;
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly format: CheckFormat;
   readonly origin?: string;
   readonly at?: Instant;
@@ -47,30 +40,32 @@ export interface CheckOptions {
   readonly json: boolean;
 }
 
+const HEADERS = 'headers';
+
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
-/** What is compared with what should be. */
 interface Comparison {
-  /** What the file says of names that can be seen. */
   readonly expectations: readonly Expectation[];
   readonly found: ReadonlyMap<string, Found>;
-  /** By domain: what the file says something of and was not observed, a DNS type, HEADERS, or a field, with the reason. */
-  readonly unseen: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Why a part of a domain, a DNS type or HEADERS, was not observed: by the text that partText() gives. */
+  readonly failures: ReadonlyMap<string, string>;
+  /** Whether observers leave a header out: whether the site sends it is unknown. */
+  isLeftOut(domain: string, header: string): boolean;
+}
+
+function partText(domain: string, part: string): string {
+  return `${part} of ${domain}`;
 }
 
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
   const { at, observe, json } = options;
   const all = await readExpectations(context, file, options);
-  const { expectations, found, unseen }: Comparison = observe
-    ? await observeExpected(context, all)
-    : { expectations: all, ...(await findRecorded(context, all, at)) };
-  const differences = differencesOf(expectations, found).filter((difference) => {
-    const parts = unseen.get(difference.domain);
-    const part = partOf(difference);
-    return !(parts?.has(part) || (part === HEADERS && parts?.has(partOfField(difference.name))));
-  });
+  const comparison = await (observe ? observeExpected(context, all) : findRecorded(context, all, at));
+  const { found } = comparison;
+  const { seen, unseen } = separateUnseen(comparison);
+  const differences = differencesOf(seen, found);
   const text = differences.map(json ? asJson : asText).join('');
   if (text !== '') await writeText(context.stdout, text);
   const domains = new Set(differences.map(({ domain }) => domain));
@@ -83,38 +78,45 @@ export async function runCheck(context: CommandContext, file: string, options: C
     const where = counted(domains.size, 'domain', 'domains');
     context.notes.write(`${counted(differences.length, 'difference', 'differences')} in ${where}.\n`);
   } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
-  const parts = [...unseen].flatMap(([domain, reasons]) =>
-    Array.from(reasons, ([part, reason]) => `${part} of ${domain} (${reason})`),
-  );
-  if (parts.length > 0)
-    throw new OperationError(`Not compared, since it was not observed: ${parts.join(', ')}.`);
+  if (unseen.size > 0) {
+    const parts = Array.from(unseen, ([part, reason]) => `${part} (${reason})`).join(', ');
+    throw new OperationError(`Not compared, since it was not observed: ${parts}.`);
+  }
 }
 
-function partOfField(name: string): string {
-  return `the header ${name}`;
+/** @returns the expectations without what was not observed, and that with the reasons. */
+function separateUnseen({ expectations, failures, isLeftOut }: Comparison) {
+  const unseen = new Map<string, string>();
+  const isObserved = (domain: string, part: string, reason = failures.get(partText(domain, part))) => {
+    if (reason !== undefined) unseen.set(partText(domain, part), reason);
+    return reason === undefined;
+  };
+  const seen = expectations.map((each): Expectation => {
+    const { domain, domainsOf, records } = each;
+    const isRecordObserved = ({ host, type }: DnsRecord) => isObserved(domainsOf(host)[0] ?? host, type);
+    if (domain === null) return { ...each, records: records.filter(isRecordObserved) };
+    const types = [...each.types, ...records.map(({ type }) => type)];
+    const hasHeaders = (each.allHeaders || each.headers.size > 0) && isObserved(domain, HEADERS);
+    const headers = [...each.headers].filter(([name]) => {
+      const reason = isLeftOut(domain, name) ? 'observers leave it out' : undefined;
+      return hasHeaders && isObserved(domain, `the header ${name}`, reason);
+    });
+    return {
+      ...each,
+      records: records.filter(isRecordObserved),
+      types: new Set(types.filter((type) => isObserved(domain, type))),
+      headers: new Map(headers),
+      allHeaders: each.allHeaders && hasHeaders,
+    };
+  });
+  return { seen, unseen };
 }
 
-/** The headers that a file says something of and an observer leaves out: whether the site sends them is unknown. */
-function leftOut(
-  expectations: readonly Expectation[],
-  domain: string,
-  isIgnored: (name: string) => boolean,
-): [part: string, reason: string][] {
-  return expectations
-    .filter((each) => each.domain === domain)
-    .flatMap(({ headers }) => [...headers.keys()])
-    .filter(isIgnored)
-    .map((name) => [partOfField(name), 'observers leave it out']);
-}
-
-/** @param domainsOf Where an owner name may be found. */
-function domainsIn(
-  expectations: readonly Expectation[],
-  domainsOf = (owner: string, each: Expectation) => each.domainsOf(owner),
-): readonly string[] {
-  const named = expectations.flatMap((each) => [
-    ...(each.domain === null ? [] : [each.domain]),
-    ...each.records.flatMap(({ host }) => domainsOf(host, each)),
+/** The domains where the records of these expectations may be found. */
+function domainsIn(expectations: readonly Expectation[]): readonly string[] {
+  const named = expectations.flatMap(({ domain, domainsOf, records }) => [
+    ...(domain === null ? [] : [domain]),
+    ...records.flatMap(({ host }) => domainsOf(host)),
   ]);
   return [...new Set(named)];
 }
@@ -123,10 +125,10 @@ async function findRecorded(
   context: CommandContext,
   expectations: readonly Expectation[],
   at: Instant | undefined,
-): Promise<Pick<Comparison, 'found' | 'unseen'>> {
+): Promise<Comparison> {
   const found = new Map<string, Found>();
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const unseen = new Map<string, ReadonlyMap<string, string>>();
+  const leftOut = new Map<string, (header: string) => boolean>();
   await context.withConnections('fail', async ({ pool }) => {
     for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
@@ -137,39 +139,40 @@ async function findRecorded(
         headers: new Map(headers.map(({ name, value }) => [name, value])),
       });
       const recorded = new Set(history.headers.map(({ name }) => name));
-      const unseenNow = new Set(unseenOf(history.state.http?.digest ?? ''));
-      const parts = leftOut(
-        expectations,
-        history.name,
-        (name) => unseenNow.has(name) || (!recorded.has(name) && ignored.has(name)),
-      );
-      if (parts.length > 0) unseen.set(history.name, new Map(parts));
+      const unseen = new Set(unseenOf(history.state.http?.digest ?? ''));
+      leftOut.set(history.name, (name) => unseen.has(name) || (!recorded.has(name) && ignored.has(name)));
     }
   });
-  return { found, unseen };
+  const isLeftOut = (domain: string, header: string) => leftOut.get(domain)?.(header) ?? false;
+  return { expectations, found, failures: new Map(), isLeftOut };
 }
 
 /**
- * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a domain, and the
- * types of its records are queried beside those of the settings.
+ * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a
+ * domain, and the types of its records are queried beside those of the settings.
  *
  * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
  */
 async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
   // A wildcard's records, for one, are seen at other names.
   const canBeSeen = ({ host }: DnsRecord) => domainOfOwner(host) === host;
-  const visible = all.map((each) => ({ ...each, records: each.records.filter(canBeSeen) }));
+  const visible = all.map((each) => ({
+    ...each,
+    records: each.records.filter(canBeSeen),
+    domainsOf: (owner: string) => [owner],
+  }));
   const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
   if (left > 0) {
     const records = counted(left, 'record', 'records');
     context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
   }
-  const names = domainsIn(visible, (owner) => [owner]);
+  const names = domainsIn(visible);
   if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
   const types = visible.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
   const checks = await checkAll(context, names, types);
   const found = new Map(checks.map((check) => [check.domain, foundBy(check)]));
-  // An answer for a domain has other owner names only where its aliases lead there: the others were asked for by themselves.
+  // An answer for a domain has other owner names only where its aliases lead there: the others were asked for
+  // by themselves.
   const expectations = visible.map((each) => ({
     ...each,
     domainsOf: (owner: string) => {
@@ -177,14 +180,14 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
       return [isThere === true ? (each.domain ?? owner) : owner];
     },
   }));
-  const compared = comparedParts(expectations, found);
+  const failures = checks.flatMap(({ domain, dns, http }) =>
+    [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
+      answer.kind === 'failed' ? [[partText(domain, part), answer.failure.message] as const] : [],
+    ),
+  );
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const unseen = checks.map((check): [string, Map<string, string>] => {
-    const failures = failuresOf(check).filter(([part]) => compared.get(check.domain)?.has(part));
-    const isIgnored = (name: string) => ignored.has(name);
-    return [check.domain, new Map([...failures, ...leftOut(expectations, check.domain, isIgnored)])];
-  });
-  return { expectations, found, unseen: new Map(unseen.filter(([, failures]) => failures.size > 0)) };
+  const isLeftOut = (_domain: string, header: string) => ignored.has(header);
+  return { expectations, found, failures: new Map(failures), isLeftOut };
 }
 
 /** @param types Those to query beside the usual ones. */
@@ -212,22 +215,14 @@ function foundBy({ dns, http }: DomainCheck): Found {
   };
 }
 
-/** The parts that could not be observed, DNS types and HEADERS, and why. */
-function failuresOf({ dns, http }: DomainCheck): [string, string][] {
-  return [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
-    answer.kind === 'failed' ? [[part, answer.failure.message]] : [],
-  );
-}
-
 /** @throws OperationError for a file that cannot be read, is not valid, or says nothing. */
 async function readExpectations(context: CommandContext, file: string, { format, origin }: CheckOptions) {
   const input = await openInput(file, context.stdin, () => {});
-  const chunks: Buffer[] = [];
-  for await (const chunk of input.bytes) chunks.push(chunk);
-  const octets = Buffer.concat(chunks);
+  const octets = await buffer(input.bytes);
   const form = format === 'auto' ? formOf(octets.toString()) : format;
   try {
-    const expectations = await expectationsIn(context, input.name, octets, { form, origin });
+    if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
+    const expectations = await expectationsIn(context, { name: input.name, octets }, form, origin);
     const says = ({ records, types, headers, allHeaders }: Expectation) =>
       records.length + types.size + headers.size > 0 || allHeaders;
     if (expectations.some(says)) return expectations;
@@ -239,16 +234,15 @@ async function readExpectations(context: CommandContext, file: string, { format,
   }
 }
 
-async function expectationsIn(
-  context: CommandContext,
-  name: string,
-  octets: Buffer,
-  { form, origin }: { readonly form: CheckFormat; readonly origin: string | undefined },
-): Promise<readonly Expectation[]> {
-  if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
-  const text = octets.toString();
+interface ReadFile {
+  readonly name: string;
+  readonly octets: Buffer;
+}
+
+async function expectationsIn(context: CommandContext, file: ReadFile, form: CheckFormat, origin?: string) {
+  const text = file.octets.toString();
   if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
-  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, name, octets, form));
+  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, file, form));
   return [expectationOfZone(text, origin === undefined ? undefined : `${parseDomain(origin)}.`)];
 }
 
@@ -261,8 +255,7 @@ function formOf(text: string): CheckFormat {
 
 async function observationsIn(
   context: CommandContext,
-  name: string,
-  octets: Buffer,
+  { name, octets }: ReadFile,
   format: 'auto' | ImportFormat,
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();

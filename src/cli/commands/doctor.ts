@@ -20,16 +20,14 @@ import type { CommandContext } from '../command-context.js';
 import { counted, numberText, writeList } from '../output.js';
 import { isReachable, opennessOf } from './serve.js';
 
-/** How long, in milliseconds, a check may take: longer than a connection to the database (10 s), which says more. */
+/** In milliseconds, for a check: longer than a connection to the database may take (10 s), which says more. */
 const LIMIT = 12_000;
-/** The same of a query to a resolver, and of a request to a port. */
-const SHORT_LIMIT = 2000;
+const PROBE_LIMIT = 2000;
 /** In microseconds: as far as the clock of observations may step back (observer/look-clock.ts). */
-const MOST_LEAD = 5_000_000n;
+const MAX_LEAD = 5_000_000n;
 /** In bytes. PostgreSQL lets its log grow by so much between two checkpoints (`max_wal_size`). */
 const SPARE_ROOM = 1024 ** 3;
 
-/** What `/livez` gives. */
 const ALIVE = '{"status":"ok"}\n';
 
 interface Finding {
@@ -90,7 +88,7 @@ const CHECKS: Readonly<Record<string, Examine>> = {
 
 async function examineResolvers({ observe, ...settings }: Settings, { now }: CommandContext) {
   if (settings.role === 'api') return ok('ROLE is api: this process does not observe.');
-  const dnsTimeout = Math.min(observe.dnsTimeout, SHORT_LIMIT);
+  const dnsTimeout = Math.min(observe.dnsTimeout, PROBE_LIMIT);
   const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
   const states = await checks.checkAll();
   const isAnswered = states.some(({ checkedAt }) => checkedAt !== null);
@@ -115,19 +113,14 @@ async function examineDatabase(settings: Settings, { now }: CommandContext) {
       pending.length === 0
         ? ok(`${place} can be written to, and is up to date.`)
         : warning(`${lacking}: run dms migrate; each start of dms serve does it, too.`);
-    return [schema, ...leadFindings(lead)];
+    const [distance, direction] = lead < 0n ? [-lead, 'behind'] : [lead, 'ahead of'];
+    if (distance <= MAX_LEAD) return schema;
+    const seconds = counted(Number(distance / 1_000_000n), 'second', 'seconds');
+    const message = `The database's clock is ${seconds} ${direction} this machine's: set both, by NTP say.`;
+    return [schema, { check: 'clock', ...warning(message) }];
   } finally {
     await close();
   }
-}
-
-/** @param lead How far the clock of the database is ahead, in microseconds. */
-function leadFindings(lead: bigint): readonly Finding[] {
-  const [distance, direction] = lead < 0n ? [-lead, 'behind'] : [lead, 'ahead of'];
-  if (distance <= MOST_LEAD) return [];
-  const seconds = counted(Number(distance / 1_000_000n), 'second', 'seconds');
-  const message = `The database's clock is ${seconds} ${direction} this machine's: set both, by NTP say.`;
-  return [{ check: 'clock', ...warning(message) }];
 }
 
 function examineTrust(settings: Settings): Finding {
@@ -148,31 +141,24 @@ function examineTrust(settings: Settings): Finding {
 async function examinePorts(settings: Settings) {
   requireOwnMetricsPort(settings);
   const { metricsHost, metricsPort } = settings.telemetry;
-  const found = [await examinePort(settings.host, settings.port, { host: 'HOST', port: 'PORT' })];
-  if (metricsPort !== undefined) {
-    found.push(await examinePort(metricsHost, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' }));
-  }
+  const found = [await examinePort(settings.host, settings.port, '')];
+  if (metricsPort !== undefined) found.push(await examinePort(metricsHost, metricsPort, 'METRICS_'));
   return found;
 }
 
-async function examinePort(host: string, port: number, names: { host: string; port: string }) {
+/** @param prefix Of the names of the two settings. */
+async function examinePort(host: string, port: number, prefix: string): Promise<Finding> {
   const log = createLogger({ level: 'silent' });
+  const names = { host: `${prefix}HOST`, port: `${prefix}PORT` };
   try {
     const server = await startHttpServer(() => undefined, { host, port, log, settings: names });
     await server.close();
     return ok(port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
   } catch (error) {
-    const isOwn = await isThisService(`${urlOf(host, port)}/livez`);
+    const probe = { signal: AbortSignal.timeout(PROBE_LIMIT), redirect: 'error' } as const;
+    const response = await fetch(`${urlOf(host, port)}/livez`, probe).catch(() => null);
+    const isOwn = (await response?.text()) === ALIVE;
     return isOwn ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
-  }
-}
-
-async function isThisService(probe: string): Promise<boolean> {
-  try {
-    const response = await fetch(probe, { signal: AbortSignal.timeout(SHORT_LIMIT), redirect: 'error' });
-    return (await response.text()) === ALIVE;
-  } catch {
-    return false;
   }
 }
 
@@ -185,7 +171,7 @@ async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
   return room < SPARE_ROOM ? warning(`${free}: ${advice}.`) : ok(`${free}.`);
 }
 
-/** The room on the disk of a folder, in bytes, or of the one that it is to be made in. @throws OperationError */
+/** The room, in bytes, on the disk of a folder, or of the one to make it in. @throws OperationError */
 async function roomFor(folder: string): Promise<number> {
   try {
     await access(folder, constants.W_OK);
@@ -196,7 +182,6 @@ async function roomFor(folder: string): Promise<number> {
   }
 }
 
-/** What a check has thrown. */
 function failure(error: unknown): Finding {
   if (error instanceof NoDatabaseError) return warning(`${error.message} dms serve makes a new one.`);
   if (error instanceof UnavailableError)

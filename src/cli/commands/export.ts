@@ -2,17 +2,15 @@ import type { Pool } from 'pg';
 import type { Omission, Selection } from '../../exporters/export-format.js';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.js';
 import { isKnown } from '../../history/stays-as-of.js';
-import { requireType } from '../../model/dns-types.js';
 import { OperationError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
-import { readOption } from '../option-values.js';
-import { counted, numberText, writeText } from '../output.js';
+import { numberText, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly format: ExportFormatName;
   readonly at?: Instant;
   readonly types?: readonly string[];
@@ -23,25 +21,17 @@ export interface ExportOptions {
 /** Text gathered before it is written: a write for each line would be slow. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** Unknown domains that an error names. */
-const MISSING_SHOWN = 10;
+const MAX_MISSING_SHOWN = 10;
 
-const RECORD = ['DNS record is', 'DNS records are'] as const;
-
-/** What is left out, one and several of it, and why. */
-const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: string, why: string]>> = {
-  unpresentable: [...RECORD, ': the data does not fit into a DNS message. `--format dms` has it.'],
-  class: [...RECORD, ': the class is not IN. `--format dms` and `csv` have it.'],
-  header: [
-    'HTTP header is',
-    'HTTP headers are',
-    ', which has only DNS records. `--format dms` and `csv` have more.',
-  ],
+const OMISSIONS: Readonly<Record<Omission, string>> = {
+  unpresentable: 'DNS records whose data does not fit into a DNS message, which --format dms has',
+  class: 'DNS records of another class than IN, which --format dms and csv have',
+  header: 'HTTP headers, which --format dms and csv have',
 };
 
 export async function runExport(context: CommandContext, domains: readonly string[], options: ExportOptions) {
-  const { at, format, fromFile, types: wanted } = options;
-  const types = wanted && new Set(readOption('--types', () => wanted.map(requireType)));
+  const { at, format, fromFile } = options;
+  const types = options.types && new Set(options.types);
   // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
   const present = options.present || (at !== undefined && format !== 'dms');
   const isAll = domains.length === 0 && fromFile === undefined;
@@ -50,8 +40,8 @@ export async function runExport(context: CommandContext, domains: readonly strin
     writeHistories(context, pool, names, EXPORT_FORMATS[format], { at, types, present }),
   );
   if (missing.size === 0) return;
-  const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
-  const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';
+  const shown = [...missing].slice(0, MAX_MISSING_SHOWN).join(', ');
+  const more = missing.size > MAX_MISSING_SHOWN ? ` and ${missing.size - MAX_MISSING_SHOWN} more` : '';
   const upTo = at === undefined ? '' : ` up to ${formatInstant(at)}`;
   throw new OperationError(`No history is recorded for ${shown}${more}${upTo}.`);
 }
@@ -71,9 +61,9 @@ async function writeHistories(
   let done = 0;
   let text: string = format.head;
   const noun = `of ${numberText(total)} domains`;
-  const progress = () => ({ items: done, done, total });
-  // A bar among the lines of the output would be unreadable, and they show the progress.
-  const hideProgress = stdout.isTTY === true ? () => {} : showProgress(notes, noun, progress);
+  const progress = () => ({ items: done, noun, share: done / Math.max(done, total, 1) });
+  // Among the lines of the output it would be unreadable, and they show the progress.
+  const hideProgress = stdout.isTTY === true ? () => {} : showProgress(notes, progress);
   try {
     for await (const history of readHistories(pool, names)) {
       done += 1;
@@ -91,8 +81,7 @@ async function writeHistories(
     hideProgress();
   }
   for (const [reason, count] of omitted) {
-    const [one, several, why] = OMISSIONS[reason];
-    if (count > 0) warn(`${counted(count, one, several)} not in the output${why}`);
+    if (count > 0) warn(`Not in the output: ${OMISSIONS[reason]} (${numberText(count)}).`);
   }
   return missing;
 }

@@ -8,7 +8,6 @@ import { jsonLine, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
 
 interface FollowOptions extends ChangeOptions {
-  /** A cursor. */
   readonly after?: string;
   readonly json: boolean;
   readonly color: ColourOption;

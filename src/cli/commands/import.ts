@@ -18,16 +18,9 @@ import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { writeText } from '../output.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import {
-  REASONS_SHOWN,
-  rejectedText,
-  remarksText,
-  summaryJson,
-  summaryText,
-  warningText,
-} from './import-report.js';
+import { REASONS_SHOWN, remarksText, summaryJson, summaryText, warningText } from './import-report.js';
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
@@ -38,8 +31,8 @@ export interface ImportOptions {
 }
 
 /**
- * V8 collects when the heap has grown by so much since it did last, up to four times what is in use by default: an import
- * takes 280 MB so instead of 500 MB. What a large domain needs is not limited by it.
+ * V8 collects when the heap has grown by so much since it did last, up to four times what is in use by default:
+ * an import takes 280 MB so instead of 500 MB. What a large domain needs is not limited by it.
  */
 const HEAP_GROWTH = '--heap-growing-percent=60';
 
@@ -77,7 +70,6 @@ export async function runImport(context: CommandContext, files: readonly string[
 }
 
 interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'sorting'> {
-  /** The formats that the inputs turned out to have. */
   readonly detected: ReadonlySet<ImportFormat>;
 }
 
@@ -85,16 +77,16 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const { summary } = run;
   const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
   const progress = followInputs(summary);
-  const hideProgress = showProgress(context.notes, 'lines', progress.state);
+  const hideProgress = showProgress(context.notes, progress.state);
   const began = performance.now();
-  const sumUp = async (ending: string) => {
-    hideProgress();
-    context.stderr.write(ending + warningText(summary));
-    context.notes.write(rejectedText(summary, run.rejects) + remarksText(summary, run.detected));
-    if (summary.linesRead === 0 && ending === '') context.notes.write(NOTHING);
+  const sumUp = async (end: keyof typeof ENDINGS) => {
+    context.stderr.write(ENDINGS[end] + warningText(summary));
+    context.notes.write(remarksText(summary, run));
+    if (summary.linesRead === 0 && end === 'complete') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
-    if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, run.detected));
-    else if (summary.linesRead > 0) await context.sumUp(summaryText(summary, seconds, run.detected));
+    const formats = [...run.detected].sort();
+    if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, formats));
+    else if (summary.linesRead > 0) await context.sumUp(summaryText(summary, seconds, formats));
   };
   const options = {
     ...run,
@@ -106,40 +98,33 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
       await rejects?.write(line);
     },
   };
-  let end: ImportEnd;
-  try {
-    const inputs = progress.inputs(files, context.stdin, run.signal);
-    end = await importInputs(inputs, options).finally(() => rejects?.close());
-  } catch (error) {
-    // If no line was read, there is nothing to sum up.
-    if (summary.linesRead > 0) await sumUp(FAILED);
-    else hideProgress();
-    throw error;
-  }
+  const inputs = progress.inputs(files, context.stdin, run.signal);
+  const end = await importInputs(inputs, options)
+    .finally(() => rejects?.close())
+    .finally(hideProgress)
+    .catch(async (error) => {
+      // If no line was read, there is nothing to sum up.
+      if (summary.linesRead > 0) await sumUp('failed');
+      throw error;
+    });
   if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(context.failure.code);
-  await sumUp(endingOf(end, run));
+  await sumUp(end);
 }
 
-const FAILED =
-  'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
+const ENDINGS: Readonly<Record<ImportEnd | 'failed', string>> = {
+  complete: '',
+  rejected: 'Stopped at the first rejected line, as --strict requires; what came before it is recorded.\n',
+  stopped: 'Stopped by a signal; what was read is recorded. To continue, import the same again.\n',
+  failed: 'The import failed for the reason in the last line; what the summary counts as recorded stays.\n',
+};
 
 const NOTHING =
-  'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: see docs/importing.md.\n';
-
-function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): string {
-  if (end === 'complete') return '';
-  if (end === 'rejected') {
-    const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
-    return `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`;
-  }
-  return summary.linesRead === 0
-    ? 'Stopped by a signal before anything was recorded.\n'
-    : 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
-}
+  'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: ' +
+  'see docs/importing.md.\n';
 
 /**
- * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
- * observations stale, and no database is opened.
+ * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make
+ * its observations stale, and no database is opened.
  */
 async function requireAllImportable(
   files: readonly string[],
@@ -159,41 +144,33 @@ async function requireAllImportable(
   }
 }
 
-/** Opens the inputs, and tells how far they are sorted and read. */
 function followInputs(summary: ImportSummary) {
   /** Of the input that is read, in bytes; null: its size is not known. */
   let read = 0;
   let size: number | null = null;
-  /** Lines that were read to be sorted, and how many were recorded before these; null: they are not sorted yet. */
+  /** Lines that were read to be sorted, of all inputs, and whether they all are. */
   let sorted = 0;
-  let before: number | null = null;
-  /** Since when they are sorted, or recorded, by the monotonic clock. */
-  let since = performance.now();
+  let isSorted = false;
   return {
     state(): ProgressState {
       const { linesRead } = summary;
-      if (before !== null)
-        return { done: linesRead - before, total: sorted, items: linesRead - before, since };
-      if (sorted > 0) return { done: read, total: size, items: sorted, doing: 'to sort', since };
-      return { done: read, total: size, items: linesRead };
+      const share = size === null || size === 0 ? undefined : Math.min(1, read / size);
+      if (sorted === 0) return { items: linesRead, noun: 'lines', share };
+      if (!isSorted) return { items: sorted, noun: 'lines to sort', share };
+      return { items: linesRead, noun: 'lines', share: linesRead / sorted };
     },
     sorting: {
       onRead(lines: number) {
         sorted += lines;
       },
-      /** All lines are sorted: what follows is recording them. */
       onSorted() {
-        if (before !== null) return;
-        before = summary.linesRead;
-        since = performance.now();
+        isSorted = true;
       },
     },
     async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
       for (const file of files) {
-        if (before !== null) sorted = 0;
-        before = null;
         read = 0;
-        since = performance.now();
+        isSorted = false;
         const onBytes = (bytes: number) => {
           read += bytes;
         };

@@ -6,7 +6,6 @@ import { judgeAnew } from '../../recorder/judge-anew.js';
 import type { CommandContext } from '../command-context.js';
 
 interface MigrateOptions {
-  /** Absent: the tables of domains stay as they are. */
   readonly partitions?: number;
   readonly citus: boolean;
 }

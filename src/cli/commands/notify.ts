@@ -1,7 +1,7 @@
 import type { PrismaClient } from '../../database/generated/client.js';
 import { durationText } from '../../model/duration.js';
 import { OperationError, UsageError } from '../../model/errors.js';
-import { formatInstant, parseInstant } from '../../model/instant.js';
+import type { Instant } from '../../model/instant.js';
 import type { QueryParameters } from '../../model/request-target.js';
 import { endOfChanges } from '../../notify/changes.js';
 import { answerText, isReceived } from '../../notify/delivery.js';
@@ -19,16 +19,14 @@ import { receiverAddress, receiverOf, shortAddress } from '../../notify/receiver
 import { newSecret } from '../../notify/webhook.js';
 import type { CommandContext } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
-import { type Listing, timeText, writeList, writeText } from '../output.js';
+import { type Listing, timestampOrNull, timeText, writeList, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
 
 interface AddOptions extends ChangeOptions {
   readonly url: string;
-  /** Of messages by POST. */
   readonly as?: 'json' | 'slack';
   readonly domains?: readonly string[];
-  /** RFC 3339. */
-  readonly from?: string;
+  readonly from?: Instant;
   /** In microseconds. */
   readonly settle?: bigint;
   readonly digest?: bigint;
@@ -37,9 +35,8 @@ interface AddOptions extends ChangeOptions {
 
 export async function runAdd(context: CommandContext, name: string, options: AddOptions): Promise<void> {
   if (!isNotificationName(name)) {
-    throw new UsageError(
-      `${JSON.stringify(name)} is not a valid name: write 1 to 64 letters, digits and . _ @ : / + -, beginning with a letter or digit.`,
-    );
+    const valid = '1 to 64 letters, digits and . _ @ : / + -, beginning with a letter or digit';
+    throw new UsageError(`${JSON.stringify(name)} is not a valid name: write ${valid}.`);
   }
   const { href: url, protocol } = receiverAddress(options.url, context.settings().notify);
   const isMail = protocol === 'mailto:';
@@ -51,9 +48,9 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   const secret = form === 'json' ? newSecret() : null;
   const added = {
     ...{ name, url, form, secret, filter, createdAt, cursor, readTo: 0n, readAt: createdAt },
-    fromTime: options.from === undefined ? createdAt : parseInstant(options.from),
-    settle: atMostOneDay('--settle', options.settle),
-    digest: atMostOneDay('--digest', options.digest),
+    fromTime: options.from ?? createdAt,
+    settle: options.settle ?? null,
+    digest: options.digest ?? null,
     watchFailures: options.watchFailures ?? null,
   };
   await context.withDatabase('fail', async ({ writingPrisma }) => {
@@ -71,14 +68,6 @@ export async function runAdd(context: CommandContext, name: string, options: Add
       'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
     );
   }
-}
-
-const DAY = 86_400_000_000n;
-
-/** The feed keeps what is not told yet for three days. */
-function atMostOneDay(flag: string, duration: bigint | undefined): bigint | null {
-  if (duration !== undefined && duration > DAY) throw new UsageError(`${flag}: write at most 1d.`);
-  return duration ?? null;
 }
 
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
@@ -99,23 +88,24 @@ const NOTIFICATIONS: Listing<Listed> = {
     const parameters = Object.entries(filter as QueryParameters);
     const tells = parameters.map(([key, value]) => `${key}=${[value].flat().join(',')}`).join(' ');
     const received = receivedAt === null ? 'never' : timeText(receivedAt);
-    const reason = paused ?? failure;
-    const state = stateOf(listed) + (reason === null ? '' : `: ${reason}`);
+    const state = [stateOf(listed), paused ?? failure].filter((text) => text !== null).join(': ');
     return [name, shortAddress(url), tells, received, state];
   },
-  json: (listed) => {
-    const { name, url, form, filter, settle, digest, watchFailures, attempts, failure, paused } = listed;
-    const time = (instant: bigint | null) => (instant === null ? null : formatInstant(instant));
-    return {
-      ...{ name, url: shortAddress(url), as: form, filter },
-      from: time(listed.fromTime),
-      settle: settle === null ? null : durationText(settle),
-      digest: digest === null ? null : durationText(digest),
-      watchFailures,
-      ...{ state: stateOf(listed), reason: paused ?? failure, attempts },
-      ...{ waitingSince: time(listed.keptAt), lastReceived: time(listed.receivedAt) },
-    };
-  },
+  json: (listed) => ({
+    name: listed.name,
+    url: shortAddress(listed.url),
+    as: listed.form,
+    filter: listed.filter,
+    from: timestampOrNull(listed.fromTime),
+    settle: listed.settle === null ? null : durationText(listed.settle),
+    digest: listed.digest === null ? null : durationText(listed.digest),
+    watchFailures: listed.watchFailures,
+    state: stateOf(listed),
+    reason: listed.paused ?? listed.failure,
+    attempts: listed.attempts,
+    waitingSince: timestampOrNull(listed.keptAt),
+    lastReceived: timestampOrNull(listed.receivedAt),
+  }),
 };
 
 function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
@@ -136,23 +126,21 @@ export async function runTest(context: CommandContext, name: string): Promise<vo
   });
 }
 
-export async function runPause(context: CommandContext, name: string): Promise<void> {
-  await change(context, `paused ${name}`, (prisma) =>
-    changeNotification(prisma, name, { paused: 'by dms notify pause' }),
-  );
+type Change = (prisma: PrismaClient, name: string) => Promise<void>;
+
+function changing(done: string, change: Change) {
+  return async (context: CommandContext, name: string): Promise<void> => {
+    await context.withDatabase('fail', ({ writingPrisma }) => change(writingPrisma, name));
+    await context.sumUp(`${done} ${name}\n`);
+  };
 }
 
-export async function runResume(context: CommandContext, name: string): Promise<void> {
-  await change(context, `resumed ${name}`, (prisma) =>
-    changeNotification(prisma, name, { ...UNTRIED, paused: null }),
-  );
-}
+export const runPause = changing('paused', (prisma, name) =>
+  changeNotification(prisma, name, { paused: 'by dms notify pause' }),
+);
 
-export async function runRemove(context: CommandContext, name: string): Promise<void> {
-  await change(context, `removed ${name}`, (prisma) => removeNotification(prisma, name));
-}
+export const runResume = changing('resumed', (prisma, name) =>
+  changeNotification(prisma, name, { ...UNTRIED, paused: null }),
+);
 
-async function change(context: CommandContext, done: string, work: (prisma: PrismaClient) => Promise<void>) {
-  await context.withDatabase('fail', ({ writingPrisma }) => work(writingPrisma));
-  await context.sumUp(`${done}\n`);
-}
+export const runRemove = changing('removed', removeNotification);

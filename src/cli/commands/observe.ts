@@ -1,22 +1,22 @@
-import { Registry } from 'prom-client';
 import type { Settings } from '../../config/settings.js';
+import type { Changes } from '../../history/apply-observation.js';
+import { identityOf } from '../../history/diff.js';
+import { dnsRecordData } from '../../model/dns-record.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
+import { formatInstant } from '../../model/instant.js';
+import { printable } from '../../model/text.js';
+import type { DnsAnswer } from '../../observer/dns/answer.js';
+import type { HttpAnswer } from '../../observer/http/client.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
-import { hasFailed } from '../../observer/outcome.js';
-import {
-  createCheckReport,
-  type RecordedCheck,
-  type RecordObservations,
-  type ReportCheck,
-  recordChecks,
-} from '../../observer/record-checks.js';
+import { type CheckOutcome, hasFailed, responseText } from '../../observer/outcome.js';
+import { type RecordedCheck, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
 import { noteObserved } from '../../observer/schedule/watch-list.js';
 import { createObserver, createResolverChecks } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
-import { createLogger } from '../../telemetry/logging.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
-import { checkAsJson, checkAsText } from './observe-output.js';
+import { recordText } from '../history-text.js';
+import { counted, jsonLine, writeText } from '../output.js';
 
 interface ObserveOptions {
   readonly dryRun: boolean;
@@ -26,73 +26,44 @@ interface ObserveOptions {
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
-  options: ObserveOptions,
+  { dryRun, json }: ObserveOptions,
 ): Promise<void> {
   const names = await readDomains(context, domains);
-  const run = { context, names, options, signal: stopSignal(context) };
-  const { httpsGrace } = context.settings().observe;
-  if (!options.dryRun) {
-    return context.withConnections('create', ({ pool }) =>
-      observeAll(run, createRecorder(pool, { httpsGrace }).record, (recorded) =>
-        noteObserved(pool, recorded),
-      ),
-    );
-  }
-  try {
-    await context.withConnections('fail', ({ pool }) =>
-      observeAll(run, createRecorder(pool, { httpsGrace }).preview),
-    );
-  } catch (error) {
-    if (!(error instanceof NoDatabaseError)) throw error;
-    // A dry run creates nothing, not even an empty database.
-    await observeAll(run, async (observations) => previewFirst(observations));
-  }
-}
-
-interface Run {
-  readonly context: CommandContext;
-  readonly names: readonly string[];
-  readonly options: ObserveOptions;
-  readonly signal: AbortSignal;
-}
-
-/**
- * @param record records what is observed or, in a dry run, compares it with what is recorded.
- * @param note keeps the outcomes; absent in a dry run.
- */
-async function observeAll(
-  { context, names, options: { dryRun, json }, signal }: Run,
-  record: RecordObservations,
-  note?: (recorded: readonly RecordedCheck[]) => Promise<void>,
-): Promise<void> {
-  const report = dryRun ? null : createReport(context);
-  const texts = new Map<string, string>();
-  const failed = new Set<string>();
-  const late = new Set<string>();
-  // Texts are shown in the order of the names, each as soon as those before it are.
-  let [next, observed] = [0, 0];
-  const show = (name = '') => {
-    const text = texts.get(name);
-    if (text !== undefined) context.stdout.write(text);
-    return texts.delete(name);
+  const signal = stopSignal(context);
+  const settings = context.settings();
+  const { httpsGrace } = settings.observe;
+  let observed = 0;
+  const failed: string[] = [];
+  const late: string[] = [];
+  /** In a dry run, `record` compares what is observed with what is recorded. */
+  const observeAll = (
+    record: RecordObservations,
+    note: (recorded: readonly RecordedCheck[]) => Promise<void> = async () => {},
+  ) => {
+    const take = async (checks: readonly DomainCheck[]) => {
+      const all = await recordChecks(record, checks);
+      await note(all);
+      for (const recorded of all) {
+        observed += 1;
+        if (hasFailed(recorded.outcome)) failed.push(recorded.check.domain);
+        if (recorded.recording === 'stale') late.push(recorded.check.domain);
+        await writeText(context.stdout, (json ? checkAsJson : checkAsText)(recorded, !dryRun));
+      }
+    };
+    return checkNow(context, settings, names, take, signal);
   };
-  const take = async (checks: readonly DomainCheck[]): Promise<void> => {
-    const all = await recordChecks(record, checks);
-    await note?.(all);
-    for (const recorded of all) {
-      const { domain } = recorded.check;
-      report?.(recorded);
-      texts.set(domain, (json ? checkAsJson : checkAsText)(recorded, !dryRun));
-      if (hasFailed(recorded.outcome)) failed.add(domain);
-      if (recorded.recording === 'stale') late.add(domain);
-      observed += 1;
-      while (show(names[next])) next += 1;
-    }
-  };
-  try {
-    await checkNow(context, context.settings(), names, take, signal);
-  } finally {
-    for (const name of names.slice(next)) show(name);
+  if (dryRun) {
+    await context
+      .withConnections('fail', ({ pool }) => observeAll(createRecorder(pool, { httpsGrace }).preview))
+      .catch((error) => {
+        if (!(error instanceof NoDatabaseError)) throw error;
+        // A dry run creates nothing, not even an empty database.
+        return observeAll(async (observations) => previewFirst(observations));
+      });
+  } else {
+    await context.withConnections('create', ({ pool }) =>
+      observeAll(createRecorder(pool, { httpsGrace }).record, (recorded) => noteObserved(pool, recorded)),
+    );
   }
   if (signal.aborted) {
     const kept = dryRun ? '' : '; what was seen of them is recorded';
@@ -100,10 +71,9 @@ async function observeAll(
       `Stopped by a signal: ${observed} of ${names.length} domains were checked${kept}.`,
     );
   }
-  const without = names.filter((name) => failed.has(name));
-  if (without.length > 0) throw new OperationError(`Nothing could be observed of ${without.join(', ')}.`);
-  if (late.size > 0) {
-    const newer = `Later observations are recorded of ${[...late].join(', ')}`;
+  if (failed.length > 0) throw new OperationError(`Nothing could be observed of ${failed.join(', ')}.`);
+  if (late.length > 0) {
+    const newer = `Later observations are recorded of ${late.join(', ')}`;
     throw new OperationError(
       `${newer}. If there should be none, the clock is or was wrong: set it, by NTP say.`,
     );
@@ -113,8 +83,8 @@ async function observeAll(
 const AT_ONCE = 20;
 
 /**
- * Checks domains, several at once, until a signal or a fault of the clock. A slow one holds up neither the others nor `take`,
- * which records them: what finishes meanwhile is its next batch.
+ * Checks domains, several at once, until a signal or a fault of the clock. A slow one holds up neither the
+ * others nor `take`, which records them: what finishes meanwhile is its next batch.
  *
  * @throws OperationError for a fault of the clock.
  */
@@ -149,9 +119,89 @@ export async function checkNow(
   if (clockFault !== undefined && !signal.aborted) throw new OperationError(clockFault);
 }
 
-/** On a terminal the log would mix with the output. What fails is in the output, too. */
-function createReport({ stderr, settings, isQuiet }: CommandContext): ReportCheck {
-  const { logLevel, secrets } = settings();
-  const level = stderr.isTTY || isQuiet() ? 'silent' : logLevel;
-  return createCheckReport(createLogger({ level, secrets, stream: stderr }), new Registry());
+type Recording = RecordedCheck['recording'];
+
+const TYPE_WIDTH = 7;
+
+function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
+  const { check, outcome, changes } = recorded;
+  const lines = [
+    `${check.domain} at ${formatInstant(check.observedAt)}`,
+    ...(outcome.dns.nameExists === false ? ['  There is no such name (NXDOMAIN).'] : []),
+    ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
+    ...httpLines(check.http, outcome, changes),
+    summaryText(changes, isRecorded, recorded.recording),
+  ];
+  return `${lines.map(printable).join('\n')}\n\n`;
+}
+
+function dnsLines(type: string, answer: DnsAnswer, { added, removed }: Changes, domain: string): string[] {
+  const label = `  ${type.padEnd(TYPE_WIDTH)}`;
+  if (answer.kind === 'failed') return [`${label} not observed: ${answer.failure.message}`];
+  const isNew = new Set(added.flatMap(({ record }) => (record.type === type ? identityOf(record) : [])));
+  const gone = removed.filter(({ record }) => record.type === type);
+  const lines = [
+    ...answer.records.map((record) => [isNew.has(identityOf(record)) ? '+' : ' ', record] as const),
+    ...gone.map(({ record }) => ['-', record] as const),
+  ].map(([mark, record]) => `${mark} ${recordText(dnsRecordData(record), domain, TYPE_WIDTH)}`);
+  return lines.length > 0 ? lines : [`${label} none`];
+}
+
+const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
+
+function httpLines(answer: HttpAnswer, { http }: CheckOutcome, { headers: changed }: Changes): string[] {
+  if ('failure' in http) {
+    const { code, message } = http.failure;
+    const advice = code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it anyway)' : '';
+    return [`  HTTP not observed: ${message}${advice}`];
+  }
+  if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
+  const headers = answer.kind === 'answered' ? [...answer.headers].sort() : [];
+  const gone = changed.flatMap(({ kind, name, old }) =>
+    kind === 'gone' ? [[name, old ?? ''] as const] : [],
+  );
+  const lines = [...headers, ...gone].map(([name, value]) => {
+    const change = changed.find((each) => each.name === name);
+    const before = change?.kind === 'updated' ? ` (was: ${change.old})` : '';
+    return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
+  });
+  return [`  ${responseText(http)}`, ...lines];
+}
+
+function summaryText(
+  { added, removed, headers }: Changes,
+  isRecorded: boolean,
+  recording: Recording,
+): string {
+  if (recording === 'nothing') return 'Nothing was observed, and nothing is recorded.';
+  if (recording === 'stale') return 'Nothing is recorded: later observations of all of it are.';
+  const records = (changed: readonly unknown[]) => counted(changed.length, 'record', 'records');
+  const text =
+    added.length + removed.length + headers.length === 0
+      ? 'No change'
+      : `${records(added)} added, ${records(removed)} removed, ${counted(headers.length, 'header', 'headers')} changed`;
+  return isRecorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
+}
+
+function checkAsJson(recorded: RecordedCheck, isRecorded: boolean): string {
+  const { check, recording } = recorded;
+  const { http } = recorded.outcome;
+  const { added, removed, headers } = recorded.changes;
+  return jsonLine({
+    domain: check.domain,
+    observedAt: formatInstant(check.observedAt),
+    recorded: isRecorded && recording !== 'nothing' && recording !== 'stale',
+    dns: Object.fromEntries([...check.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
+    http: check.http.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(check.http.headers) },
+    changes: {
+      recordsAdded: added.map(({ record }) => dnsRecordData(record)),
+      recordsRemoved: removed.map(({ record }) => dnsRecordData(record)),
+      headers: headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })),
+    },
+  });
+}
+
+function dnsAnswer(answer: DnsAnswer) {
+  if (answer.kind === 'failed') return { failure: answer.failure };
+  return { nameExists: answer.nameExists, records: answer.records.map(dnsRecordData) };
 }

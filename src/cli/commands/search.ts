@@ -4,30 +4,26 @@ import { printable } from '../../model/text.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
 import { type RecordData, rdataText, shortTime } from '../history-text.js';
-import { type Listing, writeList, writeText } from '../output.js';
+import { type Listing, writeList } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
-interface SearchOptions extends Readonly<Partial<Record<TextOption, string>>> {
-  readonly types?: readonly string[];
+interface SearchOptions {
+  /** `NAME` or `NAME=VALUE`. */
+  readonly header?: string;
   readonly present?: true;
   /** `present`: false. */
   readonly removed?: true;
   readonly limit?: number;
   readonly json: boolean;
+  readonly [parameter: string]: unknown;
 }
-
-/** `header` is `NAME` or `NAME=VALUE`. */
-type TextOption =
-  | ('ip' | 'network' | 'target' | 'text' | 'host' | 'header' | 'contains' | 'match' | 'registrableDomain')
-  | ('at' | 'seenFrom' | 'seenTo' | 'firstSeenFrom' | 'firstSeenTo')
-  | ('createdFrom' | 'createdTo' | 'changedFrom' | 'changedTo');
 
 interface Search extends Listing<never> {
   /** The options that make it this search; one of them has to be there. */
-  readonly begins: readonly (keyof SearchOptions)[];
+  readonly begins: readonly string[];
   /** Those that it may have besides. */
-  readonly selects: readonly (keyof SearchOptions)[];
+  readonly selects: readonly string[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
 }
 
@@ -44,7 +40,7 @@ interface HeaderMatch extends Texts<'domain' | 'name' | 'value' | 'from' | 'last
 
 type DomainMatch = Texts<'domain' | 'created' | 'lastUpdate' | 'lastChange'>;
 
-const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'] as const;
+const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'];
 
 const SEARCHES: Readonly<Record<WordQuestion['of'], Search>> = {
   records: {
@@ -77,7 +73,7 @@ const SEARCHES: Readonly<Record<WordQuestion['of'], Search>> = {
   },
 };
 
-/** Nobody knows of what is present whether it still is, nor when what is gone went, but when it was seen last. */
+/** Whether what is present still is, and when what is gone went, nobody knows, but when it was seen last. */
 function timesText(from: string, to: string | null, lastSeen: string): string {
   const times = to === null ? `since ${shortTime(from)}` : `${shortTime(from)} - ${shortTime(to)}`;
   return `${times} (last seen ${shortTime(lastSeen)})`;
@@ -96,21 +92,19 @@ interface Asked {
 }
 
 export async function runSearch(context: CommandContext, words: readonly string[], options: SearchOptions) {
+  const { stdout, notes } = context;
   const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
   await withQuestions(context, async ({ ask }) => {
     let found = 0;
-    for (const each of asked) found += await writeMatches(context, ask, each, options);
-    if (found === 0) context.notes.write('Nothing was found.\n');
+    for (const each of asked) {
+      const { headings, row } = SEARCHES[each.kind];
+      const above = found > 0 ? '\n' : '';
+      const title = each.title === undefined ? '' : `${above}${printable(each.title)}\n`;
+      const listing = { title, headings, row: (match: never) => row(match).map(printable) };
+      found += await writeList(stdout, matchesOf(ask, each, options), listing, options.json);
+    }
+    if (found === 0) notes.write('Nothing was found.\n');
   });
-}
-
-async function writeMatches({ stdout }: CommandContext, ask: Ask, asked: Asked, options: SearchOptions) {
-  const { headings, row } = SEARCHES[asked.kind];
-  const title = asked.title === undefined ? '' : `${printable(asked.title)}\n`;
-  const listing = { title, headings, row: (match: never) => row(match).map(printable) };
-  const found = await writeList(stdout, matchesOf(ask, asked, options), listing, options.json);
-  if (title !== '' && found > 0 && !options.json) await writeText(stdout, '\n');
-  return found;
 }
 
 /** Pages of what is found; of a domain that is named, this one or none. */
@@ -122,13 +116,10 @@ async function* matchesOf(
   const { domain } = parameters;
   if (domain !== undefined) return yield* detailsOf(ask, domain);
   const { operation } = SEARCHES[kind];
-  const first = limit < 500 && { first: String(limit) };
+  const first = String(Math.min(limit, 500));
+  const question = { operation, parameters: { ...parameters, first }, asTable: !json };
   let left = limit;
-  for await (const matches of pagesOf<never>(ask, {
-    operation,
-    parameters: { ...parameters, ...first },
-    asTable: !json,
-  })) {
+  for await (const matches of pagesOf<never>(ask, question)) {
     yield matches.slice(0, left);
     left -= matches.length;
     if (left <= 0) return;
@@ -143,11 +134,10 @@ async function* detailsOf(ask: Ask, domain: Parameters[string]): AsyncGenerator<
   }
 }
 
-/** What a word may mean, as the page takes it, of which the options can select. @throws UsageError if there is nothing. */
+/** What a word may mean, as on the page, and the options select. @throws UsageError if there is nothing. */
 function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
-  const other = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains' as const].find(
-    (name) => options[name] !== undefined,
-  );
+  const exact = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains'];
+  const other = exact.find((name) => options[name] !== undefined);
   if (other !== undefined) throw new UsageError(`Write a word or ${optionOf(other)}, not both.`);
   const questions = questionsOf(word);
   const [first] = questions;
@@ -170,29 +160,23 @@ function conditionOf(question: WordQuestion): Parameters {
   return match === '' ? { domain: name ?? '' } : { match };
 }
 
-/** @throws UsageError for options that do not go together. */
 function askedByOptions(options: SearchOptions): Asked {
   const [kind, ...others] = KINDS.filter((each) =>
     SEARCHES[each].begins.some((name) => options[name] !== undefined),
   );
   if (kind === undefined || others.length > 0) {
     throw new UsageError(
-      'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text or --host, ' +
-        'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time. ' +
+      'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text ' +
+        'or --host, headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time. ' +
         'Domains with something new: --changed-from 30d.',
     );
   }
   rejectForeign(kind, options);
-  if (kind === 'headers' && !/=./s.test(options.header ?? '') && options.contains === undefined) {
-    throw new UsageError(
-      'Write the value of the header: --header NAME=VALUE, or a part of it: --header NAME --contains PART.',
-    );
-  }
   return { kind, parameters: parametersOf(options) };
 }
 
 /** An option that is given and selects nothing in a search; undefined if there is none. */
-function foreignTo(kind: Kind, options: SearchOptions): keyof SearchOptions | undefined {
+function foreignTo(kind: Kind, options: SearchOptions): string | undefined {
   return KINDS.flatMap((each) => SEARCHES[each].selects).find(
     (name) => options[name] !== undefined && !SEARCHES[kind].selects.includes(name),
   );
@@ -200,17 +184,13 @@ function foreignTo(kind: Kind, options: SearchOptions): keyof SearchOptions | un
 
 function rejectForeign(kind: Kind, options: SearchOptions): void {
   const foreign = foreignTo(kind, options);
-  if (foreign === undefined) return;
-  const kinds = KINDS.filter((each) => SEARCHES[each].selects.includes(foreign));
-  const { begins, selects } = SEARCHES[kind];
-  const own = [...begins, ...selects].map(optionOf).join(', ');
-  throw new UsageError(`${optionOf(foreign)} selects ${kinds.join(' or ')}, not ${kind}, which have ${own}.`);
+  if (foreign !== undefined) throw new UsageError(`${optionOf(foreign)} is not for a search of ${kind}.`);
 }
 
 function parametersOf(options: SearchOptions): Parameters {
   const { header, present, removed, limit: _limit, json: _json, ...others } = options;
-  if (present === true && removed === true) throw new UsageError('Write --present or --removed, not both.');
-  const isPresent = present === true ? 'true' : removed === true ? 'false' : undefined;
   const [, name, value] = /^([^=]*)(?:=(.*))?$/s.exec(header ?? '') ?? [];
-  return { ...others, present: isPresent, ...(header !== undefined && { name, value }) };
+  const isPresent = present === true ? 'true' : removed === true ? 'false' : undefined;
+  const named = header === undefined ? {} : { name, value };
+  return { ...(others as Parameters), present: isPresent, ...named };
 }

@@ -8,8 +8,9 @@ import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch.js';
 
 /**
- * How far V8 lets the heap grow between two collections, in percent of what is alive; by default, up to four times as
- * far. A fifth of that takes 100 MB off a busy server and costs little; less would cost 15 % of processor time (bench/README.md).
+ * How far V8 lets the heap grow between two collections, in percent of what is alive; by default, up to four
+ * times as far. A fifth of that takes 100 MB off a busy server and costs little; less would cost 15 % of
+ * processor time (bench/README.md).
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 

@@ -9,7 +9,7 @@ import { showProgress } from '../progress.js';
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   await context.withDatabase('fail', async (database) => {
-    const hideProgress = showProgress(context.notes, 'domains', () => ({ items: count.domains }));
+    const hideProgress = showProgress(context.notes, () => ({ items: count.domains, noun: 'domains' }));
     try {
       for await (const line of violations(database, count)) {
         count.violations += 1;
@@ -27,7 +27,6 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
   if (!json) await context.sumUp(`No violations in ${checked}.\n`);
 }
 
-/** Whose names and texts are looked up together. */
 const DOMAINS_AT_ONCE = 20;
 
 /** Checks all stored data, and counts it: a line for each violation. */

@@ -10,36 +10,58 @@ import {
   watchDomains,
 } from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
-import { domainBatches, failIfRejected } from '../domain-arguments.js';
-import { type Listing, timeText, writeList } from '../output.js';
+import { failIfRejected, readNames } from '../domain-arguments.js';
+import { type Listing, timestampOrNull, timeText, writeList } from '../output.js';
 
 interface NamesOptions {
   readonly fromFile?: string;
 }
 
 interface AddOptions extends NamesOptions {
+  /** In microseconds. */
   readonly every?: bigint;
 }
 
 export async function runAdd(context: CommandContext, domains: readonly string[], options: AddOptions) {
   const sum = { added: 0, changed: 0 };
-  const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
-    const done = await watchDomains(prisma, names, options.every ?? null, context.now());
+  const { names, rejected } = await inBatches(context, domains, options, async (prisma, batch) => {
+    const done = await watchDomains(prisma, batch, options.every ?? null, context.now());
     sum.added += done.added;
     sum.changed += done.changed;
   });
-  const known = read - sum.added - sum.changed;
+  const known = names.length - sum.added - sum.changed;
   await context.sumUp(`${sum.added} added, ${sum.changed} at a new interval, ${known} already watched\n`);
   failIfRejected(rejected, 'the others are done');
 }
 
 export async function runRemove(context: CommandContext, domains: readonly string[], options: NamesOptions) {
   let removed = 0;
-  const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
-    removed += await unwatchDomains(prisma, names);
+  const { names, rejected } = await inBatches(context, domains, options, async (prisma, batch) => {
+    removed += await unwatchDomains(prisma, batch);
   });
-  await context.sumUp(`${removed} removed, ${read - removed} not watched\n`);
+  await context.sumUp(`${removed} removed, ${names.length - removed} not watched\n`);
   failIfRejected(rejected, 'the others are done');
+}
+
+/** Names in one statement: its locks are held for a short time. */
+const BATCH = 5_000;
+
+async function inBatches(
+  context: CommandContext,
+  domains: readonly string[],
+  { fromFile }: NamesOptions,
+  work: (prisma: PrismaClient, batch: readonly string[]) => Promise<void>,
+) {
+  if (domains.length === 0 && fromFile === undefined) {
+    throw new UsageError('Name the domains, or a file of them with --from-file FILE; - is standard input.');
+  }
+  const read = await readNames(context, domains, fromFile);
+  await context.withDatabase('create', async ({ writingPrisma }) => {
+    for (let from = 0; from < read.names.length; from += BATCH) {
+      await work(writingPrisma, read.names.slice(from, from + BATCH));
+    }
+  });
+  return read;
 }
 
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
@@ -58,40 +80,12 @@ const WATCHED: Listing<WatchedDomain> = {
     return [name, durationText(every), leased ? 'now' : timeText(next), String(failures), last];
   },
   json: ({ name, every, next, leased, observedAt, outcome, failures }) => {
-    const last = observedAt === null ? null : formatInstant(observedAt);
     const schedule = { domain: name, every: durationText(every), next: formatInstant(next), leased };
-    return { ...schedule, observedAt: last, failures, outcome };
+    return { ...schedule, observedAt: timestampOrNull(observedAt), failures, outcome };
   },
 };
 
-/** How many domains are watched and, if there are none, how to add one. */
 export function watchedText(count: number): string {
   if (count === 0) return 'no domain yet (dms watch add DOMAIN adds one)';
   return count === 1 ? '1 watched domain' : `${count} watched domains`;
-}
-
-/**
- * Passes on the names that a command is given, in batches without duplicates.
- *
- * @returns how many they were, and how many lines are none.
- * @throws UsageError for an argument that is not a name.
- */
-async function inBatches(
-  context: CommandContext,
-  domains: readonly string[],
-  { fromFile }: NamesOptions,
-  work: (prisma: PrismaClient, names: readonly string[]) => Promise<void>,
-) {
-  if (domains.length === 0 && fromFile === undefined) {
-    throw new UsageError('Name the domains, or a file of them with --from-file FILE; - is standard input.');
-  }
-  const counts = { read: 0, rejected: 0 };
-  const batches = domainBatches(context, domains, fromFile, counts);
-  await context.withDatabase('create', async ({ writingPrisma }) => {
-    for await (const names of batches) {
-      counts.read += names.length;
-      await work(writingPrisma, names);
-    }
-  });
-  return counts;
 }
