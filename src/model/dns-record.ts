@@ -5,7 +5,7 @@ import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject, readAt, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
-import { JOINED, type RdataParser, rdataParser } from './rdata.js';
+import { JOINED, rdataParser } from './rdata.js';
 import type { RdataValue } from './rdata-codec.js';
 import { rdataFields } from './rdata-types.js';
 import { compareRdata, parseRdata } from './rdata-values.js';
@@ -25,31 +25,19 @@ interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
   readonly [field: string]: RdataValue;
 }
 
-interface RecordLayout {
-  readonly type: string;
-  /** Every key that a data object of the type may have. */
-  readonly keys: ReadonlySet<string>;
-  readonly parseRdata: RdataParser;
-}
+const COMMON_KEYS = ['host', 'class', 'type', 'ttl'];
 
-const layoutOf = memoized((text: string): RecordLayout => {
+/** By the name of a type as it was given: its own, the keys that its data objects may have, and its parser. */
+const layoutOf = memoized((text: string) => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  const keys = new Set([
-    'host',
-    'class',
-    'type',
-    'ttl',
-    ...own,
-    'data',
-    ...(type === 'TXT' ? ['joined'] : []),
-  ]);
+  const keys = new Set([...COMMON_KEYS, ...own, 'data', ...(type === 'TXT' ? ['joined'] : [])]);
   return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 
 /**
- * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any
- * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT may have
+ * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any valid form; a `ttl`
+ * is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT may have
  * `joined`: how its text is divided into strings is not known.
  *
  * @param data Parsed JSON.

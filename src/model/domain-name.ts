@@ -1,6 +1,7 @@
-import { needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
+import { domainToUnicode } from 'node:url';
+import { attempt } from './attempt.js';
 import { InvalidDomainError } from './errors.js';
-import { ancestorsOf } from './host-name.js';
+import { ancestorsOf, toALabel } from './host-name.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
 import { memoized } from './memoized.js';
 import { quoted } from './text.js';
@@ -11,7 +12,6 @@ const LONGEST_TEXT = 4 * LONGEST_NAME;
 const TOO_LONG = `it is longer than ${LONGEST_NAME} characters`;
 /** The full stop and the three that UTS 46 takes for it. */
 const SEPARATOR = /[.\u3002\uff0e\uff61]/;
-const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 
 /**
  * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
@@ -35,10 +35,10 @@ export const parseDomainName: (text: string) => string = memoized((text) => {
 });
 
 function canonicalLabel(label: string, text: string): string {
-  const ascii = needsConversion(label) ? toALabel(label) : label.toLowerCase();
+  const ascii = toALabel(label)?.toLowerCase();
   if (ascii === undefined) throw invalid(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
   if (ascii === '') throw invalid(text, 'it has an empty label');
-  if (!LABEL_CHARACTERS.test(ascii)) {
+  if (!/^[a-z0-9_-]+$/.test(ascii)) {
     throw invalid(text, 'its labels may hold only letters, digits, "-" and "_"');
   }
   if (ascii.length > 63) throw invalid(text, 'it has a label longer than 63 characters');
@@ -49,14 +49,14 @@ function invalid(text: string, reason: string): InvalidDomainError {
   return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
 }
 
-/** The domain of an owner name, or the closest above it: of `*.example.com`, `example.com`. Null: there is none, as for the root. */
+/**
+ * The domain of an owner name, or the closest above it: of `*.example.com`, `example.com`. Null: there is none, as for
+ * the root.
+ */
 export function domainOfOwner(host: string): string | null {
   for (const name of [host, ...ancestorsOf(host)]) {
-    try {
-      return parseDomainName(name);
-    } catch (error) {
-      if (!(error instanceof InvalidDomainError)) throw error;
-    }
+    const domain = attempt(() => parseDomainName(name));
+    if (domain !== undefined) return domain;
   }
   return null;
 }
@@ -64,4 +64,11 @@ export function domainOfOwner(host: string): string | null {
 /** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */
 export function unicodeName(name: string): string {
   return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
+}
+
+/** The label itself where it has no Unicode form, or one of which it is not the A-label. */
+function toUnicodeLabel(label: string): string {
+  if (!label.startsWith('xn--')) return label;
+  const decoded = domainToUnicode(`${label}.x`).slice(0, -2);
+  return toALabel(decoded) === label ? decoded : label;
 }

@@ -134,7 +134,12 @@ export function methodNotAllowed(methods: string): string {
 
 /** An invalid line, record or value of an observation. The message is the reason. */
 export class InvalidObservationError extends Error {
-  override readonly name = 'InvalidObservationError';
+  override readonly name: string = 'InvalidObservationError';
+}
+
+/** Octets that are not a DNS message, or not rdata of their type. The message is the reason. */
+export class MalformedMessageError extends InvalidObservationError {
+  override readonly name = 'MalformedMessageError';
 }
 
 /** An argument of GraphQL or parameter of REST that is not valid. */
@@ -165,9 +170,4 @@ export class OperationError extends Error {
 /** There is no database, and the command must not create one. */
 export class NoDatabaseError extends OperationError {
   override readonly name = 'NoDatabaseError';
-}
-
-/** Octets that are not a DNS message, or not rdata of their type. The message is the reason. */
-export class MalformedMessageError extends Error {
-  override readonly name = 'MalformedMessageError';
 }

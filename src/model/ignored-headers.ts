@@ -1,5 +1,5 @@
 /**
- * Reasons with the field names that they hold for. A name belongs here only if its value differs at (nearly) every
+ * The fields that are omitted by default, by reason. A name belongs here only if its value differs at (nearly) every
  * request while nothing about the site has changed: what a person would call a change of the site's
  * configuration is worth its history. So `nel`, `via`, `etag`, `content-length`, `x-ratelimit-limit` and
  * policies with nonces stay, though some sites change them often.
@@ -53,11 +53,9 @@ const BY_REASON: Readonly<Record<string, string>> = {
     'x-ratelimit-used x-rate-limit-remaining x-rate-limit-reset',
 };
 
-/** Header field names (lower case) that are left out of an observation by default, with the reason of each. */
-export const IGNORED_HEADERS: ReadonlyMap<string, string> = new Map(
-  Object.entries(BY_REASON).flatMap(([reason, names]) =>
-    names.split(' ').map((name) => [name, reason] as const),
-  ),
+/** In lower case. */
+export const IGNORED_HEADERS: ReadonlySet<string> = new Set(
+  Object.values(BY_REASON).flatMap((names) => names.split(' ')),
 );
 
 /** Credentials, and cookies (RFC 6265, and RFC 2965, section 3.3): what is recorded is public. */
@@ -70,9 +68,8 @@ class IgnoredNames extends Set<string> {
 }
 
 /**
- * The field names (lower case) to leave out: those given; `connection`, which responds to the observer's request to close
- * the connection (RFC 9110, section 7.6.1), and says nothing about the site; and, though they are not listed, all whose values
- * are secrets by their kind.
+ * The field names (lower case) to omit: those given; `connection`, which responds to the observer's request to close
+ * the connection (RFC 9110, section 7.6.1); and, though they are not listed, all whose values are secrets by their kind.
  */
 export function alwaysIgnoring(ignored: Iterable<string>): ReadonlySet<string> {
   return new IgnoredNames([...ignored, 'connection']);

@@ -1,5 +1,5 @@
-import { InvalidObservationError } from './errors.js';
-import { quoted } from './text.js';
+import ipaddr from 'ipaddr.js';
+import { invalidText } from './text.js';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
@@ -23,10 +23,8 @@ export function hostOfUrl({ hostname }: URL): string {
  * RFC 4291, section 2.5.3).
  */
 export function isLoopback(text: string): boolean {
-  if (text === 'localhost') return true;
-  return isIpv4(text)
-    ? text.startsWith('127.')
-    : isIpv6(text) && /^::(?:1$|ffff:127\.)/.test(canonicalIpv6(text));
+  const address = isIpv6(text) ? canonicalIpv6(text).replace('::ffff:', '') : text;
+  return address === 'localhost' || address === '::1' || (isIpv4(address) && address.startsWith('127.'));
 }
 
 /** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError */
@@ -37,9 +35,7 @@ export function canonicalIp(text: string): string {
 /** An IPv4 address, unchanged. @throws InvalidObservationError */
 export function canonicalIpv4(text: string): string {
   if (isIpv4(text)) return text;
-  throw new InvalidObservationError(
-    `${quoted(text)} is not an IPv4 address: write four decimals without leading zeros.`,
-  );
+  throw invalidText(text, 'an IPv4 address: write four decimals without leading zeros');
 }
 
 /** The four octets of an IPv4 address. @throws InvalidObservationError */
@@ -58,12 +54,12 @@ const MAPPED = /^::ffff:[^:]+:[^:]+$/;
  */
 export function canonicalIpv6(text: string): string {
   const address = compressedGroups(text);
-  return MAPPED.test(address) ? `::ffff:${octetsOfGroups(address).subarray(12).join('.')}` : address;
+  return MAPPED.test(address) ? `::ffff:${octetsOf(address).subarray(12).join('.')}` : address;
 }
 
 /** The 16 octets of an IPv6 address. @throws InvalidObservationError */
 export function ipv6Octets(text: string): Buffer {
-  return octetsOfGroups(compressedGroups(text));
+  return octetsOf(compressedGroups(text));
 }
 
 /** The canonical text of an IPv6 address's 16 octets. */
@@ -73,13 +69,10 @@ export function ipv6OfOctets(octets: Buffer): string {
 
 /** An IPv6 address as the URL Standard writes it: as RFC 5952, section 4, says, but in hexadecimal throughout. */
 function compressedGroups(text: string): string {
-  if (!isIpv6(text)) throw new InvalidObservationError(`${quoted(text)} is not an IPv6 address.`);
+  if (!isIpv6(text)) throw invalidText(text, 'an IPv6 address');
   return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
-function octetsOfGroups(address: string): Buffer {
-  const [before = [], after = []] = address.split('::').map((groups) => groups.split(':').filter(Boolean));
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  const hex = [...before, ...zeros, ...after].map((group) => group.padStart(4, '0'));
-  return Buffer.from(hex.join(''), 'hex');
+function octetsOf(address: string): Buffer {
+  return Buffer.from(ipaddr.IPv6.parse(address).toByteArray());
 }

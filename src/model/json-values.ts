@@ -8,18 +8,12 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
 /** The place after the closing quote of the string of JSON that begins at a place; without one, the end. */
 export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    if (!isEscaped(json, end)) return end + 1;
+    // A quote after an odd number of backslashes closes nothing: JSON inside of texts has many.
+    let first = end;
+    while (json.charAt(first - 1) === '\\') first -= 1;
+    if ((end - first) % 2 === 0) return end + 1;
   }
   return json.length;
-}
-
-const BACKSLASH = 0x5c;
-
-/** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
-function isEscaped(json: string, quote: number): boolean {
-  let backslashes = 0;
-  while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
 }
 
 /** A value of parsed JSON that must be a string. @throws InvalidObservationError */
@@ -53,14 +47,17 @@ export function unknownKey(key: string, known: Iterable<string>, owner = ''): In
   return new InvalidObservationError(`unknown key ${quoted(key)}${place}: ${advice}.`);
 }
 
+function isInvalidValue(error: unknown): error is Error {
+  return error instanceof InvalidObservationError || error instanceof InvalidDomainError;
+}
+
 /**
  * What to throw for an error that occurred at a place of an observation: the error of an invalid value becomes
  * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a defect
  * of the program, is returned unchanged.
  */
 export function errorAt(place: string, error: unknown): unknown {
-  const isInvalid = error instanceof InvalidObservationError || error instanceof InvalidDomainError;
-  return isInvalid ? new InvalidObservationError(`${place}: ${error.message}`) : error;
+  return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
 }
 
 /** The result of `read`, whose errors get the place, as errorAt() does it. */
@@ -80,8 +77,7 @@ export function readOr<Result, Other>(
   try {
     return read();
   } catch (error) {
-    if (error instanceof InvalidObservationError || error instanceof InvalidDomainError)
-      return otherwise(error.message);
+    if (isInvalidValue(error)) return otherwise(error.message);
     throw error;
   }
 }
@@ -94,9 +90,6 @@ export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOf(each), 1);
-  let size = 1;
-  for (const name of Object.keys(value)) {
-    size += SIZE_OF_NAME + name.length + sizeOf(Reflect.get(value, name));
-  }
-  return size;
+  const sizes = Object.entries(value).map(([name, each]) => SIZE_OF_NAME + name.length + sizeOf(each));
+  return sizes.reduce((sum, size) => sum + size, 1);
 }

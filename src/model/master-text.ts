@@ -47,17 +47,17 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /** The next field, its quotes removed. @param what it is, for the InvalidObservationError where there is none. */
-  next(what: string): string {
+  /** The next field, its quotes removed. @throws InvalidObservationError where there is none. */
+  next(): string {
     const field = this.#fields[this.#next];
-    if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
+    if (field === undefined) throw new InvalidObservationError('it ends too early.');
     this.#next += 1;
     return unquoted(field);
   }
 
   /** The next field, a name, as an absolute one. @throws InvalidObservationError where there is none. */
   nextName(): string {
-    return this.#absolute(this.next('a name'));
+    return this.#absolute(this.next());
   }
 
   /** All fields that are left, their quotes removed. */
@@ -91,19 +91,15 @@ export function fieldOctets(text: string): Buffer {
   return Buffer.from(unescaped, 'latin1');
 }
 
-/** What a character string in double quotes shows as it is: printable ASCII but `"` and `\`. */
-const ESCAPED = /[^\x20-\x7e]|["\\]/gs;
-
 /** Octets as a character string in double quotes (RFC 1035, section 5.1). */
 export function quotedOctets(octets: Buffer): string {
   return `"${escapedOctets(octets)}"`;
 }
 
-/** Octets as the inside of a character string in double quotes. */
+/** Octets as the inside of a character string in double quotes, which shows printable ASCII but `"` and `\` as it is. */
 export function escapedOctets(octets: Buffer): string {
   return octets
     .toString('latin1')
-    .replace(ESCAPED, (octet) =>
-      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
-    );
+    .replace(/["\\]/g, '\\$&')
+    .replace(/[^ -~]/g, (octet) => octetEscape(octet.charCodeAt(0)));
 }

@@ -75,9 +75,8 @@ export function excessOfRecords(
   count: number,
   { recordsPerType }: ObservationLimits,
 ): string | null {
-  return count > recordsPerType
-    ? `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`
-    : null;
+  if (count <= recordsPerType) return null;
+  return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`;
 }
 
 /** What response headers exceed, as a phrase that names the setting; null: they are within the limits. */
@@ -88,8 +87,7 @@ export function excessOfHeaders(
   if (headers.size > most) return `${headers.size} headers are more than LIMIT_HEADERS allows (${most})`;
   for (const [name, value] of headers) {
     // A UTF-16 unit is at least one octet and at most three.
-    if (value.length * 3 <= headerValue) continue;
-    const octets = Buffer.byteLength(value);
+    const octets = value.length * 3 <= headerValue ? 0 : Buffer.byteLength(value);
     if (octets > headerValue) {
       return `the value of ${name} has ${octets} octets, more than LIMIT_HEADER_VALUE allows (${headerValue})`;
     }
@@ -113,6 +111,7 @@ export function requireWithinLimits(
 }
 
 function requireNone(key: string, excess: string | null): void {
-  if (excess === null) return;
-  throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  if (excess !== null) {
+    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  }
 }

@@ -1,16 +1,4 @@
-import { addressPrefixes, ipsecKey, multicastRelay, separated } from './address-codecs.js';
-import {
-  ALGORITHMS,
-  algorithm,
-  DELEGATION,
-  FINGERPRINT,
-  hashedOwner,
-  oldKey,
-  PUBLIC_KEY,
-  salt,
-  typeBitmap,
-  ZONE_DIGEST,
-} from './key-codecs.js';
+import { numbered } from './dns-types.js';
 import { location } from './location.js';
 import {
   characterString,
@@ -25,12 +13,27 @@ import {
   remaining,
   remainingString,
   tag,
-  time,
-  typeCovered,
   uint8,
   uint16,
   uint32,
 } from './rdata-codec.js';
+import {
+  ALGORITHMS,
+  addressPrefixes,
+  algorithm,
+  DIGESTS,
+  digest,
+  hashedOwner,
+  ipsecKey,
+  multicastRelay,
+  oldKey,
+  PUBLIC_KEY,
+  salt,
+  separated,
+  time,
+  typeBitmap,
+  typeCovered,
+} from './rdata-fields.js';
 import { serviceParameters } from './service-parameters.js';
 
 /**
@@ -78,17 +81,14 @@ const TYPES_WITH_FIELDS = {
 
 const HEX = remaining('hex');
 const BASE64 = remaining('base64');
-const PREFERENCE = [uint16, name];
 /** RFC 4398, section 2.1. */
-const CERTIFICATE_TYPES = {
-  ...{ PKIX: 1, SPKI: 2, PGP: 3, IPKIX: 4, ISPKI: 5, IPGP: 6, ACPKIX: 7, IACPKIX: 8, URI: 253, OID: 254 },
-};
+const CERTIFICATE_TYPES = numbered([1, 'PKIX SPKI PGP IPKIX ISPKI IPGP ACPKIX IACPKIX'], [253, 'URI OID']);
 
 /** The types whose rdata are shown as a master file has them, and their rdata from front to end. */
 const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly RdataCodec[]])[] = [
   ['MD MF MB MG MR NSAP-PTR DNAME', [name]],
   ['MINFO RP TALINK', [name, name]],
-  ['AFSDB RT KX LP', PREFERENCE],
+  ['AFSDB RT KX LP', [uint16, name]],
   ['PX', [uint16, name, name]],
   // RFC 4034, section 3, and RFC 2535, section 4.
   ['SIG RRSIG', [typeCovered, algorithm, uint8, uint32, time, time, uint16, name, BASE64]],
@@ -96,8 +96,10 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly Rdata
   ['LOC', [location]],
   ['CERT', [integer(2, CERTIFICATE_TYPES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
   ['APL', [addressPrefixes]],
-  ['DS CDS TA DLV', DELEGATION],
-  ['SSHFP', FINGERPRINT],
+  // RFC 4034, section 5. Lengths are those of RFC 4034 (5.1.4), RFC 4509 and RFC 6605; BIND knows none for GOST.
+  ['DS CDS TA DLV', [uint16, algorithm, digest({ 1: 20, 2: 32, 4: 48 }, 1, DIGESTS)]],
+  // RFC 4255, section 3.1, and RFC 6594.
+  ['SSHFP', [uint8, digest({ 1: 20, 2: 32 }, 0)]],
   ['IPSECKEY', [ipsecKey]],
   ['NSEC', [name, typeBitmap(1)]],
   ['DNSKEY RKEY CDNSKEY', PUBLIC_KEY],
@@ -107,9 +109,10 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly Rdata
   ['TLSA SMIMEA', [uint8, uint8, uint8, HEX]],
   ['NINFO SPF AVC RESINFO WALLET', [characterStrings]],
   ['CSYNC', [uint32, uint16, typeBitmap(0)]],
-  ['ZONEMD', ZONE_DIGEST],
+  // RFC 8976, section 2; the digest of a private algorithm has 12 octets at least (2.2.4).
+  ['ZONEMD', [uint32, uint8, digest({ 1: 48, 2: 64 }, 12)]],
   ['SVCB HTTPS', [uint16, name, serviceParameters]],
-  ['DSYNC', [typeCovered, integer(1, { NOTIFY: 1 }, true), uint16, name]],
+  ['DSYNC', [typeCovered, integer(1, numbered([1, 'NOTIFY']), true), uint16, name]],
   ['NID L64', [uint16, separated(':', 4, 4, 1)]],
   ['L32', [uint16, ipv4]],
   ['EUI48', [separated('-', 6, 2, 2)]],

@@ -1,6 +1,6 @@
 import { characterStringOctets, characterStringText, stringsOf } from './character-string.js';
 import { InvalidObservationError } from './errors.js';
-import { errorAt, readAt, requireText, requireTexts } from './json-values.js';
+import { readAt, requireText, requireTexts } from './json-values.js';
 import { memoized } from './memoized.js';
 import { LARGEST_RDATA } from './rdata-codec.js';
 import { parseRdataText } from './rdata-text.js';
@@ -60,10 +60,7 @@ function fieldsJson(fields: readonly RdataField[], data: Data): string {
   for (const { name, codec } of fields) values[name] = readAt(name, () => codec?.canonical(data[name]));
   const json = JSON.stringify(values);
   // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
-  if (json.length * 3 > LARGEST_RDATA) {
-    const octets = Object.values(values).map((value) => Buffer.byteLength(String(value)));
-    requireRdataLength(octets.reduce((sum, length) => sum + length, 0));
-  }
+  if (json.length * 3 > LARGEST_RDATA) requireRdataLength(Buffer.byteLength(Object.values(values).join('')));
   return json;
 }
 
@@ -82,23 +79,19 @@ export const JOINED = ',"joined":true}';
  * @throws InvalidObservationError for fields that are missing, not texts, or an empty list; a `txt` that
  * is not the entries joined; lone surrogates; more than 65,535 octets.
  */
-function textJson(data: Data): string {
-  const alone = data['entries'] === undefined;
-  const texts = alone
-    ? [readAt('txt', () => requireText(data['txt']))]
-    : readAt('entries', () => requireTexts(data['entries']));
-  const entries = readAt(alone ? 'txt' : 'entries', () => texts.map(characterStringOctets));
-  const octets = Buffer.concat(entries);
-  if (!alone && data['txt'] !== undefined) {
-    readAt('txt', () => requireJoined(requireText(data['txt']), texts, octets));
+function textJson({ txt, entries, joined = false }: Data): string {
+  const isAlone = entries === undefined;
+  const given = readAt(isAlone ? 'txt' : 'entries', () =>
+    (isAlone ? [requireText(txt)] : requireTexts(entries)).map(characterStringOctets),
+  );
+  const octets = Buffer.concat(given);
+  if (!isAlone && txt !== undefined) {
+    readAt('txt', () => requireJoined(requireText(txt), requireTexts(entries), octets));
   }
-  const { joined = false } = data;
-  const strings = joined === true ? stringsOf(octets) : entries;
+  const strings = joined === true ? stringsOf(octets) : given;
   // Each character-string has a length octet before it.
   requireRdataLength(octets.length + strings.length);
-  if (typeof joined !== 'boolean') {
-    throw errorAt('joined', new InvalidObservationError('it must be true or false.'));
-  }
+  if (typeof joined !== 'boolean') throw new InvalidObservationError('joined: it must be true or false.');
   const json = JSON.stringify({
     txt: characterStringText(octets),
     entries: strings.map(characterStringText),

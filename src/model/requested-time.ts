@@ -1,7 +1,7 @@
+import { attempt } from './attempt.js';
 import { durationOf } from './duration.js';
-import { InvalidObservationError } from './errors.js';
 import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT, parseInstant } from './instant.js';
-import { quoted } from './text.js';
+import { invalidText } from './text.js';
 
 export interface RequestedTime {
   readonly instant: Instant;
@@ -29,28 +29,19 @@ export function timeBack(text: string): bigint | undefined {
  */
 export function parseRequestedTime(text: string, now: Instant): RequestedTime {
   const duration = timeBack(text);
-  if (duration !== undefined) return { instant: back(text, now - duration), isRelative: true };
+  if (duration !== undefined) {
+    const instant = now - duration;
+    if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return { instant, isRelative: true };
+    throw invalidText(text, 'in the years 0000 to 9999, back from now');
+  }
   if (!WITH_DATE.test(text)) {
-    throw new InvalidObservationError(
-      `${quoted(text)} is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now.`,
+    throw invalidText(
+      text,
+      'a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now',
     );
   }
-  return { instant: DATE.test(text) ? midnightOf(text) : parseInstant(text), isRelative: false };
-}
-
-/** @throws InvalidObservationError that quotes the date, as it was written. */
-function midnightOf(date: string): Instant {
-  try {
-    return parseInstant(`${date}T00:00:00Z`);
-  } catch (error) {
-    if (!(error instanceof InvalidObservationError)) throw error;
-    throw new InvalidObservationError(
-      `${quoted(date)} is not a date of the calendar: write year, month and day like 2024-03-01.`,
-    );
-  }
-}
-
-function back(text: string, instant: Instant): Instant {
-  if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return instant;
-  throw new InvalidObservationError(`${quoted(text)} back from now is outside the years 0000 to 9999.`);
+  if (!DATE.test(text)) return { instant: parseInstant(text), isRelative: false };
+  const instant = attempt(() => parseInstant(`${text}T00:00:00Z`));
+  if (instant !== undefined) return { instant, isRelative: false };
+  throw invalidText(text, 'a date of the calendar: write year, month and day like 2024-03-01');
 }

@@ -16,6 +16,11 @@ function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
+/** The error for a text that is not what it has to be: `"fe80" is not an IPv6 address.` */
+export function invalidText(text: string, what: string): InvalidObservationError {
+  return new InvalidObservationError(`${quoted(text)} is not ${what}.`);
+}
+
 /** An octet as `\DDD` (RFC 1035, section 5.1). */
 export function octetEscape(octet: number): string {
   return `\\${String(octet).padStart(3, '0')}`;
@@ -35,10 +40,13 @@ export function requireStorable(text: string): string {
 
 export function parseSourceName(text: string): string {
   if (/^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(text)) return text;
-  throw new InvalidObservationError(`${quoted(text)} is not 1 to 64 printable characters.`);
+  throw invalidText(text, '1 to 64 printable characters');
 }
 
-/** A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or look like further lines. */
+/**
+ * A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or look like
+ * further lines.
+ */
 export function printable(line: string): string {
-  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return line.replace(/\p{C}/gu, escaped);
 }

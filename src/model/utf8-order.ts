@@ -3,23 +3,12 @@
  * collation "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and above) before U+E000 to U+FFFF.
  */
 export function compareUtf8(a: string, b: string): number {
-  if (a === b) return 0;
-  const at = firstDifference(a, b);
-  if (at === a.length || at === b.length) return a.length - b.length;
-  return compareUnits(a.charCodeAt(at), b.charCodeAt(at));
-}
-
-/** The index of the first UTF-16 unit in which two texts differ; the length of the shorter if none does. */
-export function firstDifference(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
-  return at;
-}
-
-/** Compares the first UTF-16 units in which two well-formed texts differ, as compareUtf8 does the texts. */
-export function compareUnits(a: number, b: number): number {
-  return codePointRank(a) - codePointRank(b);
+  return at === shared
+    ? a.length - b.length
+    : codePointRank(a.charCodeAt(at)) - codePointRank(b.charCodeAt(at));
 }
 
 /** Surrogates (U+D800 to U+DFFF) stand for the highest code points, so they rank above U+FFFF. */

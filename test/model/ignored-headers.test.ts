@@ -20,11 +20,8 @@ describe('the header fields that are ignored by default', () => {
     expect(IGNORED_HEADERS.has(name)).toBe(false);
   });
 
-  test('have canonical names and a reason each', () => {
-    for (const [name, reason] of IGNORED_HEADERS) {
-      expect(canonicalFieldName(name)).toBe(name);
-      expect(reason).toMatch(/^\S.{9,}$/);
-    }
+  test('have canonical names', () => {
+    expect([...IGNORED_HEADERS].map(canonicalFieldName)).toEqual([...IGNORED_HEADERS]);
   });
 });
 

@@ -55,10 +55,13 @@ test.each([
   ['2024-02', 'is not a time'],
   ['2024-02-30', '"2024-02-30" is not a date of the calendar: write year, month and day like 2024-03-01.'],
   ['2024-13-01', '"2024-13-01" is not a date of the calendar'],
-  ['2024-13-01T00:00:00Z', '"2024-13-01T00:00:00Z" is not an RFC 3339 time: the month is not 01 to 12'],
+  [
+    '2024-13-01T00:00:00Z',
+    '"2024-13-01T00:00:00Z" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z',
+  ],
   ['2024-02-01T10:20', 'is not an RFC 3339 time'],
   ['3000y', 'is not a time'],
-  ['999999999999d', 'is outside the years 0000 to 9999'],
+  ['999999999999d', 'is not in the years 0000 to 9999'],
 ])('%j is rejected, with the reason', (text, reason) => {
   const reading = () => parseRequestedTime(text, NOW);
   expect(reading).toThrow(InvalidObservationError);
