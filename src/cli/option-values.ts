@@ -26,7 +26,7 @@ export function parseDuration(text: string): bigint {
 
 /** @throws UsageError for what is no time. */
 export function requestedTime(flag: string, text: string, now: Instant): Instant {
-  return readOption(flag, () => parseRequestedTime(text, now).instant);
+  return readOption(flag, () => parseRequestedTime(text, now));
 }
 
 /** @throws UsageError, which names the option, for a value that is not valid. */

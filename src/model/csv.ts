@@ -1,6 +1,6 @@
 // The page has this file, too: it imports nothing.
 
-/** The columns of stays: of DNS records, and of the values of header fields. */
+/** Of stays of DNS records, and of the values of header fields. */
 export const STAY_COLUMNS = [
   ...['domain', 'kind', 'name', 'class', 'type', 'value'],
   ...['first_seen', 'last_seen', 'removed', 'source'],
@@ -13,10 +13,10 @@ export const CHANGE_COLUMNS = [
   ...['last_seen', 'source', 'routine'],
 ] as const;
 
-/** The values of a row, by the names of the columns. A cell without one is empty. */
+/** By the names of the columns. */
 export type CsvRow = Readonly<Record<string, string | null | undefined>>;
 
-/** A line of a table as RFC 4180 has it, with its end. Values are not altered, though spreadsheets take some for formulas. */
+/** A line as RFC 4180 has it, with its end. Values are not altered, though spreadsheets take some for formulas. */
 export function csvLine(columns: readonly string[], row: CsvRow): string {
   return `${columns.map((column) => cell(row[column] ?? '')).join(',')}\r\n`;
 }

@@ -13,7 +13,7 @@ export function isFieldName(name: string): boolean {
   return FIELD_NAME.test(name);
 }
 
-/** The name of a header field with its ASCII letters in lower case. @throws InvalidObservationError */
+/** The name with its ASCII letters in lower case. @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) throw invalidText(name, 'the name of a header field (RFC 9110, 5.1)');
   if (name.length > LONGEST_NAME) {
@@ -23,7 +23,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
-/** The value of a header field without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
+/** The value without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
 export function canonicalFieldValue(value: string): string {
   return trimmed(requireStorable(value));
 }
@@ -36,11 +36,7 @@ export function trimmed(value: string): string {
   return value.slice(start, end);
 }
 
-/**
- * Adds a field to those of one response: canonical names to the values of that name, in the order of the fields.
- *
- * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5).
- */
+/** @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   if (/[\r\n]/.test(value)) {
     throw new InvalidObservationError(

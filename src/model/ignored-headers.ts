@@ -14,28 +14,19 @@ const BY_REASON: Readonly<Record<string, string>> = {
     'cdn-requesttime',
   'the id of the request':
     'request-id x-request-id x-requestid x-req-id x-unique-id x-transaction-id correlation-id ' +
-    'x-correlation-id x-kong-request-id',
-  'the id of the request at Amazon Web Services':
-    'x-amz-request-id x-amz-id-2 x-amz-rid x-amz-apigw-id apigw-requestid x-amzn-requestid x-amz-cf-id',
-  'the id of the request at Microsoft':
-    'x-azure-ref x-msedge-ref x-ms-request-id ms-cv apim-request-id sprequestguid',
-  'the id of the request at Google': 'x-cloud-trace-context x-guploader-uploadid',
-  'the id of the request at Cloudflare, with the place that answered': 'cf-ray cf-request-id',
-  'the id of the request at Akamai': 'akamai-grn x-akamai-request-id',
-  'the id of the request at a network that delivers content':
-    'x-fastly-request-id x-iinfo x-hw x-llid cdn-requestid x-77-nzt x-77-nzt-ray eagleid x-nws-log-uuid ' +
-    'eo-log-uuid x-tt-logid',
-  'the id of the request at a host of sites':
-    'x-github-request-id x-vercel-id x-nf-request-id fly-request-id rndr-id x-railway-request-id ' +
-    'x-styx-req-id x-wix-request-id x-seen-by x-contextid x-hubspot-correlation-id x-sfdc-request-id',
-  'the id of the request at one large site':
-    'x-fb-debug x-fb-connection-quality x-li-uuid x-connection-hash paypal-debug-id rlogid bdqid ' +
-    'traceid',
+    'x-correlation-id x-kong-request-id x-amz-request-id x-amz-id-2 x-amz-rid x-amz-apigw-id ' +
+    'apigw-requestid x-amzn-requestid x-amz-cf-id x-azure-ref x-msedge-ref x-ms-request-id ms-cv ' +
+    'apim-request-id sprequestguid x-cloud-trace-context x-guploader-uploadid cf-ray cf-request-id ' +
+    'akamai-grn x-akamai-request-id x-fastly-request-id x-iinfo x-hw x-llid cdn-requestid x-77-nzt ' +
+    'x-77-nzt-ray eagleid x-nws-log-uuid eo-log-uuid x-tt-logid x-github-request-id x-vercel-id ' +
+    'x-nf-request-id fly-request-id rndr-id x-railway-request-id x-styx-req-id x-wix-request-id x-seen-by ' +
+    'x-contextid x-hubspot-correlation-id x-sfdc-request-id x-fb-debug x-fb-connection-quality x-li-uuid ' +
+    'x-connection-hash paypal-debug-id rlogid bdqid traceid',
   'the id of a trace':
     'traceparent tracestate traceresponse x-trace-id trace-id x-trace b3 x-b3-traceid x-b3-spanid ' +
-    'x-b3-parentspanid x-b3-sampled uber-trace-id x-amzn-trace-id x-datadog-trace-id ' +
-    'x-datadog-parent-id sentry-trace baggage elastic-apm-traceparent x-newrelic-app-data ' +
-    'eagleeye-traceid x-tt-trace-id x-tt-trace-host',
+    'x-b3-parentspanid x-b3-sampled uber-trace-id x-amzn-trace-id x-datadog-trace-id x-datadog-parent-id ' +
+    'sentry-trace baggage elastic-apm-traceparent x-newrelic-app-data eagleeye-traceid x-tt-trace-id ' +
+    'x-tt-trace-host',
   'a token of the request in the address for reports (Cloudflare, Heroku)': 'report-to reporting-endpoints',
   'whether this response came from a cache, and how often others did':
     'cache-status x-cache x-cache-hits x-cache-lookup x-cache-remote x-cache-status x-proxy-cache ' +

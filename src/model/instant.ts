@@ -53,21 +53,16 @@ function dayAt(text: string): number {
   throw invalid(text, 'the month has no such day');
 }
 
-/**
- * Days from 1970-01-01 to a date of the proleptic Gregorian calendar (ISO 8601). The month is 1 to 12, and 13 the
- * first of the next year.
- */
+/** Days from 1970-01-01 to a date of the proleptic Gregorian calendar (ISO 8601). The month may be 13. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
   return Date.UTC(year + 400, month - 1, day) / MILLISECONDS_PER_DAY - DAYS_IN_400_YEARS;
 }
 
-/** The minutes that `HH:MM` at an index makes. */
 function minutesAt(text: string, start: number): number {
   return digitsAt(text, start, start + 2) * 60 + digitsAt(text, start + 3, start + 5);
 }
 
-/** The number that the digits from one index to another make. */
 function digitsAt(text: string, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;
@@ -83,7 +78,7 @@ function invalid(text: string, reason: string): InvalidObservationError {
   return invalidText(text, `an RFC 3339 time: ${reason}`);
 }
 
-/** `00` to `59` and so on, computed once: a response of the API has some sixty times. */
+/** Computed once: a response of the API has some sixty times. */
 function digits(count: number, width: number, suffix: string): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(width, '0') + suffix);
 }
@@ -110,10 +105,9 @@ export function formatInstant(instant: Instant): string {
 }
 
 function formatDistant(instant: Instant): string {
-  const sinceEarliest = instant - EARLIEST_INSTANT;
-  const millisecond = Number(sinceEarliest / 1000n) + Number(EARLIEST_INSTANT / 1000n);
-  const date = new Date(millisecond).toISOString().slice(0, -1);
-  return `${date}${MICROSECONDS[Number(sinceEarliest % 1000n)]}`;
+  const microsecond = (instant - EARLIEST_INSTANT) % 1000n;
+  const date = new Date(Number((instant - microsecond) / 1000n)).toISOString().slice(0, -1);
+  return `${date}${MICROSECONDS[Number(microsecond)]}`;
 }
 
 /** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
@@ -125,18 +119,13 @@ const dateText = memoized(
 /** In microseconds: clocks differ. */
 const FIVE_MINUTES = 300_000_000n;
 
-/**
- * An instant of which a state may be requested.
- *
- * @param now Wall-clock time.
- * @throws PublicError INVALID_PARAMETER for one that is more than five minutes ahead.
- */
+/** @throws PublicError INVALID_PARAMETER for an instant more than five minutes ahead of the wall clock. */
 export function requireReached(at: Instant, now: Instant): Instant {
   if (at <= now + FIVE_MINUTES) return at;
   throw invalidParameter(`${formatInstant(at)} is more than five minutes ahead: request an earlier time.`);
 }
 
-/** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */
+/** For sort(). */
 export function compareInstants(left: Instant, right: Instant): number {
   return left < right ? -1 : Number(left > right);
 }

@@ -3,12 +3,12 @@ import { invalidText } from './text.js';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Whether the text is an IPv4 address in four decimals without leading zeros, which is the canonical form. */
+/** In four decimals without leading zeros, which is the canonical form. */
 export function isIpv4(text: string): boolean {
   return IPV4.test(text);
 }
 
-/** Whether the text is an IPv6 address in a form of RFC 4291, section 2.2, without a zone. */
+/** In a form of RFC 4291, section 2.2, without a zone. */
 export function isIpv6(text: string): boolean {
   return /^[\dA-Fa-f:.]{2,45}$/.test(text) && URL.canParse(`http://[${text}]`);
 }
@@ -38,7 +38,7 @@ export function canonicalIpv4(text: string): string {
   throw invalidText(text, 'an IPv4 address: write four decimals without leading zeros');
 }
 
-/** The four octets of an IPv4 address. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function ipv4Octets(text: string): Buffer {
   return Buffer.from(canonicalIpv4(text).split('.').map(Number));
 }
@@ -57,17 +57,16 @@ export function canonicalIpv6(text: string): string {
   return MAPPED.test(address) ? `::ffff:${octetsOf(address).subarray(12).join('.')}` : address;
 }
 
-/** The 16 octets of an IPv6 address. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function ipv6Octets(text: string): Buffer {
   return octetsOf(compressedGroups(text));
 }
 
-/** The canonical text of an IPv6 address's 16 octets. */
 export function ipv6OfOctets(octets: Buffer): string {
   return canonicalIpv6(octets.toString('hex').replace(/.{4}(?=.)/g, '$&:'));
 }
 
-/** An IPv6 address as the URL Standard writes it: as RFC 5952, section 4, says, but in hexadecimal throughout. */
+/** As the URL Standard writes an address: as RFC 5952, section 4, says, but in hexadecimal throughout. */
 function compressedGroups(text: string): string {
   if (!isIpv6(text)) throw invalidText(text, 'an IPv6 address');
   return new URL(`http://[${text}]`).hostname.slice(1, -1);

@@ -39,12 +39,11 @@ export function requireTexts(value: unknown): readonly string[] {
  * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
  */
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
-  const place = owner === '' ? '' : ` ${owner}`;
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));
   const advice =
     meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
-  return new InvalidObservationError(`unknown key ${quoted(key)}${place}: ${advice}.`);
+  return new InvalidObservationError(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
 }
 
 function isInvalidValue(error: unknown): error is Error {
@@ -60,7 +59,7 @@ export function errorAt(place: string, error: unknown): unknown {
   return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
 }
 
-/** The result of `read`, whose errors get the place, as errorAt() does it. */
+/** The result of `read`, whose errors get the place by errorAt(). */
 export function readAt<Result>(place: string, read: () => Result): Result {
   try {
     return read();

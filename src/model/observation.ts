@@ -2,7 +2,7 @@ import type { DnsRecord } from './dns-record.js';
 import { InvalidObservationError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** One observation of one domain. Everything in it is in canonical form. */
+/** Everything in it is in canonical form. */
 export interface Observation {
   readonly domain: string;
   readonly observedAt: Instant;
@@ -23,7 +23,6 @@ export interface Observation {
   readonly source?: string;
 }
 
-/** Where a site's response came from. */
 export interface SiteResponse {
   readonly scheme: 'https' | 'http';
   /** The status code, from 100 to 999. */

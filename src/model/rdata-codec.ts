@@ -32,7 +32,7 @@ export type RdataFieldKind =
   | 'characterStrings'
   | 'presentation'; // rdata as a master file has it (rdata-text.ts)
 
-/** What a field of a record's own may hold in canonical form. */
+/** In canonical form. */
 export type RdataValue = string | number | readonly string[];
 
 /** A field that types with fields of their own have. */
@@ -54,7 +54,7 @@ export function field(write: (word: string) => Buffer, read: (rdata: MessageRead
   return { write: (text) => write(text.next()), read };
 }
 
-/** @throws MalformedMessageError with the reason, unless the octets are valid. */
+/** @throws MalformedMessageError */
 export function requireRdata(isValid: boolean, reason: string): void {
   if (!isValid) throw new MalformedMessageError(reason);
 }
@@ -65,8 +65,7 @@ const NONE: Mnemonics = new Map();
  * An unsigned integer.
  *
  * @param size In octets.
- * @param mnemonics Names for some numbers.
- * @param shows Whether the canonical text has the name, as dig prints it.
+ * @param shows Whether the canonical text has the mnemonic, as dig prints it.
  */
 export function integer(size: 1 | 2 | 4, mnemonics = NONE, shows = false): FieldCodec {
   const names = new Map(Array.from(shows ? mnemonics : NONE, ([name, number]) => [number, name]));
@@ -94,7 +93,7 @@ function canonicalInteger(value: unknown): number {
   throw new InvalidObservationError(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
 }
 
-/** @throws InvalidObservationError for anything but an integer that has room, or one of the names. */
+/** @throws InvalidObservationError for anything but an integer that has room, or one of the mnemonics. */
 export function integerOctets(text: string | number, size: number, mnemonics = NONE): Buffer {
   const given = String(text);
   const number = /^\d{1,10}$/.test(given) ? Number(given) : mnemonics.get(given.toUpperCase());
@@ -144,9 +143,11 @@ function string(
   present = quotedString,
 ) {
   return {
+    ...field(
+      (word) => write(fieldOctets(word)),
+      (rdata) => quotedOctets(read(rdata)),
+    ),
     kind: 'text' as const,
-    write: (text: MasterText) => write(fieldOctets(text.next())),
-    read: (rdata: MessageReader) => quotedOctets(read(rdata)),
     value: (rdata: MessageReader) => characterStringText(read(rdata)),
     canonical: (value: unknown) => requireStorable(requireText(value)),
     present,
@@ -181,14 +182,9 @@ export const remainingString = string(Buffer.from, (rdata) => rdata.rest());
 
 /** One or more character-strings. A value that is longer than any in a message is divided. */
 export const characterStrings: FieldCodec = {
+  ...list(characterString, 1),
   kind: 'characterStrings',
-  write: (text) => {
-    const octets = [characterString.write(text)];
-    while (!text.isAtEnd) octets.push(characterString.write(text));
-    return Buffer.concat(octets);
-  },
-  read: (rdata) => oneOrMore(rdata, characterString.read).join(' '),
-  value: (rdata) => oneOrMore(rdata, characterString.value),
+  value: (rdata) => untilEnd(rdata, characterString.value, 1),
   canonical: (value) => requireTexts(value).map(canonicalCharacterString),
   present: (text) => stringsOf(characterStringOctets(text)).map(quotedOctets).join(' '),
 };
@@ -230,14 +226,27 @@ export function lengthBefore(octets: Buffer): Buffer {
   return Buffer.concat([Buffer.of(octets.length), octets]);
 }
 
-export function oneOrMore<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
-  return [read(rdata), ...untilEnd(rdata, read)];
+/** Reads all that is left, at least so many. */
+export function untilEnd<Item>(
+  rdata: MessageReader,
+  read: (rdata: MessageReader) => Item,
+  least: 0 | 1,
+): Item[] {
+  const items: Item[] = [];
+  while (items.length < least || !rdata.isAtEnd) items.push(read(rdata));
+  return items;
 }
 
-export function untilEnd<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
-  const items: Item[] = [];
-  while (!rdata.isAtEnd) items.push(read(rdata));
-  return items;
+/** All fields that are left, at least so many. */
+export function list(item: RdataCodec, least: 0 | 1): RdataCodec {
+  return {
+    write: (text) => {
+      const octets: Buffer[] = [];
+      while (octets.length < least || !text.isAtEnd) octets.push(item.write(text));
+      return Buffer.concat(octets);
+    },
+    read: (rdata) => untilEnd(rdata, item.read, least).join(' '),
+  };
 }
 
 /**
@@ -263,7 +272,6 @@ export function writeAll(codecs: readonly RdataCodec[], text: MasterText): Buffe
   return Buffer.concat(codecs.map((codec) => codec.write(text)));
 }
 
-/** Reads the fields of a row one after another, with single blanks between them. */
 export function readAll(codecs: readonly RdataCodec[], rdata: MessageReader): string {
   return codecs
     .map((codec) => codec.read(rdata))

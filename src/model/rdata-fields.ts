@@ -14,6 +14,7 @@ import {
   ipv4,
   ipv6,
   lengthBefore,
+  list,
   name,
   type RdataCodec,
   remaining,
@@ -110,10 +111,8 @@ export const hashedOwner = field(
 );
 
 /**
- * The types that there are, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types, each with a bitmap, in which
- * the highest bit of the first octet is the first type.
- *
- * @param least How many types there are at least.
+ * The types that there are, at least so many, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types, each with
+ * a bitmap, in which the highest bit of the first octet is the first type.
  */
 export function typeBitmap(least: 0 | 1): RdataCodec {
   return {
@@ -131,25 +130,23 @@ export function typeBitmap(least: 0 | 1): RdataCodec {
     },
     read: (rdata) => {
       let latest = -1;
-      const windows = untilEnd(rdata, () => {
+      const readWindow = () => {
         const window = rdata.uint8();
         const bits = rdata.characterString();
         requireRdata(bits.length > 0 && bits.length <= 32 && bits.at(-1) !== 0, 'a bitmap of a wrong length');
         requireRdata(window > latest, 'windows out of order');
         latest = window;
-        return typesIn(bits, window << 8);
-      });
-      requireRdata(windows.length >= least, 'it names no type');
-      return windows.flat().map(typeName).join(' ');
+        return [...bits].flatMap((octet, at) =>
+          bitsIn(octet).map((bit) => typeName(256 * window + 8 * at + bit)),
+        );
+      };
+      return untilEnd(rdata, readWindow, least).flat().join(' ');
     },
   };
 }
 
-function typesIn(bits: Buffer, first: number): number[] {
-  const places = Array.from({ length: 8 * bits.length }, (_, place) => place);
-  return places
-    .filter((place) => ((bits[place >> 3] ?? 0) & (0x80 >> (place & 7))) !== 0)
-    .map((place) => first + place);
+function bitsIn(octet: number): number[] {
+  return [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (octet & (0x80 >> bit)) !== 0);
 }
 
 function withoutZeros(octets: Buffer): Buffer {
@@ -160,12 +157,12 @@ function withoutZeros(octets: Buffer): Buffer {
 export function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
   const group = `[0-9a-f]{${least},${digits}}`;
   const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
+  const zeros = new RegExp(`^0{0,${digits - least}}`);
   const groupText = (rdata: MessageReader) =>
     rdata
       .octets(digits / 2)
-      .readUIntBE(0, digits / 2)
-      .toString(16)
-      .padStart(least, '0');
+      .toString('hex')
+      .replace(zeros, '');
   return field(
     (given) => {
       if (!pattern.test(given)) throw invalidText(given, `${groups} groups of hexadecimal`);
@@ -222,10 +219,7 @@ const FAMILIES = [
 ];
 
 /** RFC 3123, section 4: prefixes of addresses, each perhaps negated, without trailing octets of zero. */
-export const addressPrefixes: RdataCodec = {
-  write: (text) => Buffer.concat(text.rest().map(prefixOctets)),
-  read: (rdata) => untilEnd(rdata, prefixText).join(' '),
-};
+export const addressPrefixes = list(field(prefixOctets, prefixText), 0);
 
 function prefixOctets(text: string): Buffer {
   const [, negation, family = '', address = '', prefix = ''] =
@@ -234,21 +228,16 @@ function prefixOctets(text: string): Buffer {
   if (all === undefined) throw invalidText(text, 'a prefix such as 1:192.0.2.0/24');
   const octets = withoutZeros(all);
   const flag = negation === '' ? 0 : FLAG;
-  return Buffer.concat([
-    integerOctets(family, 2),
-    integerOctets(prefix, 1),
-    Buffer.of(flag | octets.length),
-    octets,
-  ]);
+  const start = [integerOctets(family, 2), integerOctets(prefix, 1), Buffer.of(flag | octets.length)];
+  return Buffer.concat([...start, octets]);
 }
 
 function prefixText(rdata: MessageReader): string {
   const [family, prefix, length] = [rdata.uint16(), rdata.uint8(), rdata.uint8()];
   const octets = rdata.octets(length & ~FLAG);
   const known = FAMILIES[family - 1];
-  if (known === undefined || prefix > known.bits || octets.length * 8 > known.bits || octets.at(-1) === 0) {
-    throw new MalformedMessageError('a prefix that is not one of an address');
-  }
+  const isPrefix = known && prefix <= known.bits && octets.length * 8 <= known.bits && octets.at(-1) !== 0;
+  if (!isPrefix) throw new MalformedMessageError('a prefix that is not one of an address');
   const address = known.text(Buffer.concat([octets, Buffer.alloc(known.bits / 8 - octets.length)]));
   return `${(length & FLAG) === 0 ? '' : '!'}${family}:${address}/${prefix}`;
 }

@@ -1,13 +1,7 @@
 import { attempt } from './attempt.js';
 import { durationOf } from './duration.js';
-import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT, parseInstant } from './instant.js';
+import { EARLIEST_INSTANT, type Instant, parseInstant } from './instant.js';
 import { invalidText } from './text.js';
-
-export interface RequestedTime {
-  readonly instant: Instant;
-  /** Whether it was written as a duration: at another moment the same text means another instant. */
-  readonly isRelative: boolean;
-}
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 /** What can only be meant as a time or a date: it has more precise complaints. */
@@ -27,11 +21,10 @@ export function timeBack(text: string): bigint | undefined {
  * @param now Wall-clock time.
  * @throws InvalidObservationError for any other text, and for an instant outside the years 0000 to 9999.
  */
-export function parseRequestedTime(text: string, now: Instant): RequestedTime {
+export function parseRequestedTime(text: string, now: Instant): Instant {
   const duration = timeBack(text);
   if (duration !== undefined) {
-    const instant = now - duration;
-    if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return { instant, isRelative: true };
+    if (duration <= now - EARLIEST_INSTANT) return now - duration;
     throw invalidText(text, 'in the years 0000 to 9999, back from now');
   }
   if (!WITH_DATE.test(text)) {
@@ -40,8 +33,8 @@ export function parseRequestedTime(text: string, now: Instant): RequestedTime {
       'a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now',
     );
   }
-  if (!DATE.test(text)) return { instant: parseInstant(text), isRelative: false };
-  const instant = attempt(() => parseInstant(`${text}T00:00:00Z`));
-  if (instant !== undefined) return { instant, isRelative: false };
+  if (!DATE.test(text)) return parseInstant(text);
+  const midnight = attempt(() => parseInstant(`${text}T00:00:00Z`));
+  if (midnight !== undefined) return midnight;
   throw invalidText(text, 'a date of the calendar: write year, month and day like 2024-03-01');
 }

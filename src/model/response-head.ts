@@ -1,7 +1,7 @@
 import { InvalidObservationError } from './errors.js';
 import { trimmed } from './header-fields.js';
 
-/** A field's name and its value, without the blanks around them. */
+/** Without the blanks around them. */
 export type HeaderField = readonly [name: string, value: string];
 
 export interface ResponseHead {
@@ -40,7 +40,7 @@ export function parseResponseHead(head: string): ResponseHead {
   return { version, status: Number(status), fields };
 }
 
-/** Each field's lines as one, with one blank in place of each line end. */
+/** Joins the lines of each field, with one blank in place of each line end. */
 function unfolded(lines: readonly string[]): string[] {
   const fields: string[][] = [];
   for (const line of lines) {

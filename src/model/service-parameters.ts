@@ -8,7 +8,6 @@ import {
   ipv4,
   ipv6,
   lengthBefore,
-  oneOrMore,
   type RdataCodec,
   requireRdata,
   untilEnd,
@@ -30,11 +29,11 @@ const MANDATORY = 0;
 const PARAMETERS: Readonly<Record<string, ParameterValue | null>> = {
   mandatory: {
     write: (value) => Buffer.concat(value.split(',').map(keyOctets).sort(Buffer.compare)),
-    read: (value) => oneOrMore(value, () => keyName(value.uint16())).join(','),
+    read: (value) => untilEnd(value, () => keyName(value.uint16()), 1).join(','),
   },
   alpn: {
     write: (value) => Buffer.concat(protocolsIn(value).map(lengthBefore)),
-    read: (value) => `"${oneOrMore(value, protocol).join(',')}"`,
+    read: (value) => `"${untilEnd(value, protocol, 1).join(',')}"`,
   },
   'no-default-alpn': null,
   port: { write: (value) => integerOctets(value, 2), read: (value) => String(value.uint16()) },
@@ -53,7 +52,7 @@ const NAMES = Object.keys(PARAMETERS);
 function addresses(write: (address: string) => Buffer, { read }: RdataCodec): ParameterValue {
   return {
     write: (value) => Buffer.concat(value.split(',').map(write)),
-    read: (value) => oneOrMore(value, read).join(','),
+    read: (value) => untilEnd(value, read, 1).join(','),
   };
 }
 
@@ -63,13 +62,14 @@ export const serviceParameters: RdataCodec = {
   read: (rdata) => {
     let mandatory: readonly number[] = [];
     const keys: number[] = [];
-    const shown = untilEnd(rdata, () => {
+    const readParameter = () => {
       const key = rdata.uint16();
       const value = rdata.part(rdata.uint16());
-      if (key === MANDATORY) mandatory = untilEnd(value.fork(), (all) => all.uint16());
+      if (key === MANDATORY) mandatory = untilEnd(value.fork(), (all) => all.uint16(), 0);
       keys.push(key);
       return parameterText(key, value);
-    });
+    };
+    const shown = untilEnd(rdata, readParameter, 0);
     requireRdata([keys, mandatory].every(isAscending), 'service parameters out of order, or repeated');
     const isComplete = mandatory.every((key) => key !== MANDATORY && keys.includes(key));
     requireRdata(isComplete, 'a mandatory parameter is missing');

@@ -145,7 +145,7 @@ describe('what is no rdata of its type', () => {
     ['HTTPS', '1 . mandatory=port', 'a mandatory parameter is missing.'],
     ['HTTPS', '1 . colour=red', '"colour" is not a key of service parameters.'],
     ['HTTPS', '1 . port=', 'it ends too early.'],
-    ['NSEC', 'a.', 'it names no type.'],
+    ['NSEC', 'a.', 'it ends too early.'],
     ['NSEC', 'a. A FOO', '"FOO" is not a type: write a mnemonic, or TYPE and its number.'],
     ['RRSIG', 'A 8 2 60 20261301000000 0 1 a. AQI=', '"20261301000000" is not a time.'],
     ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
