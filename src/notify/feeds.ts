@@ -47,13 +47,12 @@ function nameUuid(id: string): string {
 /** In characters: readers show a line of it. The content has all. */
 const LONGEST_TITLE = 200;
 
-/** A change in a line. */
 export function titleOf(change: RestChange): string {
   const title = [...`${change.domain}: ${whatOf(change)}`];
   return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).join('')}…` : title.join('');
 }
 
-/** What changed, in plain words: `MX 10 mail.example. added`. */
+/** In plain words: `MX 10 mail.example. added`. */
 function whatOf(change: RestChange): string {
   const { domain, kind, data, rdata, name, old, new: value, earliest, oldStatus, newStatus } = change;
   if (newStatus !== undefined) return `status ${oldStatus} → ${newStatus}`;
@@ -72,7 +71,7 @@ function whatOf(change: RestChange): string {
   return `header ${name} ${verbs[kind] ?? 'changed'}`;
 }
 
-/** What a change is, as a list in HTML. */
+/** As a list in HTML. */
 function contentOf(change: RestChange): string {
   const { kind, routine, data } = change;
   const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
@@ -95,12 +94,10 @@ function contentOf(change: RestChange): string {
   return `<dl>${items.join('')}</dl>`;
 }
 
-/** Without changes, a feed has been updated at no time; Atom requires one. */
-const NEVER = '1970-01-01T00:00:00Z';
-
 /** Writes Atom (RFC 4287). */
 export function atomOf({ title, home_page_url: page, feed_url: self, items }: Feed): string {
-  const updated = items.reduce((latest, { date_published: date }) => (date > latest ? date : latest), NEVER);
+  // Without changes, a feed has been updated at no time; Atom requires one.
+  const updated = ['1970-01-01T00:00:00Z', ...items.map((item) => item.date_published)].sort().at(-1);
   const entries = items.map(
     (item) => `<entry>
 <id>${escaped(item.id)}</id>

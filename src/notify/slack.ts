@@ -1,5 +1,5 @@
 import { type Message, type Receiver, textOf } from './messages.js';
-import { post } from './post.js';
+import { post } from './webhook.js';
 
 /** In characters: Discord takes 2,000, the others more. */
 const LONGEST_TEXT = 1_800;
