@@ -46,7 +46,9 @@ export function parseInstant(text: string): Instant {
 
 /** The days from the epoch to the date at the text's beginning. */
 function dayAt(text: string): number {
-  const [year, month, day] = [digitsAt(text, 0, 4), digitsAt(text, 5, 7), digitsAt(text, 8, 10)];
+  const year = digitsAt(text, 0, 4);
+  const month = digitsAt(text, 5, 7);
+  const day = digitsAt(text, 8, 10);
   const days = daysSinceEpoch(year, month, day);
   // Every month has 28 days: the calendar is needed for few dates.
   if (day <= 28 || days < daysSinceEpoch(year, month + 1, 1)) return days;

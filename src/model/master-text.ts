@@ -100,6 +100,7 @@ export function quotedOctets(octets: Buffer): string {
 export function escapedOctets(octets: Buffer): string {
   return octets
     .toString('latin1')
-    .replace(/["\\]/g, '\\$&')
-    .replace(/[^ -~]/g, (octet) => octetEscape(octet.charCodeAt(0)));
+    .replace(/[^ -~]|["\\]/g, (octet) =>
+      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
+    );
 }

@@ -1,5 +1,5 @@
 import { attempt } from './attempt.js';
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { readOr } from './json-values.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
@@ -10,7 +10,6 @@ import {
   isPlainTag,
   LARGEST_RDATA,
   readAll,
-  requireRdata,
   writeAll,
 } from './rdata-codec.js';
 import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
@@ -26,11 +25,13 @@ import { quoted, requireStorable } from './text.js';
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
-    const data = readOr(
-      () => layoutText(type, rdata.fork()),
-      () => genericText(rdata.rest()),
-    );
-    return { data };
+    const all = rdata.fork();
+    return {
+      data: readOr(
+        () => layoutText(type, rdata),
+        () => genericText(all.rest()),
+      ),
+    };
   }
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) {
@@ -43,8 +44,8 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
 /** @throws MalformedMessageError for octets that do not fit the layout of the type. */
 function layoutText(type: string, rdata: MessageReader): string {
   const layout = LAYOUTS.get(type);
+  if (layout === undefined) return genericText(rdata.rest());
   const all = rdata.fork();
-  if (layout === undefined) return genericText(all.rest());
   const text = readAll(layout, rdata);
   requireEnd(type, rdata);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
@@ -53,7 +54,7 @@ function layoutText(type: string, rdata: MessageReader): string {
 }
 
 function requireEnd(type: string, rdata: MessageReader): void {
-  requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
+  if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
 }
 
 /** Rdata of any type in the form of RFC 3597, section 5. */

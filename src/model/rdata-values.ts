@@ -19,7 +19,7 @@ export function compareRdata(type: string, a: string, b: string): number {
   const fields = rdataFields(type);
   // Most records have one text, without escapes: it ends before `"}`, and need not be parsed.
   if (fields.length === 1 && !a.includes('\\') && !b.includes('\\')) {
-    return compareUtf8(a.slice(0, -2), b.slice(0, -2));
+    return compareUtf8(a, b, 2);
   }
   const left = memoizedValues(a);
   const right = memoizedValues(b);

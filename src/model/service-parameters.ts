@@ -70,7 +70,8 @@ export const serviceParameters: RdataCodec = {
       return parameterText(key, value);
     };
     const shown = untilEnd(rdata, readParameter, 0);
-    requireRdata([keys, mandatory].every(isAscending), 'service parameters out of order, or repeated');
+    const inOrder = isAscending(keys) && isAscending(mandatory);
+    requireRdata(inOrder, 'service parameters out of order, or repeated');
     const isComplete = mandatory.every((key) => key !== MANDATORY && keys.includes(key));
     requireRdata(isComplete, 'a mandatory parameter is missing');
     return shown.join(' ');

@@ -1,9 +1,11 @@
 /**
  * Compares two well-formed texts by their UTF-8 bytes, for sort(): the order of code points, and of PostgreSQL's
  * collation "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and above) before U+E000 to U+FFFF.
+ *
+ * @param omitted How many UTF-16 units at the end of both do not count.
  */
-export function compareUtf8(a: string, b: string): number {
-  const shared = Math.min(a.length, b.length);
+export function compareUtf8(a: string, b: string, omitted = 0): number {
+  const shared = Math.min(a.length, b.length) - omitted;
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
   return at === shared
