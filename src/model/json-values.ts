@@ -5,12 +5,14 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const BACKSLASH = 0x5c;
+
 /** The place after the closing quote of the string of JSON that begins at a place; without one, the end. */
 export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     // A quote after an odd number of backslashes closes nothing: JSON inside of texts has many.
     let first = end;
-    while (json.charAt(first - 1) === '\\') first -= 1;
+    while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1;
     if ((end - first) % 2 === 0) return end + 1;
   }
   return json.length;

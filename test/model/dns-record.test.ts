@@ -196,10 +196,10 @@ test('every type with fields of its own has an example here', () => {
 
 test.each(
   Object.entries(COMPLETE).flatMap(([type, fields]) =>
-    Object.keys(fields).map((name) => ({ type, name, fields })),
+    Object.keys(fields).map((name) => [type, name] as const),
   ),
-)('$type: $name cannot be null, an object, or absent but in TXT; no U+0000 or lone surrogate', (row) => {
-  const { type, name, fields } = row;
+)('%s: %s cannot be null, an object, or absent but in TXT; no U+0000 or lone surrogate', (type, name) => {
+  const fields = COMPLETE[type] ?? {};
   const rest = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
   for (const value of [null, {}]) {
     expect(() => rdata(type, { ...fields, [name]: value })).toThrow(new RegExp(`^${name}: `));
