@@ -16,7 +16,7 @@ export const CHANGE_COLUMNS = [
 /** By the names of the columns. */
 export type CsvRow = Readonly<Record<string, string | null | undefined>>;
 
-/** A line as RFC 4180 has it, with its end. Values are not altered, though spreadsheets take some for formulas. */
+/** A line of RFC 4180, with its end. Values stay as they are, though spreadsheets take some for formulas. */
 export function csvLine(columns: readonly string[], row: CsvRow): string {
   return `${columns.map((column) => cell(row[column] ?? '')).join(',')}\r\n`;
 }

@@ -42,9 +42,9 @@ const layoutOf = memoized((text: string) => {
 }, 256);
 
 /**
- * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any valid form; a `ttl`
- * is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT may have
- * `joined`: how its text is divided into strings is not known.
+ * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any valid form;
+ * a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT
+ * may have `joined`: how its text is divided into strings is not known.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -116,8 +116,8 @@ function requireRdataLength(octets: number): void {
 const JOINED = ',"joined":true}';
 
 /**
- * Both own fields of a TXT record, of which one is enough: a `txt` alone is one entry, and `entries` alone are joined.
- * Where it is not known how they are divided, each entry but the last is as long as it can be.
+ * Both own fields of a TXT record, of which one is enough: a `txt` alone is one entry, and `entries` alone are
+ * joined. Where it is not known how they are divided, each entry but the last is as long as it can be.
  */
 function textJson({ txt, entries, joined = false }: Data): string {
   const isAlone = entries === undefined;
@@ -159,7 +159,7 @@ export function isCanonicalRecord(record: DnsRecord): boolean {
   return parsed !== undefined && compareDnsRecords(parsed, record) === 0;
 }
 
-/** The order of records in responses: by type, host, own fields (compareRdata), and class; 0 only for the same record. */
+/** The order of records in responses: by type, host, own fields and class; 0 only for the same record. */
 export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   return (
     compareUtf8(a.type, b.type) ||
@@ -169,7 +169,7 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   );
 }
 
-/** Records by their type, as an observation holds them: in the order of compareDnsRecords, each of them once. */
+/** Records by their type, as an observation has them: in the order of compareDnsRecords, each once. */
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) addTo(byType, record.type, record);

@@ -71,8 +71,8 @@ export const TYPE_NAMES: readonly string[] = [...NUMBERS.keys()].filter(
 );
 
 /**
- * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`),
- * and otherwise the form of RFC 3597. Undefined where typeNumber() is.
+ * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`), and
+ * otherwise the form of RFC 3597. Undefined where typeNumber() is.
  */
 export function canonicalType(type: string): string | undefined {
   const number = typeNumber(type);

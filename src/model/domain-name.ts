@@ -14,13 +14,12 @@ const TOO_LONG = `it is longer than ${LONGEST_NAME} characters`;
 const SEPARATOR = /[.\u3002\uff0e\uff61]/;
 
 /**
- * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
- * converted by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not.
- * A `-` may stand first or last, since such names resolve (RFC 2181, section 11).
+ * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are converted
+ * by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not. A `-` may stand
+ * first or last, since such names resolve (RFC 2181, section 11).
  *
- * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
- * or of other characters than letters, digits, `-` and `_`; a last label of digits only, or with `-` at
- * an end; IP addresses.
+ * @throws InvalidDomainError for IP addresses; a name over 253 characters; labels that are empty, over 63
+ * characters, or of others than letters, digits, `-` and `_`; a last label of digits, or with `-` at an end.
  */
 export const parseDomainName: (text: string) => string = memoized((text) => {
   if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
@@ -49,10 +48,7 @@ function invalid(text: string, reason: string): InvalidDomainError {
   return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
 }
 
-/**
- * The domain of an owner name, or the closest above it: of `*.example.com`, `example.com`. Null: there is none, as for
- * the root.
- */
+/** The domain of an owner name, or the closest above it: of `*.a.example`, `a.example`. Null: there is none. */
 export function domainOfOwner(host: string): string | null {
   for (const name of [host, ...ancestorsOf(host)]) {
     const domain = attempt(() => parseDomainName(name));

@@ -8,7 +8,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
   ms: 1_000n,
 };
 
-/** The microseconds of a duration like `2w`, `90d`, `12h`, `30m`, `10s` or `500ms`; undefined for any other text. */
+/** In microseconds: a duration like `2w`, `90d`, `12h`, `30m`, `10s` or `500ms`; undefined: it is none. */
 export function durationOf(text: string): bigint | undefined {
   const [, digits = '', unit = ''] = /^([1-9]\d{0,11})(ms|s|m|h|d|w)$/.exec(text) ?? [];
   const microseconds = UNITS[unit];

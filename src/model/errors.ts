@@ -1,4 +1,4 @@
-/** Stable codes of the errors that a caller may see: GraphQL's `extensions.code`, and `code` in REST's bodies. */
+/** Stable codes of errors for callers: GraphQL's `extensions.code`, and `code` in REST's bodies. */
 export type ErrorCode =
   | 'INVALID_DOMAIN'
   | 'INVALID_PARAMETER'
@@ -17,7 +17,7 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'INTERNAL';
 
-/** An error whose message is written for the caller: it may leave the process as it is. It has no stack trace. */
+/** Its message is written for the caller: it may leave the process as it is. It has no stack trace. */
 export class PublicError extends Error {
   readonly code: ErrorCode;
 
@@ -104,7 +104,7 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** The message of an error. That of a name with several addresses has one error for each, and no message of its own. */
+/** Of a name with several addresses, the AggregateError has an error for each and no message of its own. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);
@@ -150,7 +150,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A state of the machine or the database in which the program cannot continue. The message is one line for its user. */
+/** The machine or the database is in a state in which the program cannot continue. The message is one line. */
 export class OperationError extends Error {
   override readonly name: string = 'OperationError';
 }

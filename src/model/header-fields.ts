@@ -47,8 +47,8 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
 }
 
 /**
- * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3).
- * Where the last is empty the white space after the comma goes, so that the value is canonical.
+ * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3). Where the
+ * last is empty the white space after the comma goes, so that the value is canonical.
  */
 export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const joined = new Map<string, string>();
@@ -57,8 +57,8 @@ export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>)
 }
 
 /**
- * The text of a header field's name or value. Octets over 0x7f have no meaning of their own (RFC 9110, section 5.5):
- * what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
+ * The text of a header field's name or value. Octets over 0x7f have no meaning of their own (RFC 9110, section
+ * 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
  *
  * @param octets A character is one octet.
  */

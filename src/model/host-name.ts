@@ -15,14 +15,13 @@ const ESCAPE = /\\(\d{3})|\\(\D)|\\|\0/gs;
 const ESCAPED = /[^!-~]|[".;\\()@$]/gs;
 
 /**
- * The canonical text of any name that DNS allows, as owners and targets of records have it: lower case
- * (ASCII), no final dot, `.` for the root (which an empty text names too, as PHP's dns_get_record has
- * it). The escapes of RFC 1035, section 5.1, are read, and written in one way, so that equal names have
- * equal text: a backslash before `" . ; \ ( ) @ $`, and `\DDD` for octets outside 0x21 to 0x7e.
- * Characters outside ASCII are converted by UTS 46.
+ * The canonical text of any name that DNS allows, as owners and targets of records have it: lower case (ASCII),
+ * no final dot, `.` for the root (which an empty text names too, as PHP's dns_get_record has it). The escapes
+ * of RFC 1035, section 5.1, are read, and written in one way, so that equal names have equal text: a backslash
+ * before `" . ; \ ( ) @ $`, and `\DDD` for octets outside 0x21 to 0x7e. UTS 46 converts what is outside ASCII.
  *
- * @throws InvalidObservationError for empty labels, labels over 63 octets, names over 255 octets on the
- * wire, malformed escapes, U+0000, and characters without a form in ASCII.
+ * @throws InvalidObservationError for empty labels, labels over 63 octets, names over 255 octets on the wire,
+ * malformed escapes, U+0000, and characters without a form in ASCII.
  */
 export const canonicalHostName: (text: string) => string = memoized((text) => {
   if (text === '' || text === '.') return '.';
@@ -85,9 +84,9 @@ const CONVERTIBLE = /^(?:[A-Za-z0-9_-]|[^\p{ASCII}])+$/u;
 const LONGEST_CONVERTED = 252;
 
 /**
- * The A-label of a label outside ASCII, by UTS 46, non-transitional; undefined where it has none. Its ASCII characters
- * must be letters, digits, `-` or `_`: others mean something to the URL parser behind domainToASCII. The added label
- * `x` keeps that parser from reading an IPv4 address. Other labels are returned unchanged.
+ * The A-label of a label outside ASCII, by UTS 46, non-transitional; undefined where it has none. Its ASCII
+ * characters must be letters, digits, `-` or `_`: others mean something to the URL parser behind domainToASCII.
+ * The added label `x` keeps that parser from reading an IPv4 address. Other labels are returned unchanged.
  */
 export function toALabel(label: string): string | undefined {
   if (!NON_ASCII.test(label)) return label;

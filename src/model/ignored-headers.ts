@@ -1,6 +1,6 @@
 /**
- * The fields that are omitted by default, by reason. A name belongs here only if its value differs at (nearly) every
- * request while nothing about the site has changed: what a person would call a change of the site's
+ * The fields that are omitted by default, by reason. A name belongs here only if its value differs at (nearly)
+ * every request while nothing about the site has changed: what a person would call a change of the site's
  * configuration is worth its history. So `nel`, `via`, `etag`, `content-length`, `x-ratelimit-limit` and
  * policies with nonces stay, though some sites change them often.
  */
@@ -59,8 +59,8 @@ class IgnoredNames extends Set<string> {
 }
 
 /**
- * The field names (lower case) to omit: those given; `connection`, which responds to the observer's request to close
- * the connection (RFC 9110, section 7.6.1); and, though they are not listed, all whose values are secrets by their kind.
+ * The field names (lower case) to omit: those given; `connection`, which answers the observer's request to
+ * close it (RFC 9110, section 7.6.1); and, listed or not, all whose values are secrets by their kind.
  */
 export function alwaysIgnoring(ignored: Iterable<string>): ReadonlySet<string> {
   return new IgnoredNames([...ignored, 'connection']);

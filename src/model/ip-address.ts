@@ -43,12 +43,12 @@ export function ipv4Octets(text: string): Buffer {
   return Buffer.from(canonicalIpv4(text).split('.').map(Number));
 }
 
-/** In the text of RFC 5952, what begins so and has two more groups is IPv4-mapped (RFC 4291, section 2.5.5.2). */
+/** IPv4-mapped in the text of RFC 5952: two more groups follow (RFC 4291, section 2.5.5.2). */
 const MAPPED = /^::ffff:[^:]+:[^:]+$/;
 
 /**
- * An IPv6 address in the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run
- * of two or more zero groups, and IPv4-mapped addresses (::ffff:0:0/96) with the IPv4 address in decimals.
+ * An IPv6 address in the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run of two
+ * or more zero groups, and IPv4-mapped addresses (::ffff:0:0/96) with the IPv4 address in decimals.
  *
  * @throws InvalidObservationError
  */

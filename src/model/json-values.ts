@@ -54,8 +54,8 @@ function isInvalidValue(error: unknown): error is Error {
 
 /**
  * What to throw for an error that occurred at a place of an observation: the error of an invalid value becomes
- * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a defect
- * of the program, is returned unchanged.
+ * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a
+ * defect of the program, is returned unchanged.
  */
 export function errorAt(place: string, error: unknown): unknown {
   return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
@@ -86,7 +86,7 @@ export function readOr<Result, Other>(
 /** A name that an object may not have is told with the whole object, and with names that are like it. */
 const SIZE_OF_NAME = 50;
 
-/** How much there is in a JSON value: its characters, one for each value in it, and more for each name in an object. */
+/** The characters in a JSON value, one more for each value in it, and more for each name in an object. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (typeof value !== 'object' || value === null) return 1;

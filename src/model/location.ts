@@ -13,8 +13,8 @@ const REFERENCE_ALTITUDE = 10_000_000;
 const DEFAULT_PRECISIONS = [0x12, 0x16, 0x13];
 
 /**
- * The rdata of a LOC record as dig writes it: `42 21 54.000 N 71 6 18.000 W -24.00m 30m 10000m 10m`. In texts minutes,
- * seconds, the `m` of metres, size and precisions may be left out (RFC 1876, section 3).
+ * The rdata of a LOC record as dig writes it: `42 21 54.000 N 71 6 18.000 W -24.00m 30m 10000m 10m`. In texts
+ * minutes, seconds, the `m` of metres, size and precisions may be left out (RFC 1876, section 3).
  */
 export const location: RdataCodec = {
   write: (text) => {

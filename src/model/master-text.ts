@@ -18,7 +18,7 @@ export class MasterText {
   #next = 0;
 
   /**
-   * @param absolute Makes a name absolute that may be relative to the origin of a file; absent: all are absolute.
+   * @param absolute Makes names absolute that may be relative to the origin of a file; absent: they are.
    * @throws InvalidObservationError for quotes and parentheses that do not match, and a backslash at the end.
    */
   constructor(text: string, absolute: (name: string) => string = (name) => name) {
@@ -75,8 +75,7 @@ function unquoted(field: string): string {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * The octets of a field: `\DDD` is an octet, a backslash before anything but a digit is
- * removed, and other characters are their UTF-8.
+ * The octets of a field: `\DDD` is one, a backslash before anything but a digit goes, all else is its UTF-8.
  *
  * @throws InvalidObservationError for any other backslash.
  */
@@ -96,7 +95,7 @@ export function quotedOctets(octets: Buffer): string {
   return `"${escapedOctets(octets)}"`;
 }
 
-/** Octets as the inside of a character string in double quotes, which shows printable ASCII but `"` and `\` as it is. */
+/** Octets as they are inside of double quotes: printable ASCII but `"` and `\` as it is. */
 export function escapedOctets(octets: Buffer): string {
   return octets
     .toString('latin1')

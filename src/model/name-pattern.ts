@@ -15,11 +15,11 @@ export interface NamePattern {
 const ASTERISK = '\0';
 
 /**
- * A name, or a pattern of names, in which `*` stands for any characters, and `\*` or `\042` for itself, as in a master
- * file (RFC 1035, section 5.1): the label of a wildcard (RFC 4592). Labels without `*` are brought into canonical form.
+ * A name, or a pattern of names, in which `*` stands for any characters, and `\*` or `\042` for itself, as in a
+ * master file (RFC 1035, section 5.1): the label of a wildcard (RFC 4592). Labels without `*` become canonical.
  *
  * @param argument For the message.
- * @throws PublicError INVALID_PARAMETER for a text that is neither, and for a pattern with fewer than three other characters.
+ * @throws PublicError INVALID_PARAMETER for a text that is neither, and a pattern of fewer than three others.
  */
 export function parseNamePattern(argument: string, text: string): NamePattern {
   if (text === '') throw invalidParameter(`${argument} must not be empty.`);
@@ -56,7 +56,7 @@ export function requirePart(argument: string, text: string): string {
   throw invalidParameter(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
 }
 
-/** Checks a text that is searched for: no recorded one has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
+/** No recorded text has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
 export function requireText(argument: string, text: string): string {
   return readArgument(argument, () => requireStorable(text));
 }

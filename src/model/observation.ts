@@ -10,7 +10,7 @@ export interface Observation {
   readonly dns?: DnsObservation;
   /** Absent: HTTP was not observed. Field names in lower case to field values. */
   readonly httpHeaders?: ReadonlyMap<string, string>;
-  /** Field names in lower case that the observer omits from `httpHeaders`: whether the site sends them is unknown. */
+  /** In lower case: what the observer omits from `httpHeaders`; whether the site sends it is unknown. */
   readonly ignoredHeaders?: ReadonlySet<string>;
   /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
@@ -44,13 +44,13 @@ export interface DnsObservation {
   readonly notOther?: ReadonlySet<string>;
   /**
    * Types of which only these owner names were observed: the known records of others stay. One that is not in
-   * `types` was seen beside them, and counts only where records of it are known. Absent: every owner name of each
-   * type in `types`.
+   * `types` was seen beside them, and counts only where records of it are known. Absent: every owner name of
+   * each type in `types`.
    */
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
-   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them. They fill in
-   * history, wherever it is, and are no observation of their types. Absent: the set is complete.
+   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them.
+   * They fill in history, wherever it is, and are no observation of their types. Absent: the set is complete.
    */
   readonly sighted?: boolean;
   /** By type, as recordsByType() gives them. A type without records may be missing. */

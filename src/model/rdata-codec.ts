@@ -13,11 +13,11 @@ import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
 import { invalidText, quoted, requireStorable } from './text.js';
 
-/** One field of rdata, or several that depend on each other, in both forms. `read` validates the result of `write`. */
+/** One field of rdata, or several that depend on each other. `read` validates what `write` has written. */
 export interface RdataCodec {
   /** The octets of the fields that come next in a master file. @throws InvalidObservationError */
   write(text: MasterText): Buffer;
-  /** The canonical text of the octets that come next; empty for a list without members. @throws MalformedMessageError */
+  /** The canonical text of the next octets; empty for an empty list. @throws MalformedMessageError */
   read(rdata: MessageReader): string;
 }
 
@@ -117,7 +117,7 @@ export const name: FieldCodec = {
   present: absoluteName,
 };
 
-/** A canonical name with its final dot: absolute in a master file, whatever its origin (RFC 1035, section 5.1). */
+/** A canonical name with its final dot: absolute, whatever the origin of a file (RFC 1035, section 5.1). */
 export function absoluteName(name: string): string {
   return name === '.' ? name : `${name}.`;
 }
@@ -249,11 +249,7 @@ export function list(item: RdataCodec, least: 0 | 1): RdataCodec {
   };
 }
 
-/**
- * Fields of which the first say what the others are.
- *
- * @param size Of the first, in octets.
- */
+/** Fields of which the first say what the others are. @param size Of the first, in octets. */
 export function dependent(
   first: readonly RdataCodec[],
   size: number,

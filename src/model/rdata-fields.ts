@@ -111,8 +111,8 @@ export const hashedOwner = field(
 );
 
 /**
- * The types that there are, at least so many, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types, each with
- * a bitmap, in which the highest bit of the first octet is the first type.
+ * The types that there are, at least so many, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types,
+ * each with a bitmap, in which the highest bit of the first octet is the first type.
  */
 export function typeBitmap(least: 0 | 1): RdataCodec {
   return {

@@ -19,8 +19,8 @@ import { quoted, requireStorable } from './text.js';
 /**
  * The own fields of an observed record, as parseDnsRecord takes them.
  *
- * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other
- * types have `data`, which can show anything.
+ * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other types
+ * have `data`, which can show anything.
  */
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
@@ -70,10 +70,10 @@ const CANONICAL_DELEGATION =
 const LONGEST_TEXT = 8 * LARGEST_RDATA;
 
 /**
- * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or
- * in that of RFC 3597 (`\# 4 C0000207`), as parseDnsRecord takes them: for types without fields of their
- * own `data` in its one canonical text, which is that of dig with names in lower case. That is the form of
- * RFC 3597 for types without presentation, and for octets in that form that are not valid for their type.
+ * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or in
+ * that of RFC 3597 (`\# 4 C0000207`), as parseDnsRecord takes them: for types without fields of their own
+ * `data` in its one canonical text, which is that of dig with names in lower case. That is the form of RFC 3597
+ * for types without presentation, and for octets in that form that are not valid for their type.
  *
  * @param absolute Makes the names in it absolute, as MasterText has it; absent: they are.
  * @throws InvalidObservationError for a text that is not rdata of the type.
@@ -126,11 +126,11 @@ function genericOctets(fields: MasterText): Buffer {
 }
 
 /**
- * The rdata of a record in the presentation of master files (RFC 1035, section 5.1), with absolute names. A string of a
- * TXT record that is longer than any in a message is divided.
+ * The rdata of a record in the presentation of master files (RFC 1035, section 5.1), with absolute names. A
+ * string of a TXT record that is longer than any in a message is divided.
  *
  * @param rdata As in DnsRecord.
- * @throws InvalidObservationError for fields that no message can hold, such as the preference 70000 of an MX record.
+ * @throws InvalidObservationError for fields that no message can hold, such as an MX record's preference 70000.
  */
 export function presentRdata({ type, rdata }: { readonly type: string; readonly rdata: string }): string {
   const values = parseRdata(rdata);
@@ -140,7 +140,7 @@ export function presentRdata({ type, rdata }: { readonly type: string; readonly 
 }
 
 /**
- * The same text from the own fields of a record's type; fields that no message can hold are written as they are.
+ * The same text from the own fields of a type; those that no message can hold are written as they are.
  *
  * @param values By their names in the specification (2.3).
  */

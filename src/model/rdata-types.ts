@@ -96,7 +96,7 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly Rdata
   ['LOC', [location]],
   ['CERT', [integer(2, CERTIFICATE_TYPES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
   ['APL', [addressPrefixes]],
-  // RFC 4034, section 5. Lengths are those of RFC 4034 (5.1.4), RFC 4509 and RFC 6605; BIND knows none for GOST.
+  // RFC 4034, section 5; lengths of RFC 4034 (5.1.4), RFC 4509 and RFC 6605. BIND knows none for GOST.
   ['DS CDS TA DLV', [uint16, algorithm, digest({ 1: 20, 2: 32, 4: 48 }, 1, DIGESTS)]],
   // RFC 4255, section 3.1, and RFC 6594.
   ['SSHFP', [uint8, digest({ 1: 20, 2: 32 }, 0)]],
@@ -122,8 +122,8 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly Rdata
 ];
 
 /**
- * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Versions before had
- * a presentation of each: texts in it stay as they are, so that histories, exports and backups that have them can be read.
+ * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Texts in
+ * the presentation that each once had stay as they are, so that histories, exports and backups can be read.
  */
 export const RETIRED_TYPES: ReadonlySet<string> = new Set(
   'WKS X25 ISDN NSAP GPOS NXT EID NIMLOC ATMA A6 SINK HIP DOA'.split(' '),

@@ -11,8 +11,8 @@ export function parseRdata(rdata: string): Readonly<Record<string, RdataValue>> 
 const memoizedValues = memoized(parseRdata, 4096);
 
 /**
- * Compares the own fields of two records of one type, in their order, for sort(): numbers as numbers, texts by their
- * UTF-8 bytes, lists element by element. 0 only for equal fields.
+ * Compares the own fields of two records of one type, in their order, for sort(): numbers as numbers, texts by
+ * their UTF-8 bytes, lists element by element. 0 only for equal fields.
  */
 export function compareRdata(type: string, a: string, b: string): number {
   if (a === b) return 0;

@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
 
-// Apart from domain-name.ts, since the Public Suffix List takes a tenth of the start of a command that needs none.
+// Not in domain-name.ts: the Public Suffix List takes a tenth of the start of a command that needs none.
 
 /**
  * The registrable domain of a canonical name (URL Standard, section 3.2: the Public Suffix List with its

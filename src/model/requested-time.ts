@@ -9,14 +9,14 @@ const WITH_DATE = /^\d{4}-\d\d-\d\d/;
 
 const NOTHING = /^(?:now|0(?:ms|s|m|h|d|w))$/;
 
-/** How many microseconds back from now a text asks for: none for `now` and `0s`. Undefined: it is no duration. */
+/** In microseconds, how far back from now a text asks for; undefined: it is no duration. */
 export function timeBack(text: string): bigint | undefined {
   return NOTHING.test(text) ? 0n : durationOf(text);
 }
 
 /**
- * The instant that a user means by an RFC 3339 time, by a date (its midnight, UTC), or by a duration back from now, such
- * as `36h`, `30d` or `2w`; `now` is `0s`.
+ * The instant that a user means by an RFC 3339 time, by a date (its midnight, UTC), or by a duration back from
+ * now, such as `36h`, `30d` or `2w`; `now` is `0s`.
  *
  * @param now Wall-clock time.
  * @throws InvalidObservationError for any other text, and for an instant outside the years 0000 to 9999.

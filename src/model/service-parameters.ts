@@ -25,7 +25,7 @@ interface ParameterValue {
 
 const MANDATORY = 0;
 
-/** The parameters of RFC 9460, section 7, from key 0 on, and those of RFC 9461 and RFC 9540. Null: it has no value. */
+/** RFC 9460, section 7, from key 0 on, RFC 9461 and RFC 9540. Null: the parameter has no value. */
 const PARAMETERS: Readonly<Record<string, ParameterValue | null>> = {
   mandatory: {
     write: (value) => Buffer.concat(value.split(',').map(keyOctets).sort(Buffer.compare)),

@@ -4,8 +4,8 @@ const LONGEST_SHOWN = 64;
 const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
 
 /**
- * A text for an error's message: in double quotes, on one line, with control and other
- * invisible characters written as escapes, and cut with `…` after 64 characters.
+ * A text for an error's message: in double quotes, on one line, with control and other invisible characters
+ * written as escapes, and cut with `…` after 64 characters.
  */
 export function quoted(text: string): string {
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
@@ -31,7 +31,7 @@ export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** A text that PostgreSQL can store, unchanged. @throws InvalidObservationError for U+0000 and lone surrogates. */
+/** The text, which PostgreSQL can store. @throws InvalidObservationError for U+0000 and lone surrogates. */
 export function requireStorable(text: string): string {
   if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
@@ -44,8 +44,8 @@ export function parseSourceName(text: string): string {
 }
 
 /**
- * A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or look like
- * further lines.
+ * A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or
+ * look like further lines.
  */
 export function printable(line: string): string {
   return line.replace(/\p{C}/gu, escaped);

@@ -34,8 +34,8 @@ export type Feed = ReturnType<typeof feedOf>;
 const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
 
 /**
- * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same
- * (RFC 9562, section 5.5).
+ * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same (RFC
+ * 9562, section 5.5).
  */
 function nameUuid(id: string): string {
   const octets = createHash('sha1').update(NAME_SPACE).update(id).digest().subarray(0, 16);
@@ -124,8 +124,8 @@ ${entries.join('')}</feed>
 const NO_CHARACTER = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 /**
- * A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are
- * (XML 1.0, sections 2.11 and 3.3.3).
+ * A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are (XML 1.0,
+ * sections 2.11 and 3.3.3).
  */
 export function escaped(text: string): string {
   return text

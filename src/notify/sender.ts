@@ -24,7 +24,7 @@ interface SenderOptions extends Sending {
   readonly registry: Registry;
   /** The wall clock. */
   readonly now: () => Instant;
-  /** How far the clock of the database is ahead of it, in microseconds: leases of several workers go by that one. */
+  /** In microseconds, how far the clock of the database, by which leases go, is ahead of it. */
   readonly readClockLead: () => Promise<bigint>;
 }
 
