@@ -1,40 +1,19 @@
-import { numbered } from './dns-types.js';
-import { location } from './location.js';
+import { PRESENTED_TYPES } from './presented-types.js';
 import {
   characterString,
   characterStrings,
   type FieldCodec,
-  integer,
   ipv4,
   ipv6,
   name,
   type RdataCodec,
   type RdataFieldKind,
-  remaining,
   remainingString,
   tag,
   uint8,
   uint16,
   uint32,
 } from './rdata-codec.js';
-import {
-  ALGORITHMS,
-  addressPrefixes,
-  algorithm,
-  DIGESTS,
-  digest,
-  hashedOwner,
-  ipsecKey,
-  multicastRelay,
-  oldKey,
-  PUBLIC_KEY,
-  salt,
-  separated,
-  time,
-  typeBitmap,
-  typeCovered,
-} from './rdata-fields.js';
-import { serviceParameters } from './service-parameters.js';
 
 /**
  * The types that have fields of their own (specification, 2.3, and PHP's dns_get_record for the types that it
@@ -78,48 +57,6 @@ const TYPES_WITH_FIELDS = {
   ],
   HINFO: ['HinfoRecord', { cpu: characterString, os: characterString }],
 } as const satisfies Readonly<Record<string, readonly [string, Readonly<Record<string, FieldCodec | null>>]>>;
-
-const HEX = remaining('hex');
-const BASE64 = remaining('base64');
-/** RFC 4398, section 2.1. */
-const CERTIFICATE_TYPES = numbered([1, 'PKIX SPKI PGP IPKIX ISPKI IPGP ACPKIX IACPKIX'], [253, 'URI OID']);
-
-/** The types whose rdata are shown as a master file has them, and their rdata from front to end. */
-const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly RdataCodec[]])[] = [
-  ['MD MF MB MG MR NSAP-PTR DNAME', [name]],
-  ['MINFO RP TALINK', [name, name]],
-  ['AFSDB RT KX LP', [uint16, name]],
-  ['PX', [uint16, name, name]],
-  // RFC 4034, section 3, and RFC 2535, section 4.
-  ['SIG RRSIG', [typeCovered, algorithm, uint8, uint32, time, time, uint16, name, BASE64]],
-  ['KEY', [oldKey]],
-  ['LOC', [location]],
-  ['CERT', [integer(2, CERTIFICATE_TYPES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
-  ['APL', [addressPrefixes]],
-  // RFC 4034, section 5; lengths of RFC 4034 (5.1.4), RFC 4509 and RFC 6605. BIND knows none for GOST.
-  ['DS CDS TA DLV', [uint16, algorithm, digest({ 1: 20, 2: 32, 4: 48 }, 1, DIGESTS)]],
-  // RFC 4255, section 3.1, and RFC 6594.
-  ['SSHFP', [uint8, digest({ 1: 20, 2: 32 }, 0)]],
-  ['IPSECKEY', [ipsecKey]],
-  ['NSEC', [name, typeBitmap(1)]],
-  ['DNSKEY RKEY CDNSKEY', PUBLIC_KEY],
-  ['DHCID OPENPGPKEY HHIT BRID', [BASE64]],
-  ['NSEC3', [uint8, uint8, uint16, salt, hashedOwner, typeBitmap(0)]],
-  ['NSEC3PARAM', [uint8, uint8, uint16, salt]],
-  ['TLSA SMIMEA', [uint8, uint8, uint8, HEX]],
-  ['NINFO SPF AVC RESINFO WALLET', [characterStrings]],
-  ['CSYNC', [uint32, uint16, typeBitmap(0)]],
-  // RFC 8976, section 2; the digest of a private algorithm has 12 octets at least (2.2.4).
-  ['ZONEMD', [uint32, uint8, digest({ 1: 48, 2: 64 }, 12)]],
-  ['SVCB HTTPS', [uint16, name, serviceParameters]],
-  ['DSYNC', [typeCovered, integer(1, numbered([1, 'NOTIFY']), true), uint16, name]],
-  ['NID L64', [uint16, separated(':', 4, 4, 1)]],
-  ['L32', [uint16, ipv4]],
-  ['EUI48', [separated('-', 6, 2, 2)]],
-  ['EUI64', [separated('-', 8, 2, 2)]],
-  ['URI', [uint16, uint16, remainingString]],
-  ['AMTRELAY', [multicastRelay]],
-];
 
 /**
  * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Texts in
@@ -178,6 +115,7 @@ export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
 
+/** The rdata of the types that are shown as text, from front to end. */
 export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map(
   PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
 );

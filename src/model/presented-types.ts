@@ -1,10 +1,10 @@
-// The fields that only a few types have.
-
 import { type Mnemonics, numbered, typeName, typeNumberOf } from './dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
+import { location } from './location.js';
 import type { MessageReader } from './message-reader.js';
 import {
+  characterStrings,
   dependent,
   encodedOctets,
   field,
@@ -18,36 +18,37 @@ import {
   name,
   type RdataCodec,
   remaining,
+  remainingString,
   requireRdata,
   uint8,
   uint16,
+  uint32,
   untilEnd,
 } from './rdata-codec.js';
+import { serviceParameters } from './service-parameters.js';
 import { invalidText } from './text.js';
 
+const BASE64 = remaining('base64');
+
 /** DNS security algorithm numbers (IANA), by the names of RFC 4034, appendix A.1, and of BIND. */
-export const ALGORITHMS = numbered(
+const ALGORITHMS = numbered(
   [1, 'RSAMD5 DH DSA ECC RSASHA1 NSEC3DSA NSEC3RSASHA1 RSASHA256'],
   [10, 'RSASHA512'],
   [12, 'ECCGOST ECDSAP256SHA256 ECDSAP384SHA384 ED25519 ED448'],
   [6, 'DSA-NSEC3-SHA1 RSASHA1-NSEC3-SHA1'],
   [252, 'INDIRECT PRIVATEDNS PRIVATEOID'],
 );
-export const algorithm = integer(1, ALGORITHMS);
+const algorithm = integer(1, ALGORITHMS);
 
 /** Names of digest types (RFC 4034, appendix A.2, and later RFCs). */
-export const DIGESTS = numbered([1, 'SHA1 SHA256 GOST SHA384'], [1, 'SHA-1 SHA-256'], [4, 'SHA-384']);
+const DIGESTS = numbered([1, 'SHA1 SHA256 GOST SHA384'], [1, 'SHA-1 SHA-256'], [4, 'SHA-384']);
 
 /**
  * A digest's type and its octets, as many as the type has.
  *
  * @param lengths By type; other types have any length from `least` on.
  */
-export function digest(
-  lengths: Readonly<Record<number, number>>,
-  least: number,
-  mnemonics?: Mnemonics,
-): RdataCodec {
+function digest(lengths: Readonly<Record<number, number>>, least: number, mnemonics?: Mnemonics): RdataCodec {
   return dependent([integer(1, mnemonics)], 1, ([type = 0]) => [
     remaining('hex', lengths[type] ?? least, lengths[type]),
   ]);
@@ -56,16 +57,15 @@ export function digest(
 /** RFC 2535, section 7.1, without the names of flags. */
 const keyProtocol = integer(1, numbered([0, 'NONE TLS EMAIL DNSSEC IPSEC'], [255, 'ALL']));
 const KEY_HEAD = [uint16, keyProtocol, algorithm];
-const KEY = [remaining('base64')];
 /** RFC 4034, section 2. */
-export const PUBLIC_KEY = [...KEY_HEAD, ...KEY];
+const PUBLIC_KEY = [...KEY_HEAD, BASE64];
 
 const NO_KEY = 0xc0;
 /** RFC 2535, section 3.1.2: flags that say that there is no key, or a key. */
-export const oldKey = dependent(KEY_HEAD, 1, ([flags = 0]) => ((flags & NO_KEY) === NO_KEY ? [] : KEY));
+const oldKey = dependent(KEY_HEAD, 1, ([flags = 0]) => ((flags & NO_KEY) === NO_KEY ? [] : [BASE64]));
 
 /** The type that a signature covers; dig writes one without a mnemonic as its number alone. */
-export const typeCovered = field(
+const typeCovered = field(
   (given) => integerOctets(/^\d/.test(given) ? given : typeNumberOf(given), 2),
   (rdata) => typeName(rdata.uint16()),
 );
@@ -73,7 +73,7 @@ export const typeCovered = field(
 const TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
 
 /** RFC 4034, section 3.2: YYYYMMDDHHmmSS in UTC, or seconds since 1970, of which 32 bits are kept. */
-export const time = field(
+const time = field(
   (given) => {
     if (!TIME.test(given)) return integerOctets(given, 4);
     const seconds = Date.parse(given.replace(TIME, '$1-$2-$3T$4:$5:$6Z')) / 1000;
@@ -89,13 +89,13 @@ function timeText(seconds: number): string {
 }
 
 /** RFC 5155, section 3.3: `-` or hexadecimal. */
-export const salt = field(
+const salt = field(
   (given) => lengthBefore(encodedOctets(given === '-' ? '' : given, 'hex')),
   (rdata) => hexadecimal(rdata.characterString()) || '-',
 );
 
 /** RFC 5155, section 3.3: base32 with the extended hexadecimal alphabet, without padding. */
-export const hashedOwner = field(
+const hashedOwner = field(
   (given) => {
     if (!/^[\da-v]*$/i.test(given)) throw invalidText(given, 'base32hex');
     const bits = given.replace(/./g, (digit) => Number.parseInt(digit, 32).toString(2).padStart(5, '0'));
@@ -114,7 +114,7 @@ export const hashedOwner = field(
  * The types that there are, at least so many, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types,
  * each with a bitmap, in which the highest bit of the first octet is the first type.
  */
-export function typeBitmap(least: 0 | 1): RdataCodec {
+function typeBitmap(least: 0 | 1): RdataCodec {
   return {
     write: (text) => {
       const windows = new Map<number, Buffer>();
@@ -154,7 +154,7 @@ function withoutZeros(octets: Buffer): Buffer {
 }
 
 /** Octets in hexadecimal with a separator, as addresses of machines have it. */
-export function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
+function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
   const group = `[0-9a-f]{${least},${digits}}`;
   const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
   const zeros = new RegExp(`^0{0,${digits - least}}`);
@@ -189,7 +189,7 @@ function gateway(type: number): RdataCodec {
 }
 
 /** RFC 4025, section 2: precedence, gateway type, algorithm, gateway, and the key. */
-export const ipsecKey = dependent([uint8, uint8, uint8], 3, ([, type = 0]) => [gateway(type), ...KEY]);
+const ipsecKey = dependent([uint8, uint8, uint8], 3, ([, type = 0]) => [gateway(type), BASE64]);
 
 /** The highest bit of an octet, which has a meaning of its own. */
 const FLAG = 0x80;
@@ -210,7 +210,7 @@ const relayType: RdataCodec = {
 };
 
 /** RFC 8777, section 4: precedence, the bit of discovery, relay type, and the relay. */
-export const multicastRelay = dependent([uint8, relayType], 2, ([, type = 0]) => [gateway(type & ~FLAG)]);
+const multicastRelay = dependent([uint8, relayType], 2, ([, type = 0]) => [gateway(type & ~FLAG)]);
 
 /** Address families of prefixes, from number 1 on. */
 const FAMILIES = [
@@ -219,7 +219,7 @@ const FAMILIES = [
 ];
 
 /** RFC 3123, section 4: prefixes of addresses, each perhaps negated, without trailing octets of zero. */
-export const addressPrefixes = list(field(prefixOctets, prefixText), 0);
+const addressPrefixes = list(field(prefixOctets, prefixText), 0);
 
 function prefixOctets(text: string): Buffer {
   const [, negation, family = '', address = '', prefix = ''] =
@@ -241,3 +241,43 @@ function prefixText(rdata: MessageReader): string {
   const address = known.text(Buffer.concat([octets, Buffer.alloc(known.bits / 8 - octets.length)]));
   return `${(length & FLAG) === 0 ? '' : '!'}${family}:${address}/${prefix}`;
 }
+
+/** RFC 4398, section 2.1. */
+const CERTIFICATE_TYPES = numbered([1, 'PKIX SPKI PGP IPKIX ISPKI IPGP ACPKIX IACPKIX'], [253, 'URI OID']);
+
+/** The types whose rdata are shown as a master file has them, and their rdata from front to end. */
+export const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly RdataCodec[]])[] = [
+  ['MD MF MB MG MR NSAP-PTR DNAME', [name]],
+  ['MINFO RP TALINK', [name, name]],
+  ['AFSDB RT KX LP', [uint16, name]],
+  ['PX', [uint16, name, name]],
+  // RFC 4034, section 3, and RFC 2535, section 4.
+  ['SIG RRSIG', [typeCovered, algorithm, uint8, uint32, time, time, uint16, name, BASE64]],
+  ['KEY', [oldKey]],
+  ['LOC', [location]],
+  ['CERT', [integer(2, CERTIFICATE_TYPES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
+  ['APL', [addressPrefixes]],
+  // RFC 4034, section 5; lengths of RFC 4034 (5.1.4), RFC 4509 and RFC 6605. BIND knows none for GOST.
+  ['DS CDS TA DLV', [uint16, algorithm, digest({ 1: 20, 2: 32, 4: 48 }, 1, DIGESTS)]],
+  // RFC 4255, section 3.1, and RFC 6594.
+  ['SSHFP', [uint8, digest({ 1: 20, 2: 32 }, 0)]],
+  ['IPSECKEY', [ipsecKey]],
+  ['NSEC', [name, typeBitmap(1)]],
+  ['DNSKEY RKEY CDNSKEY', PUBLIC_KEY],
+  ['DHCID OPENPGPKEY HHIT BRID', [BASE64]],
+  ['NSEC3', [uint8, uint8, uint16, salt, hashedOwner, typeBitmap(0)]],
+  ['NSEC3PARAM', [uint8, uint8, uint16, salt]],
+  ['TLSA SMIMEA', [uint8, uint8, uint8, remaining('hex')]],
+  ['NINFO SPF AVC RESINFO WALLET', [characterStrings]],
+  ['CSYNC', [uint32, uint16, typeBitmap(0)]],
+  // RFC 8976, section 2; the digest of a private algorithm has 12 octets at least (2.2.4).
+  ['ZONEMD', [uint32, uint8, digest({ 1: 48, 2: 64 }, 12)]],
+  ['SVCB HTTPS', [uint16, name, serviceParameters]],
+  ['DSYNC', [typeCovered, integer(1, numbered([1, 'NOTIFY']), true), uint16, name]],
+  ['NID L64', [uint16, separated(':', 4, 4, 1)]],
+  ['L32', [uint16, ipv4]],
+  ['EUI48', [separated('-', 6, 2, 2)]],
+  ['EUI64', [separated('-', 8, 2, 2)]],
+  ['URI', [uint16, uint16, remainingString]],
+  ['AMTRELAY', [multicastRelay]],
+];
