@@ -45,17 +45,17 @@ export async function standing(
   if (settle === null) return changes;
   const byDomain = new Map<string, RestChange[]>();
   for (const change of changes) addTo(byDomain, change.domain, change);
-  const standing = new Set<RestChange>();
+  const stands = new Set<RestChange>();
   for (const [domain, ofDomain] of byDomain) {
     // By a routine change, such as that of a nonce, nothing is undone that was told without routine changes.
     const history = newestFirst(questions, { types, headers, notable, domain });
     const runs = await latestRuns(history, ofDomain, settle);
     for (const change of ofDomain) {
       const run = runs.get(keyOf(change));
-      if (run === undefined || (run.last.id === change.id && isOther(run))) standing.add(change);
+      if (run === undefined || (run.last.id === change.id && isOther(run))) stands.add(change);
     }
   }
-  return changes.filter((change) => standing.has(change));
+  return changes.filter((change) => stands.has(change));
 }
 
 /** Changes of a record or header, each within the time to settle after the one before it. */

@@ -67,7 +67,11 @@ function startSender(metrics = registry, allowPrivate = true, smtp?: Sending['sm
     },
   });
   const sender = new Sender({
-    ...{ prisma: database.writingPrisma, registry: metrics, allowPrivate, smtp, basePath: '/dms' },
+    prisma: database.writingPrisma,
+    registry: metrics,
+    allowPrivate,
+    smtp,
+    basePath: '/dms',
     openQuestions: async () => {
       const asking = createAsking(database);
       return { ...asking, ask: (question) => beforePage().then(() => asking.ask(question)) };
@@ -514,12 +518,13 @@ test('with --settle a value that stands is told once, however often it came and 
       [1030, ONE, { server: 'b', via: 'a' }],
       [1040, ONE, { server: 'a', via: 'b' }],
     ],
-    ...['--headers', 'server,via', '--types', 'A', '--all'],
+    '--headers=server,via',
+    '--types=A',
+    '--all',
   );
   // Those of the first look have stood since.
-  expect(told.map(({ rdata, name, new: value }) => rdata ?? `${name} ${value}`)).toEqual([
-    ...['192.0.2.1', 'server a', 'via b'],
-  ]);
+  const values = told.map(({ rdata, name, new: value }) => rdata ?? `${name} ${value}`);
+  expect(values).toEqual(['192.0.2.1', 'server a', 'via b']);
   expect(told[2]).toMatchObject({ old: 'a', date: '2024-01-01T17:20:00.000000Z' });
 });
 
@@ -530,7 +535,8 @@ test('with --settle a change is compared with what stood so long before it', asy
       [1000, TWO, { server: 'b' }],
       [1200, ONE, { server: 'a' }],
     ],
-    ...['--all', '--kinds', 'DNS_RECORD_REMOVED,HEADER_UPDATED'],
+    '--all',
+    '--kinds=DNS_RECORD_REMOVED,HEADER_UPDATED',
   );
   expect(told).toMatchObject([{ rdata: '192.0.2.2' }, { old: 'b', new: 'a' }]);
 });
