@@ -7,7 +7,7 @@ import {
   type ProtectedHeaderParameters,
 } from 'jose';
 import { attempt } from '../model/attempt.js';
-import { messageOf, TemporaryError } from '../model/errors.js';
+import { messageOf, ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { cachedVerifier, invalidToken, keyOf, type ValidToken, type VerifyToken } from './token-verifier.js';
 import { SCOPES, type Viewer } from './viewer.js';
@@ -41,7 +41,7 @@ export function isJwt(text: string): boolean {
 /**
  * Verifies the access tokens of an identity provider (RFC 7519, profiled by RFC 9068).
  *
- * TemporaryError comes from `keys`, and no other error: whatever cannot be verified is not valid.
+ * ProviderUnavailableError comes from `keys`, and no other error: whatever cannot be verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
   return cachedVerifier((token) => verifyJwt(token, options), { ...options, lifetime: CACHED_FOR });
@@ -60,7 +60,7 @@ async function verifyJwt(
     clockTolerance: CLOCK_TOLERANCE,
     currentDate,
   }).catch((error: unknown) => {
-    if (error instanceof TemporaryError) throw error;
+    if (error instanceof ProviderUnavailableError) throw error;
     const time = `, and it is ${Math.floor(currentDate.getTime() / 1000)} now`;
     const expected = {
       iss: `, AUTH_ISSUER is ${JSON.stringify(issuer)}`,

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
-import { errorCode, messageOf, TemporaryError } from '../model/errors.js';
+import { errorCode, messageOf, ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
 interface KeySetEvents {
@@ -28,7 +28,7 @@ const MAX_AGE = 24 * 60 * 60_000;
  * keys while the provider is away, and takes ages from the wall clock, which may step.
  *
  * The function throws JOSEError for a token whose key the provider does not have, and
- * TemporaryError where that cannot be known.
+ * ProviderUnavailableError where that cannot be known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
@@ -61,7 +61,7 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
     await fetching;
   };
 
-  /** @throws TemporaryError where there are no keys, or only expired ones. */
+  /** @throws ProviderUnavailableError where there are no keys, or only expired ones. */
   const usableKeys = async (): Promise<JWTVerifyGetKey> => {
     const age = performance.now() - fetchedAt;
     if (age >= MAX_AGE) await refresh();
@@ -86,9 +86,8 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   };
 }
 
-function unavailable(cause: unknown): TemporaryError {
-  const message = 'The identity provider does not answer. Try again shortly.';
-  return new TemporaryError('UNAVAILABLE', FETCH_INTERVAL / 1000, message, { cause });
+function unavailable(cause: unknown): ProviderUnavailableError {
+  return new ProviderUnavailableError(FETCH_INTERVAL / 1000, { cause });
 }
 
 const RIGHT_ADDRESS =

@@ -10,7 +10,7 @@ import { SCOPES, type Viewer } from './viewer.js';
  * Finds the viewer of a token.
  *
  * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what the
- *   database's driver throws where the database is unavailable; TemporaryError.
+ *   database's driver throws where the database is unavailable; ProviderUnavailableError.
  */
 export type VerifyToken = (token: string) => Promise<Viewer>;
 

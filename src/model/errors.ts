@@ -99,6 +99,14 @@ export class BusyError extends TemporaryError {
   }
 }
 
+/** The keys of the identity provider, needed to verify a token, are unavailable. */
+export class ProviderUnavailableError extends TemporaryError {
+  constructor(retryAfter: number, options?: ErrorOptions) {
+    const message = 'The identity provider does not answer. Try again shortly.';
+    super('UNAVAILABLE', retryAfter, message, options);
+  }
+}
+
 /** The code of a system error, such as `ENOENT`; empty where it has none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -1,7 +1,7 @@
 import { decodeProtectedHeader, errors, type FlattenedJWSInput, type JWSHeaderParameters } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKeySet } from '../../src/auth/key-set.js';
-import { TemporaryError } from '../../src/model/errors.js';
+import { ProviderUnavailableError } from '../../src/model/errors.js';
 import { freePort } from '../support/free-port.js';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.js';
 import type { ServedResponse } from '../support/web-server.js';
@@ -56,12 +56,12 @@ test('keys go on while the provider is away, for a day; a token that names a new
   vi.advanceTimersByTime(TEN_MINUTES);
   await expect(find('first')).resolves.toBeDefined();
   await vi.waitFor(() => expect(told).toEqual(['away']), { timeout: 60_000 });
-  await expect(find('second')).rejects.toThrow(TemporaryError);
+  await expect(find('second')).rejects.toThrow(ProviderUnavailableError);
   expect(provider.fetches()).toBe(2);
   vi.advanceTimersByTime(A_DAY - TEN_MINUTES - TEN_SECONDS);
   await expect(find('first')).resolves.toBeDefined();
   vi.advanceTimersByTime(2 * TEN_SECONDS);
-  await expect(find('first')).rejects.toThrow(TemporaryError);
+  await expect(find('first')).rejects.toThrow(ProviderUnavailableError);
   expect(told).toEqual(['away']);
   await provider.addKey('second');
   vi.advanceTimersByTime(TEN_SECONDS);
@@ -133,7 +133,7 @@ test('is away where the connection is rejected', async () => {
     empty: () => {},
   });
   await expect(Promise.resolve(keys({ alg: 'ES256' }, { payload: '', signature: '' }))).rejects.toThrow(
-    TemporaryError,
+    ProviderUnavailableError,
   );
   expect(reasons).toHaveLength(1);
 });
