@@ -27,7 +27,7 @@ export function durationUpTo(maxDays: bigint): (text: string) => bigint {
 export const parseDuration = durationUpTo(36_525n);
 
 export function parseTime(text: string): Instant {
-  return readValue(() => parseRequestedTime(text, now()).instant);
+  return readValue(() => parseRequestedTime(text, now()));
 }
 
 /** A time of which something can be known. */

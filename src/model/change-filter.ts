@@ -35,8 +35,7 @@ export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) =>
   const [types, headers] = [filter.types, filter.headers].map((list) => list && new Set(list));
   const isOfParts = ({ record, name }: FilteredChange) => {
     if (types === undefined && headers === undefined) return true;
-    if (record !== undefined) return types?.has(record.type) === true;
-    return name !== undefined && headers?.has(name) === true;
+    return (record === undefined ? headers?.has(name ?? '') : types?.has(record.type)) === true;
   };
   return (change) =>
     kinds.has(change.kind) &&
@@ -46,15 +45,12 @@ export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) =>
     isOfDomains(change.domain);
 }
 
-/** Makes the test whether a domain is one of those of a filter. */
 export function domainTest({
   domains,
   registrableDomain: of,
 }: Pick<ChangesAnywhere, 'domains' | 'registrableDomain'>): (domain: string) => boolean {
-  const names = new Set(
-    domains?.flatMap(({ parts: [name = '', below] }) => (below === undefined ? [name] : [])),
-  );
   const suffixes = domains?.flatMap(({ parts: [, below] }) => below ?? []) ?? [];
+  const names = new Set(domains?.map(({ parts }) => parts.join('*')));
   return (domain) =>
     (of === undefined || domain === of || domain.endsWith(`.${of}`)) &&
     (domains === undefined || names.has(domain) || suffixes.some((suffix) => domain.endsWith(suffix)));

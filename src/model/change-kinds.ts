@@ -1,7 +1,7 @@
 /** The kinds of changes of DNS records, and of HTTP headers, in the order that changes of one time have. */
 export const RECORD_CHANGES = ['DNS_RECORD_ADDED', 'DNS_RECORD_REMOVED'] as const;
 export const HEADER_CHANGES = ['HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE', 'HEADER_RETURNED'] as const;
-/** The one of the feed alone, what it told of a domain before has moved, and the site's status, which no count has. */
+/** Only the feed has HISTORY_EXTENDED: what it told of a domain has moved. No count has the site's status. */
 export const CHANGE_KINDS = [
   ...RECORD_CHANGES,
   ...HEADER_CHANGES,
@@ -13,9 +13,12 @@ export const DOMAIN_CHANGE_KINDS = CHANGE_KINDS.filter((kind) => kind !== 'HISTO
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /** Why a change is not notable. */
-export const ROUTINE_REASONS = [
-  ...(['INITIAL', 'BACKFILL', 'SERIAL_ONLY', 'ADDRESS_HINT', 'VALIDATOR'] as const),
-  ...(['NONCE_ONLY', 'ROTATING', 'ERROR_PAGE'] as const),
-] as const;
-
-export type RoutineReason = (typeof ROUTINE_REASONS)[number];
+export type RoutineReason =
+  | 'INITIAL'
+  | 'BACKFILL'
+  | 'SERIAL_ONLY'
+  | 'ADDRESS_HINT'
+  | 'VALIDATOR'
+  | 'NONCE_ONLY'
+  | 'ROTATING'
+  | 'ERROR_PAGE';

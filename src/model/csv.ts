@@ -1,28 +1,26 @@
 // The page has this file, too: it imports nothing.
 
-/** The columns of stays: of DNS records, and of the values of header fields. */
-export const STAY_COLUMNS = [
-  ...['domain', 'kind', 'name', 'class', 'type', 'value'],
-  ...['first_seen', 'last_seen', 'removed', 'source'],
-] as const;
+/** Of stays of DNS records, and of the values of header fields. */
+export const STAY_COLUMNS = columnsOf(
+  'domain,kind,name,class,type,value,first_seen,last_seen,removed,source',
+);
+export const DOMAIN_COLUMNS = columnsOf('domain,created,last_update,last_change');
+export const CHANGE_COLUMNS = columnsOf('id,date,domain,kind,name,type,old,new,last_seen,source,routine');
 
-export const DOMAIN_COLUMNS = ['domain', 'created', 'last_update', 'last_change'] as const;
+function columnsOf(head: string): readonly string[] {
+  return head.split(',');
+}
 
-export const CHANGE_COLUMNS = [
-  ...['id', 'date', 'domain', 'kind', 'name', 'type', 'old', 'new'],
-  ...['last_seen', 'source', 'routine'],
-] as const;
-
-/** The values of a row, by the names of the columns. A cell without one is empty. */
+/** By the names of the columns. */
 export type CsvRow = Readonly<Record<string, string | null | undefined>>;
 
-/** A line of a table as RFC 4180 has it, with its end. Values are not altered, though spreadsheets take some for formulas. */
+/** A line of RFC 4180, with its end. Values stay as they are, though spreadsheets take some for formulas. */
 export function csvLine(columns: readonly string[], row: CsvRow): string {
   return `${columns.map((column) => cell(row[column] ?? '')).join(',')}\r\n`;
 }
 
 export function csvHead(columns: readonly string[]): string {
-  return csvLine(columns, Object.fromEntries(columns.map((column) => [column, column])));
+  return `${columns.join(',')}\r\n`;
 }
 
 /** RFC 4180, section 2: quotes around a value that needs them, and inner ones twice. */

@@ -15,13 +15,13 @@ const OCTETS_OF_DIGEST = 9;
 export function cursorsOf(question: string) {
   // Once for all cursors of a page: a question may have lists of half a megabyte.
   const ofQuestion = createHash('sha256').update(`${question}\n`);
-  const digestOf = (text: Buffer) => ofQuestion.copy().update(text).digest().subarray(0, OCTETS_OF_DIGEST);
+  const write = (text: Buffer) => {
+    const digest = ofQuestion.copy().update(text).digest().subarray(0, OCTETS_OF_DIGEST);
+    return Buffer.concat([digest, text]).toString('base64url');
+  };
   return {
     /** @param place A JSON value. */
-    write(place: unknown): string {
-      const text = Buffer.from(JSON.stringify(place));
-      return Buffer.concat([digestOf(text), text]).toString('base64url');
-    },
+    write: (place: unknown): string => write(Buffer.from(JSON.stringify(place))),
 
     /**
      * Reads what write() has written for the same question.
@@ -31,14 +31,10 @@ export function cursorsOf(question: string) {
      * @throws PublicError INVALID_CURSOR for any other text.
      */
     read<Place>(name: string, cursor: string, placeIn: (value: unknown) => Place | undefined): Place {
-      const octets = Buffer.from(cursor, 'base64url');
-      const text = octets.subarray(OCTETS_OF_DIGEST);
-      const isOfQuestion = octets.subarray(0, OCTETS_OF_DIGEST).equals(digestOf(text));
-      // Buffer.from ignores what is not of the alphabet.
-      if (isOfQuestion && octets.toString('base64url') === cursor) {
-        const place = placeIn(attempt(() => JSON.parse(text.toString())));
-        if (place !== undefined) return place;
-      }
+      const text = Buffer.from(cursor, 'base64url').subarray(OCTETS_OF_DIGEST);
+      // Base64url may be written in several ways, of which one is a cursor.
+      const place = write(text) === cursor ? placeIn(attempt(() => JSON.parse(text.toString()))) : undefined;
+      if (place !== undefined) return place;
       throw new PublicError(
         'INVALID_CURSOR',
         `${name}: this is not a cursor of this question. Use one of a page or an event of the same operation with the same other arguments, as it was given, or begin without a cursor.`,

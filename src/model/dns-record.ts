@@ -1,13 +1,14 @@
 import { attempt } from './attempt.js';
+import { characterStringOctets, characterStringText, stringsOf } from './character-string.js';
 import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
-import { isJsonObject, readAt, requireText, unknownKey } from './json-values.js';
+import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
-import { JOINED, type RdataParser, rdataParser } from './rdata.js';
-import type { RdataValue } from './rdata-codec.js';
-import { rdataFields } from './rdata-types.js';
+import { LARGEST_RDATA, type RdataValue } from './rdata-codec.js';
+import { parseRdataText } from './rdata-text.js';
+import { RDATA_FIELDS, type RdataField, rdataFields } from './rdata-types.js';
 import { compareRdata, parseRdata } from './rdata-values.js';
 import { compareUtf8 } from './utf8-order.js';
 
@@ -25,32 +26,25 @@ interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
   readonly [field: string]: RdataValue;
 }
 
-interface RecordLayout {
-  readonly type: string;
-  /** Every key that a data object of the type may have. */
-  readonly keys: ReadonlySet<string>;
-  readonly parseRdata: RdataParser;
-}
+type Data = Readonly<Record<string, unknown>>;
 
-const layoutOf = memoized((text: string): RecordLayout => {
+/** From a record's data object to the own fields of its type in canonical form, as JSON text. */
+type RdataParser = (data: Data) => string;
+
+const COMMON_KEYS = ['host', 'class', 'type', 'ttl'];
+
+/** By the name of a type as it was given: its own, the keys that its data objects may have, and its parser. */
+const layoutOf = memoized((text: string) => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  const keys = new Set([
-    'host',
-    'class',
-    'type',
-    'ttl',
-    ...own,
-    'data',
-    ...(type === 'TXT' ? ['joined'] : []),
-  ]);
+  const keys = new Set([...COMMON_KEYS, ...own, 'data', ...(type === 'TXT' ? ['joined'] : [])]);
   return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 
 /**
- * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any
- * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT may have
- * `joined`: how its text is divided into strings is not known.
+ * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any valid form;
+ * a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT
+ * may have `joined`: how its text is divided into strings is not known.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -69,12 +63,93 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   };
 }
 
+function rdataParser(type: string): RdataParser {
+  const fields = RDATA_FIELDS.get(type);
+  if (fields === undefined) {
+    // The number of types with `data` is not bounded, and each has a cache.
+    return cachedParser('data', (data) => dataJson(type, data), type === 'DS' ? undefined : 256);
+  }
+  const [first] = fields;
+  const parseFields = type === 'TXT' ? textJson : (data: Data) => fieldsJson(fields, data);
+  const parse = fields.length === 1 && first ? cachedParser(first.name, parseFields) : parseFields;
+  return (data) => parse(data['data'] === undefined ? data : fieldsOfData(type, fields, data));
+}
+
+/** Most records have one text, an address, a name or `data`: with a cache, each costs a look-up. */
+function cachedParser(name: string, parse: RdataParser, limit?: number): RdataParser {
+  const cached = memoized((text: string) => parse({ [name]: text }), limit);
+  return (data) => {
+    const value = data[name];
+    return typeof value === 'string' ? cached(value) : parse(data);
+  };
+}
+
+function dataJson(type: string, { data }: Data): string {
+  return readAt('data', () => JSON.stringify({ data: parseRdataText(type, requireText(data))['data'] }));
+}
+
+function fieldsOfData(type: string, fields: readonly RdataField[], { data, joined, ...others }: Data): Data {
+  return readAt('data', () => {
+    const other = fields.find(({ name }) => others[name] !== undefined);
+    if (other === undefined) return { ...parseRdataText(type, requireText(data)), joined };
+    throw new InvalidObservationError(
+      `the record has ${other.name} too: write data or the fields of ${type}.`,
+    );
+  });
+}
+
+function fieldsJson(fields: readonly RdataField[], data: Data): string {
+  const values: Record<string, unknown> = {};
+  for (const { name, codec } of fields) values[name] = readAt(name, () => codec?.canonical(data[name]));
+  const json = JSON.stringify(values);
+  // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
+  if (json.length * 3 > LARGEST_RDATA) requireRdataLength(Buffer.byteLength(Object.values(values).join('')));
+  return json;
+}
+
+function requireRdataLength(octets: number): void {
+  if (octets <= LARGEST_RDATA) return;
+  throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
+}
+
+/** After the own fields of a TXT record of which it is not known where its strings are divided. */
+const JOINED = ',"joined":true}';
+
+/**
+ * Both own fields of a TXT record, of which one is enough: a `txt` alone is one entry, and `entries` alone are
+ * joined. Where it is not known how they are divided, each entry but the last is as long as it can be.
+ */
+function textJson({ txt, entries, joined = false }: Data): string {
+  const isAlone = entries === undefined;
+  const given = readAt(isAlone ? 'txt' : 'entries', () =>
+    (isAlone ? [requireText(txt)] : requireTexts(entries)).map(characterStringOctets),
+  );
+  const octets = Buffer.concat(given);
+  if (!isAlone && txt !== undefined) {
+    readAt('txt', () => requireJoined(requireText(txt), requireTexts(entries), octets));
+  }
+  const strings = joined === true ? stringsOf(octets) : given;
+  // Each character-string has a length octet before it.
+  requireRdataLength(octets.length + strings.length);
+  if (typeof joined !== 'boolean') throw new InvalidObservationError('joined: it must be true or false.');
+  const json = JSON.stringify({
+    txt: characterStringText(octets),
+    entries: strings.map(characterStringText),
+  });
+  return joined ? json.slice(0, -1) + JOINED : json;
+}
+
+function requireJoined(txt: string, entries: readonly string[], joined: Buffer): void {
+  if (txt === entries.join('') || characterStringOctets(txt).equals(joined)) return;
+  throw new InvalidObservationError('it is not the entries joined.');
+}
+
 /** The record as in responses, with its fields in the order of the specification (2.3). */
 export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether the strings of a TXT record were joined before it was read: where they are divided is not known. */
+/** Whether the strings of a TXT record were joined before it was read. */
 export function isJoined({ rdata }: DnsRecord): boolean {
   return rdata.endsWith(JOINED);
 }
@@ -84,7 +159,7 @@ export function isCanonicalRecord(record: DnsRecord): boolean {
   return parsed !== undefined && compareDnsRecords(parsed, record) === 0;
 }
 
-/** The order of records in responses: by type, host, own fields (compareRdata), and class; 0 only for the same record. */
+/** The order of records in responses: by type, host, own fields and class; 0 only for the same record. */
 export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   return (
     compareUtf8(a.type, b.type) ||
@@ -94,7 +169,7 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   );
 }
 
-/** Records by their type, as an observation holds them: in the order of compareDnsRecords, each of them once. */
+/** Records by their type, as an observation has them: in the order of compareDnsRecords, each once. */
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) addTo(byType, record.type, record);

@@ -1,13 +1,13 @@
 import { InvalidObservationError } from './errors.js';
 import { memoized } from './memoized.js';
-import { quoted } from './text.js';
+import { invalidText, quoted } from './text.js';
 
 const MNEMONIC = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
 
 /** A DNS type or class in upper case: RFC 1035, section 3.2, and RFC 3597. @throws InvalidObservationError */
 const canonicalMnemonic: (text: string) => string = memoized((text) => {
   if (MNEMONIC.test(text)) return text.toUpperCase();
-  throw new InvalidObservationError(`${quoted(text)} is not a mnemonic of DNS, such as MX or IN.`);
+  throw invalidText(text, 'a mnemonic of DNS, such as MX or IN');
 }, 1024);
 
 /** RFC 3597, section 5: the classes that have names, by their numbers (RFC 6895, section 3.2). */
@@ -19,8 +19,16 @@ export function canonicalClass(text: string): string {
   return NUMBERED_CLASSES[name] ?? name;
 }
 
-/** Mnemonics of the registry "Resource Record (RR) TYPEs" of the IANA: each row is numbered from its first number on. */
-const ROWS: readonly (readonly [first: number, mnemonics: string])[] = [
+/** Names of numbers, in upper case. */
+export type Mnemonics = ReadonlyMap<string, number>;
+
+/** Each row is numbered from its first number on. */
+export function numbered(...rows: readonly (readonly [first: number, mnemonics: string])[]): Mnemonics {
+  return new Map(rows.flatMap(([first, names]) => names.split(' ').map((name, at) => [name, first + at])));
+}
+
+/** The registry "Resource Record (RR) TYPEs" of the IANA. */
+const NUMBERS = numbered(
   [1, 'A NS MD MF CNAME SOA MB MG MR NULL WKS PTR HINFO MINFO MX TXT RP AFSDB X25 ISDN RT NSAP NSAP-PTR'],
   [24, 'SIG KEY PX GPOS AAAA LOC NXT EID NIMLOC SRV ATMA NAPTR KX CERT A6 DNAME SINK OPT APL DS SSHFP'],
   [45, 'IPSECKEY RRSIG NSEC DNSKEY DHCID NSEC3 NSEC3PARAM TLSA SMIMEA'],
@@ -29,18 +37,17 @@ const ROWS: readonly (readonly [first: number, mnemonics: string])[] = [
   [128, 'NXNAME'],
   [249, 'TKEY TSIG IXFR AXFR MAILB MAILA ANY URI CAA AVC DOA AMTRELAY RESINFO WALLET CLA IPN'],
   [32_768, 'TA DLV'],
-];
+);
+const NAMES: ReadonlyMap<number, string> = new Map(Array.from(NUMBERS, ([name, number]) => [number, name]));
 
-const NUMBERS: ReadonlyMap<string, number> = new Map(
-  ROWS.flatMap(([first, mnemonics]) => mnemonics.split(' ').map((name, at) => [name, first + at] as const)),
-);
-const MNEMONICS: ReadonlyMap<number, string> = new Map(
-  Array.from(NUMBERS, ([name, number]) => [number, name]),
-);
+const RESERVED = 65_535;
 
 /** RFC 3597, section 5. */
-const NUMBERED = /^TYPE(0|[1-9]\d{0,4})$/;
-const RESERVED = 65_535;
+function anyNumber(type: string): number | undefined {
+  const upper = type.toUpperCase();
+  const digits = /^TYPE(0|[1-9]\d{0,4})$/.exec(upper)?.[1];
+  return digits === undefined ? NUMBERS.get(upper) : Number(digits);
+}
 
 /**
  * The number of a type that holds data.
@@ -54,13 +61,6 @@ export function typeNumber(type: string): number | undefined {
   return number === undefined || holdsNoData(number) ? undefined : number;
 }
 
-function anyNumber(type: string): number | undefined {
-  const upper = type.toUpperCase();
-  const digits = NUMBERED.exec(upper)?.[1];
-  return digits === undefined ? NUMBERS.get(upper) : Number(digits);
-}
-
-/** The types of questions and of messages, which no record has: bitmaps and signatures may name them. */
 function holdsNoData(number: number): boolean {
   return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
 }
@@ -71,8 +71,8 @@ export const TYPE_NAMES: readonly string[] = [...NUMBERS.keys()].filter(
 );
 
 /**
- * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`),
- * and otherwise the form of RFC 3597. Undefined where typeNumber() is.
+ * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`), and
+ * otherwise the form of RFC 3597. Undefined where typeNumber() is.
  */
 export function canonicalType(type: string): string | undefined {
   const number = typeNumber(type);
@@ -90,16 +90,14 @@ export function requireType(text: string): string {
   );
 }
 
-/** The name of any number from 0 to 65535, those of questions too. */
+/** The name of any number from 0 to 65535, those of questions too: bitmaps and signatures may name them. */
 export function typeName(number: number): string {
-  return MNEMONICS.get(number) ?? `TYPE${number}`;
+  return NAMES.get(number) ?? `TYPE${number}`;
 }
 
 /** The number of any type, those of questions too. @throws InvalidObservationError */
 export function typeNumberOf(text: string): number {
   const number = anyNumber(text);
   if (number !== undefined && number <= RESERVED) return number;
-  throw new InvalidObservationError(
-    `${quoted(text)} is not a type: write a mnemonic, or TYPE and its number.`,
-  );
+  throw invalidText(text, 'a type: write a mnemonic, or TYPE and its number');
 }

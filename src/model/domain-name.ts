@@ -1,6 +1,7 @@
-import { needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
+import { domainToUnicode } from 'node:url';
+import { attempt } from './attempt.js';
 import { InvalidDomainError } from './errors.js';
-import { ancestorsOf } from './host-name.js';
+import { ancestorsOf, toALabel } from './host-name.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
 import { memoized } from './memoized.js';
 import { quoted } from './text.js';
@@ -11,16 +12,14 @@ const LONGEST_TEXT = 4 * LONGEST_NAME;
 const TOO_LONG = `it is longer than ${LONGEST_NAME} characters`;
 /** The full stop and the three that UTS 46 takes for it. */
 const SEPARATOR = /[.\u3002\uff0e\uff61]/;
-const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 
 /**
- * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
- * converted by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not.
- * A `-` may stand first or last, since such names resolve (RFC 2181, section 11).
+ * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are converted
+ * by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not. A `-` may stand
+ * first or last, since such names resolve (RFC 2181, section 11).
  *
- * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
- * or of other characters than letters, digits, `-` and `_`; a last label of digits only, or with `-` at
- * an end; IP addresses.
+ * @throws InvalidDomainError for IP addresses; a name over 253 characters; labels that are empty, over 63
+ * characters, or of others than letters, digits, `-` and `_`; a last label of digits, or with `-` at an end.
  */
 export const parseDomainName: (text: string) => string = memoized((text) => {
   if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
@@ -35,10 +34,10 @@ export const parseDomainName: (text: string) => string = memoized((text) => {
 });
 
 function canonicalLabel(label: string, text: string): string {
-  const ascii = needsConversion(label) ? toALabel(label) : label.toLowerCase();
+  const ascii = toALabel(label)?.toLowerCase();
   if (ascii === undefined) throw invalid(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
   if (ascii === '') throw invalid(text, 'it has an empty label');
-  if (!LABEL_CHARACTERS.test(ascii)) {
+  if (!/^[a-z0-9_-]+$/.test(ascii)) {
     throw invalid(text, 'its labels may hold only letters, digits, "-" and "_"');
   }
   if (ascii.length > 63) throw invalid(text, 'it has a label longer than 63 characters');
@@ -49,14 +48,11 @@ function invalid(text: string, reason: string): InvalidDomainError {
   return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
 }
 
-/** The domain of an owner name, or the closest above it: of `*.example.com`, `example.com`. Null: there is none, as for the root. */
+/** The domain of an owner name, or the closest above it: of `*.a.example`, `a.example`. Null: there is none. */
 export function domainOfOwner(host: string): string | null {
   for (const name of [host, ...ancestorsOf(host)]) {
-    try {
-      return parseDomainName(name);
-    } catch (error) {
-      if (!(error instanceof InvalidDomainError)) throw error;
-    }
+    const domain = attempt(() => parseDomainName(name));
+    if (domain !== undefined) return domain;
   }
   return null;
 }
@@ -64,4 +60,11 @@ export function domainOfOwner(host: string): string | null {
 /** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */
 export function unicodeName(name: string): string {
   return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
+}
+
+/** The label itself where it has no Unicode form, or one of which it is not the A-label. */
+function toUnicodeLabel(label: string): string {
+  if (!label.startsWith('xn--')) return label;
+  const decoded = domainToUnicode(`${label}.x`).slice(0, -2);
+  return toALabel(decoded) === label ? decoded : label;
 }

@@ -1,4 +1,4 @@
-/** Stable codes of the errors that a caller may see: GraphQL's `extensions.code`, and `code` in REST's bodies. */
+/** Stable codes of errors for callers: GraphQL's `extensions.code`, and `code` in REST's bodies. */
 export type ErrorCode =
   | 'INVALID_DOMAIN'
   | 'INVALID_PARAMETER'
@@ -17,7 +17,7 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'INTERNAL';
 
-/** An error whose message is written for the caller: it may leave the process as it is. It has no stack trace. */
+/** Its message is written for the caller: it may leave the process as it is. It has no stack trace. */
 export class PublicError extends Error {
   readonly code: ErrorCode;
 
@@ -79,23 +79,20 @@ export class RateLimitedError extends TemporaryError {
   }
 }
 
-/** The client has gone that waited for something. No client sees it. */
+/** No client sees it. */
 export class ClientGoneError extends PublicError {
   constructor() {
     super('UNAVAILABLE', 'The client has gone.');
   }
 }
 
-/** A database that restarts is back in about this many seconds. */
-const UNAVAILABLE_RETRY_AFTER = 5;
-
 export class UnavailableError extends TemporaryError {
   constructor(message = 'The database does not answer. Try again shortly.') {
-    super('UNAVAILABLE', UNAVAILABLE_RETRY_AFTER, message);
+    // A database that restarts is back in about five seconds.
+    super('UNAVAILABLE', 5, message);
   }
 }
 
-/** Too much is in progress: there was no room for another request in time. */
 export class BusyError extends TemporaryError {
   constructor(retryAfter: number, reason: string) {
     super('UNAVAILABLE', retryAfter, `${reason} Try again in ${retryAfter} s.`);
@@ -115,34 +112,38 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** What an error says. That of a name with several addresses has one error for each, and no message of its own. */
+/** Of a name with several addresses, the AggregateError has an error for each and no message of its own. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a client is told for whose path there is nothing. @param basePath '' or like `/dms`. */
+/** @param basePath '' or like `/dms`. */
 export function nothingAtPath(basePath: string): PublicError {
   const next = `${basePath}/api/v1/openapi.json lists the paths of REST, and ${basePath}/graphql is GraphQL`;
   return new PublicError('NOT_FOUND', `There is nothing at this path: ${next}.`);
 }
 
-/** What a client is told whose method a resource does not have. @param methods Those that it has. */
+/** @param methods Those that the resource has. */
 export function methodNotAllowed(methods: string): string {
   return `Method not allowed: use ${methods}.`;
 }
 
-/** An invalid line, record or value of an observation. The message is the reason. */
+/** For a line, record or value of an observation. The message is the reason. */
 export class InvalidObservationError extends Error {
-  override readonly name = 'InvalidObservationError';
+  override readonly name: string = 'InvalidObservationError';
 }
 
-/** An argument of GraphQL or parameter of REST that is not valid. */
+/** Octets that are not a DNS message, or not rdata of their type. The message is the reason. */
+export class MalformedMessageError extends InvalidObservationError {
+  override readonly name = 'MalformedMessageError';
+}
+
 export function invalidParameter(message: string): PublicError {
   return new PublicError('INVALID_PARAMETER', message);
 }
 
-/** The result of `read`, for whom an argument is an invalid value. @throws PublicError INVALID_PARAMETER */
+/** The result of `read`, whose InvalidObservationErrors become PublicErrors with INVALID_PARAMETER. */
 export function readArgument<Result>(argument: string, read: () => Result): Result {
   try {
     return read();
@@ -157,17 +158,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A state of the machine or the database in which the program cannot continue. The message is one line for its user. */
+/** The machine or the database is in a state in which the program cannot continue. The message is one line. */
 export class OperationError extends Error {
   override readonly name: string = 'OperationError';
 }
 
-/** There is no database, and the command must not create one. */
+/** The command must not create the database that there is not. */
 export class NoDatabaseError extends OperationError {
   override readonly name = 'NoDatabaseError';
-}
-
-/** Octets that are not a DNS message, or not rdata of their type. The message is the reason. */
-export class MalformedMessageError extends Error {
-  override readonly name = 'MalformedMessageError';
 }

@@ -1,13 +1,11 @@
 import { errorCode, OperationError } from './errors.js';
 
-const NOT_PERMITTED = 'check the permissions, or name another file';
+const OTHER = 'or name another file';
 
-/** Messages for a file that cannot be read, by the code of the system's error. */
+/** Of a file that cannot be read, by the code of the system's error. */
 const READING: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist: check the path',
   ENOTDIR: 'does not exist: check the path',
-  EACCES: `cannot be read, permission denied: ${NOT_PERMITTED}`,
-  EPERM: `cannot be read, permission denied: ${NOT_PERMITTED}`,
   Z_BUF_ERROR:
     'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command',
   Z_DATA_ERROR:
@@ -18,34 +16,27 @@ const READING: Readonly<Record<string, string>> = {
 };
 
 const WRITING: Readonly<Record<string, string>> = {
-  ENOTDIR: 'cannot be written, since a part of its path is not a folder: name another file',
-  EACCES: `cannot be written, permission denied: ${NOT_PERMITTED}`,
-  EPERM: `cannot be written, permission denied: ${NOT_PERMITTED}`,
+  ENOTDIR: `cannot be written, since a part of its path is not a folder: check the path, ${OTHER}`,
   EROFS: 'cannot be written, since its disk is read-only: name a file on another',
   ENOSPC: 'cannot be written, since its disk is full: make room there, or name a file on another',
   EDQUOT: 'cannot be written, since your disk quota is used up: make room there, or name a file on another',
   EPIPE: 'cannot be written, since its reader has closed it',
-  ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
 };
 
 export function unreadable(file: string, error: unknown): OperationError {
-  return failureOf(file, error, READING, 'read');
+  return failure(file, error, READING, 'read');
 }
 
 export function unwritable(file: string, error: unknown): OperationError {
   const folder = file.replace(/\/?[^/]*$/, '');
-  const missing = `cannot be written, since the folder ${folder} does not exist: create it, or name another file`;
-  return failureOf(file, error, { ...WRITING, ENOENT: missing }, 'written');
+  const missing = `cannot be written, since the folder ${folder} does not exist: create it, ${OTHER}`;
+  return failure(file, error, { ...WRITING, ENOENT: missing }, 'written');
 }
 
-function failureOf(
-  file: string,
-  error: unknown,
-  texts: Readonly<Record<string, string>>,
-  done: string,
-): OperationError {
+function failure(file: string, error: unknown, texts: typeof READING, done: string): OperationError {
   if (error instanceof OperationError) return error;
   const code = errorCode(error);
-  const text = texts[code] ?? `cannot be ${done} (${code || String(error)})`;
-  return new OperationError(`${file} ${text}.`, { cause: error });
+  const isDenied = code === 'EACCES' || code === 'EPERM';
+  const reason = isDenied ? `, permission denied: check the permissions, ${OTHER}` : ` (${code || error})`;
+  return new OperationError(`${file} ${texts[code] ?? `cannot be ${done}${reason}`}.`, { cause: error });
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
 import { addTo } from './groups.js';
 import { memoized } from './memoized.js';
-import { quoted, requireStorable } from './text.js';
+import { invalidText, quoted, requireStorable } from './text.js';
 
 const LONGEST_NAME = 1024;
 /** Characters of a token (RFC 9110, section 5.6.2), and non-ASCII characters, which some sites send. */
@@ -13,11 +13,9 @@ export function isFieldName(name: string): boolean {
   return FIELD_NAME.test(name);
 }
 
-/** The name of a header field with its ASCII letters in lower case. @throws InvalidObservationError */
+/** The name with its ASCII letters in lower case. @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
-  if (!isFieldName(name)) {
-    throw new InvalidObservationError(`${quoted(name)} is not the name of a header field (RFC 9110, 5.1).`);
-  }
+  if (!isFieldName(name)) throw invalidText(name, 'the name of a header field (RFC 9110, 5.1)');
   if (name.length > LONGEST_NAME) {
     throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
   }
@@ -25,7 +23,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
-/** The value of a header field without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
+/** The value without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
 export function canonicalFieldValue(value: string): string {
   return trimmed(requireStorable(value));
 }
@@ -38,25 +36,19 @@ export function trimmed(value: string): string {
   return value.slice(start, end);
 }
 
-/**
- * Adds a field to those of one response: canonical names to the values of that name, in the order of the fields.
- *
- * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5).
- */
+/** @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
-  const fieldName = canonicalFieldName(name);
-  const fieldValue = canonicalFieldValue(value);
   if (/[\r\n]/.test(value)) {
     throw new InvalidObservationError(
       `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
     );
   }
-  addTo(fields, fieldName, fieldValue);
+  addTo(fields, canonicalFieldName(name), canonicalFieldValue(value));
 }
 
 /**
- * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3).
- * Where the last is empty the white space after the comma goes, so that the value is canonical.
+ * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3). Where the
+ * last is empty the white space after the comma goes, so that the value is canonical.
  */
 export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const joined = new Map<string, string>();
@@ -65,9 +57,8 @@ export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>)
 }
 
 /**
- * The text of the octets of a header field's name or value. Those over 0x7f have no meaning of their own
- * (RFC 9110, section 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses
- * nothing.
+ * The text of a header field's name or value. Octets over 0x7f have no meaning of their own (RFC 9110, section
+ * 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
  *
  * @param octets A character is one octet.
  */

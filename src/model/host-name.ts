@@ -1,7 +1,7 @@
-import { needsConversion, toALabel } from './a-label.js';
-import { InvalidObservationError } from './errors.js';
+import { domainToASCII } from 'node:url';
+import type { InvalidObservationError } from './errors.js';
 import { memoized } from './memoized.js';
-import { octetEscape, quoted } from './text.js';
+import { invalidText, octetEscape } from './text.js';
 
 const LONGEST_LABEL = 63;
 /** RFC 1035, section 3.1: a length octet before each label, the root's too. */
@@ -15,14 +15,13 @@ const ESCAPE = /\\(\d{3})|\\(\D)|\\|\0/gs;
 const ESCAPED = /[^!-~]|[".;\\()@$]/gs;
 
 /**
- * The canonical text of any name that DNS allows, as owners and targets of records have it: lower case
- * (ASCII), no final dot, `.` for the root (which an empty text names too, as PHP's dns_get_record has
- * it). The escapes of RFC 1035, section 5.1, are read, and written in one way, so that equal names have
- * equal text: a backslash before `" . ; \ ( ) @ $`, and `\DDD` for octets outside 0x21 to 0x7e.
- * Characters outside ASCII are converted by UTS 46.
+ * The canonical text of any name that DNS allows, as owners and targets of records have it: lower case (ASCII),
+ * no final dot, `.` for the root (which an empty text names too, as PHP's dns_get_record has it). The escapes
+ * of RFC 1035, section 5.1, are read, and written in one way, so that equal names have equal text: a backslash
+ * before `" . ; \ ( ) @ $`, and `\DDD` for octets outside 0x21 to 0x7e. UTS 46 converts what is outside ASCII.
  *
- * @throws InvalidObservationError for empty labels, labels over 63 octets, names over 255 octets on the
- * wire, malformed escapes, U+0000, and characters without a form in ASCII.
+ * @throws InvalidObservationError for empty labels, labels over 63 octets, names over 255 octets on the wire,
+ * malformed escapes, U+0000, and characters without a form in ASCII.
  */
 export const canonicalHostName: (text: string) => string = memoized((text) => {
   if (text === '' || text === '.') return '.';
@@ -53,7 +52,7 @@ function splitLabels(text: string): string[] {
 
 /** The octets of one label as written, a character for each. */
 function labelOctets(label: string, text: string): string {
-  const ascii = needsConversion(label) ? toALabel(label) : label;
+  const ascii = toALabel(label);
   if (ascii === undefined) {
     throw invalid(text, 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD');
   }
@@ -75,7 +74,25 @@ export function labelText(octets: string): string {
 }
 
 function invalid(text: string, reason: string): InvalidObservationError {
-  return new InvalidObservationError(`${quoted(text)} is not a host name: ${reason}.`);
+  return invalidText(text, `a host name: ${reason}`);
+}
+
+const NON_ASCII = /[^\p{ASCII}]/u;
+const CONVERTIBLE = /^(?:[A-Za-z0-9_-]|[^\p{ASCII}])+$/u;
+
+/** No label of at most 63 octets comes from a longer text; Punycode's cost grows with its square. */
+const LONGEST_CONVERTED = 252;
+
+/**
+ * The A-label of a label outside ASCII, by UTS 46, non-transitional; undefined where it has none. Its ASCII
+ * characters must be letters, digits, `-` or `_`: others mean something to the URL parser behind domainToASCII.
+ * The added label `x` keeps that parser from reading an IPv4 address. Other labels are returned unchanged.
+ */
+export function toALabel(label: string): string | undefined {
+  if (!NON_ASCII.test(label)) return label;
+  if (label.length > LONGEST_CONVERTED || !CONVERTIBLE.test(label)) return undefined;
+  const converted = domainToASCII(`${label}.x`);
+  return /^[^.]+\.x$/.test(converted) ? converted.slice(0, -2) : undefined;
 }
 
 /** The octets of a canonical name, without compression. All questions about a name have the same. */

@@ -1,6 +1,6 @@
 /**
- * Reasons with the field names that they hold for. A name belongs here only if its value differs at (nearly) every
- * request while nothing about the site has changed: what a person would call a change of the site's
+ * The fields that are omitted by default, by reason. A name belongs here only if its value differs at (nearly)
+ * every request while nothing about the site has changed: what a person would call a change of the site's
  * configuration is worth its history. So `nel`, `via`, `etag`, `content-length`, `x-ratelimit-limit` and
  * policies with nonces stay, though some sites change them often.
  */
@@ -14,28 +14,19 @@ const BY_REASON: Readonly<Record<string, string>> = {
     'cdn-requesttime',
   'the id of the request':
     'request-id x-request-id x-requestid x-req-id x-unique-id x-transaction-id correlation-id ' +
-    'x-correlation-id x-kong-request-id',
-  'the id of the request at Amazon Web Services':
-    'x-amz-request-id x-amz-id-2 x-amz-rid x-amz-apigw-id apigw-requestid x-amzn-requestid x-amz-cf-id',
-  'the id of the request at Microsoft':
-    'x-azure-ref x-msedge-ref x-ms-request-id ms-cv apim-request-id sprequestguid',
-  'the id of the request at Google': 'x-cloud-trace-context x-guploader-uploadid',
-  'the id of the request at Cloudflare, with the place that answered': 'cf-ray cf-request-id',
-  'the id of the request at Akamai': 'akamai-grn x-akamai-request-id',
-  'the id of the request at a network that delivers content':
-    'x-fastly-request-id x-iinfo x-hw x-llid cdn-requestid x-77-nzt x-77-nzt-ray eagleid x-nws-log-uuid ' +
-    'eo-log-uuid x-tt-logid',
-  'the id of the request at a host of sites':
-    'x-github-request-id x-vercel-id x-nf-request-id fly-request-id rndr-id x-railway-request-id ' +
-    'x-styx-req-id x-wix-request-id x-seen-by x-contextid x-hubspot-correlation-id x-sfdc-request-id',
-  'the id of the request at one large site':
-    'x-fb-debug x-fb-connection-quality x-li-uuid x-connection-hash paypal-debug-id rlogid bdqid ' +
-    'traceid',
+    'x-correlation-id x-kong-request-id x-amz-request-id x-amz-id-2 x-amz-rid x-amz-apigw-id ' +
+    'apigw-requestid x-amzn-requestid x-amz-cf-id x-azure-ref x-msedge-ref x-ms-request-id ms-cv ' +
+    'apim-request-id sprequestguid x-cloud-trace-context x-guploader-uploadid cf-ray cf-request-id ' +
+    'akamai-grn x-akamai-request-id x-fastly-request-id x-iinfo x-hw x-llid cdn-requestid x-77-nzt ' +
+    'x-77-nzt-ray eagleid x-nws-log-uuid eo-log-uuid x-tt-logid x-github-request-id x-vercel-id ' +
+    'x-nf-request-id fly-request-id rndr-id x-railway-request-id x-styx-req-id x-wix-request-id x-seen-by ' +
+    'x-contextid x-hubspot-correlation-id x-sfdc-request-id x-fb-debug x-fb-connection-quality x-li-uuid ' +
+    'x-connection-hash paypal-debug-id rlogid bdqid traceid',
   'the id of a trace':
     'traceparent tracestate traceresponse x-trace-id trace-id x-trace b3 x-b3-traceid x-b3-spanid ' +
-    'x-b3-parentspanid x-b3-sampled uber-trace-id x-amzn-trace-id x-datadog-trace-id ' +
-    'x-datadog-parent-id sentry-trace baggage elastic-apm-traceparent x-newrelic-app-data ' +
-    'eagleeye-traceid x-tt-trace-id x-tt-trace-host',
+    'x-b3-parentspanid x-b3-sampled uber-trace-id x-amzn-trace-id x-datadog-trace-id x-datadog-parent-id ' +
+    'sentry-trace baggage elastic-apm-traceparent x-newrelic-app-data eagleeye-traceid x-tt-trace-id ' +
+    'x-tt-trace-host',
   'a token of the request in the address for reports (Cloudflare, Heroku)': 'report-to reporting-endpoints',
   'whether this response came from a cache, and how often others did':
     'cache-status x-cache x-cache-hits x-cache-lookup x-cache-remote x-cache-status x-proxy-cache ' +
@@ -53,11 +44,9 @@ const BY_REASON: Readonly<Record<string, string>> = {
     'x-ratelimit-used x-rate-limit-remaining x-rate-limit-reset',
 };
 
-/** Header field names (lower case) that are left out of an observation by default, with the reason of each. */
-export const IGNORED_HEADERS: ReadonlyMap<string, string> = new Map(
-  Object.entries(BY_REASON).flatMap(([reason, names]) =>
-    names.split(' ').map((name) => [name, reason] as const),
-  ),
+/** In lower case. */
+export const IGNORED_HEADERS: ReadonlySet<string> = new Set(
+  Object.values(BY_REASON).flatMap((names) => names.split(' ')),
 );
 
 /** Credentials, and cookies (RFC 6265, and RFC 2965, section 3.3): what is recorded is public. */
@@ -70,9 +59,8 @@ class IgnoredNames extends Set<string> {
 }
 
 /**
- * The field names (lower case) to leave out: those given; `connection`, which responds to the observer's request to close
- * the connection (RFC 9110, section 7.6.1), and says nothing about the site; and, though they are not listed, all whose values
- * are secrets by their kind.
+ * The field names (lower case) to omit: those given; `connection`, which answers the observer's request to
+ * close it (RFC 9110, section 7.6.1); and, listed or not, all whose values are secrets by their kind.
  */
 export function alwaysIgnoring(ignored: Iterable<string>): ReadonlySet<string> {
   return new IgnoredNames([...ignored, 'connection']);

@@ -1,6 +1,6 @@
-import { InvalidObservationError, invalidParameter } from './errors.js';
+import { type InvalidObservationError, invalidParameter } from './errors.js';
 import { memoized } from './memoized.js';
-import { quoted } from './text.js';
+import { invalidText } from './text.js';
 
 /** Microseconds since the Unix epoch, UTC, without leap seconds. `Date` would lose the microseconds. */
 export type Instant = bigint;
@@ -14,12 +14,13 @@ const MILLISECONDS_PER_DAY = 86_400_000;
 const MICROSECONDS_PER_DAY = 86_400_000_000;
 const DAYS_IN_400_YEARS = 146_097;
 
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+/** RFC 3339, section 5.6, but for the lengths of months. */
+const RFC_3339 =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * The instant that an RFC 3339 time names, in any offset and with any number of fraction digits; those
- * after the sixth are cut. A leap second, 23:59:60 UTC at the end of June or December, is the second
- * that follows it.
+ * The instant that an RFC 3339 time names, in any offset and with any number of fraction digits; those after
+ * the sixth are cut. A leap second, 23:59:60 UTC at the end of June or December, is the second that follows it.
  *
  * @throws InvalidObservationError for any other text, and for a time outside the years 0000 to 9999 UTC.
  */
@@ -27,7 +28,9 @@ export function parseInstant(text: string): Instant {
   if (!RFC_3339.test(text)) throw invalid(text, 'write it like 2024-03-01T10:20:30.123456Z');
   const inUtc = text.endsWith('Z') || text.endsWith('z');
   const zone = text.length - (inUtc ? 1 : 6);
-  const seconds = readDate(text) * SECONDS_PER_DAY + readTime(text) - (inUtc ? 0 : readOffset(text, zone));
+  const offset = inUtc ? 0 : minutesAt(text, zone + 1) * (text.charAt(zone) === '-' ? -60 : 60);
+  const second = minutesAt(text, 11) * 60 + digitsAt(text, 17, 19) - offset;
+  const seconds = dayAt(text) * SECONDS_PER_DAY + second;
   if (text.startsWith('60', 17) && !followsLeapSecond(seconds))
     throw invalid(text, 'it is not a leap second');
   // The first six digits of the fraction, which ends where the zone begins.
@@ -41,37 +44,26 @@ export function parseInstant(text: string): Instant {
 }
 
 /** The days from the epoch to the date at the text's beginning. */
-function readDate(text: string): number {
+function dayAt(text: string): number {
   const year = digitsAt(text, 0, 4);
   const month = digitsAt(text, 5, 7);
   const day = digitsAt(text, 8, 10);
-  if (month < 1 || month > 12) throw invalid(text, 'the month is not 01 to 12');
+  const days = daysSinceEpoch(year, month, day);
   // Every month has 28 days: the calendar is needed for few dates.
-  if (day < 1 || (day > 28 && day > daysInMonth(year, month))) {
-    throw invalid(text, 'the month has no such day');
-  }
-  return daysSinceEpoch(year, month, day);
+  if (day <= 28 || days < daysSinceEpoch(year, month + 1, 1)) return days;
+  throw invalid(text, 'the month has no such day');
 }
 
-/** The second of the day. */
-function readTime(text: string): number {
-  const hour = digitsAt(text, 11, 13);
-  const minute = digitsAt(text, 14, 16);
-  const second = digitsAt(text, 17, 19);
-  if (hour > 23 || minute > 59 || second > 60) throw invalid(text, 'the day has no such time');
-  return hour * 3600 + minute * 60 + second;
+/** Days from 1970-01-01 to a date of the proleptic Gregorian calendar (ISO 8601). The month may be 13. */
+function daysSinceEpoch(year: number, month: number, day: number): number {
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
+  return Date.UTC(year + 400, month - 1, day) / MILLISECONDS_PER_DAY - DAYS_IN_400_YEARS;
 }
 
-/** The seconds by which the zone that is written at this place is ahead of UTC. */
-function readOffset(text: string, zone: number): number {
-  const hour = digitsAt(text, zone + 1, zone + 3);
-  const minute = digitsAt(text, zone + 4, zone + 6);
-  if (hour > 23 || minute > 59) throw invalid(text, 'the offset is not up to 23:59');
-  const seconds = hour * 3600 + minute * 60;
-  return text.charAt(zone) === '-' ? -seconds : seconds;
+function minutesAt(text: string, start: number): number {
+  return digitsAt(text, start, start + 2) * 60 + digitsAt(text, start + 3, start + 5);
 }
 
-/** The number that the digits from one index to another make. */
 function digitsAt(text: string, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;
@@ -84,10 +76,10 @@ function followsLeapSecond(seconds: number): boolean {
 }
 
 function invalid(text: string, reason: string): InvalidObservationError {
-  return new InvalidObservationError(`${quoted(text)} is not an RFC 3339 time: ${reason}.`);
+  return invalidText(text, `an RFC 3339 time: ${reason}`);
 }
 
-/** `00` to `59` and so on, computed once: a response of the API has some sixty times. */
+/** Computed once: a response of the API has some sixty times. */
 function digits(count: number, width: number, suffix: string): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(width, '0') + suffix);
 }
@@ -98,8 +90,8 @@ const MILLISECONDS = digits(1000, 3, '');
 const MICROSECONDS = digits(1000, 3, 'Z');
 
 /**
- * The instant in the only form in which the API writes one (specification, 2.1):
- * `YYYY-MM-DDTHH:MM:SS.ffffffZ`. It must be within the years 0000 to 9999.
+ * The instant in the only form in which the API writes one (specification, 2.1): `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
+ * It must be within the years 0000 to 9999.
  */
 export function formatInstant(instant: Instant): string {
   const number = Number(instant);
@@ -114,10 +106,9 @@ export function formatInstant(instant: Instant): string {
 }
 
 function formatDistant(instant: Instant): string {
-  const sinceEarliest = instant - EARLIEST_INSTANT;
-  const millisecond = Number(sinceEarliest / 1000n) + Number(EARLIEST_INSTANT / 1000n);
-  const date = new Date(millisecond).toISOString().slice(0, -1);
-  return `${date}${MICROSECONDS[Number(sinceEarliest % 1000n)]}`;
+  const microsecond = (instant - EARLIEST_INSTANT) % 1000n;
+  const date = new Date(Number((instant - microsecond) / 1000n)).toISOString().slice(0, -1);
+  return `${date}${MICROSECONDS[Number(microsecond)]}`;
 }
 
 /** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
@@ -129,32 +120,13 @@ const dateText = memoized(
 /** In microseconds: clocks differ. */
 const FIVE_MINUTES = 300_000_000n;
 
-/**
- * An instant of which a state may be requested.
- *
- * @param now Wall-clock time.
- * @throws PublicError INVALID_PARAMETER for one that is more than five minutes ahead.
- */
+/** @throws PublicError INVALID_PARAMETER for an instant more than five minutes ahead of the wall clock. */
 export function requireReached(at: Instant, now: Instant): Instant {
   if (at <= now + FIVE_MINUTES) return at;
   throw invalidParameter(`${formatInstant(at)} is more than five minutes ahead: request an earlier time.`);
 }
 
-/** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */
+/** For sort(). */
 export function compareInstants(left: Instant, right: Instant): number {
   return left < right ? -1 : Number(left > right);
-}
-
-/**
- * Days from 1970-01-01 to a date of the proleptic Gregorian calendar (ISO 8601). The month is 1 to 12, and 13 the
- * first of the next year.
- */
-export function daysSinceEpoch(year: number, month: number, day: number): number {
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
-  return Date.UTC(year + 400, month - 1, day) / MILLISECONDS_PER_DAY - DAYS_IN_400_YEARS;
-}
-
-/** How many days a month (1 to 12) has. */
-export function daysInMonth(year: number, month: number): number {
-  return daysSinceEpoch(year, month + 1, 1) - daysSinceEpoch(year, month, 1);
 }

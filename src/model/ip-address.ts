@@ -1,14 +1,14 @@
-import { InvalidObservationError } from './errors.js';
-import { quoted } from './text.js';
+import ipaddr from 'ipaddr.js';
+import { invalidText } from './text.js';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Whether the text is an IPv4 address in four decimals without leading zeros, which is the canonical form. */
+/** In four decimals without leading zeros, which is the canonical form. */
 export function isIpv4(text: string): boolean {
   return IPV4.test(text);
 }
 
-/** Whether the text is an IPv6 address in a form of RFC 4291, section 2.2, without a zone. */
+/** In a form of RFC 4291, section 2.2, without a zone. */
 export function isIpv6(text: string): boolean {
   return /^[\dA-Fa-f:.]{2,45}$/.test(text) && URL.canParse(`http://[${text}]`);
 }
@@ -23,10 +23,8 @@ export function hostOfUrl({ hostname }: URL): string {
  * RFC 4291, section 2.5.3).
  */
 export function isLoopback(text: string): boolean {
-  if (text === 'localhost') return true;
-  return isIpv4(text)
-    ? text.startsWith('127.')
-    : isIpv6(text) && /^::(?:1$|ffff:127\.)/.test(canonicalIpv6(text));
+  const address = isIpv6(text) ? canonicalIpv6(text).replace('::ffff:', '') : text;
+  return address === 'localhost' || address === '::1' || (isIpv4(address) && address.startsWith('127.'));
 }
 
 /** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError */
@@ -37,49 +35,43 @@ export function canonicalIp(text: string): string {
 /** An IPv4 address, unchanged. @throws InvalidObservationError */
 export function canonicalIpv4(text: string): string {
   if (isIpv4(text)) return text;
-  throw new InvalidObservationError(
-    `${quoted(text)} is not an IPv4 address: write four decimals without leading zeros.`,
-  );
+  throw invalidText(text, 'an IPv4 address: write four decimals without leading zeros');
 }
 
-/** The four octets of an IPv4 address. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function ipv4Octets(text: string): Buffer {
   return Buffer.from(canonicalIpv4(text).split('.').map(Number));
 }
 
-/** In the text of RFC 5952, what begins so and has two more groups is IPv4-mapped (RFC 4291, section 2.5.5.2). */
+/** IPv4-mapped in the text of RFC 5952: two more groups follow (RFC 4291, section 2.5.5.2). */
 const MAPPED = /^::ffff:[^:]+:[^:]+$/;
 
 /**
- * An IPv6 address in the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run
- * of two or more zero groups, and IPv4-mapped addresses (::ffff:0:0/96) with the IPv4 address in decimals.
+ * An IPv6 address in the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run of two
+ * or more zero groups, and IPv4-mapped addresses (::ffff:0:0/96) with the IPv4 address in decimals.
  *
  * @throws InvalidObservationError
  */
 export function canonicalIpv6(text: string): string {
   const address = compressedGroups(text);
-  return MAPPED.test(address) ? `::ffff:${octetsOfGroups(address).subarray(12).join('.')}` : address;
+  return MAPPED.test(address) ? `::ffff:${octetsOf(address).subarray(12).join('.')}` : address;
 }
 
-/** The 16 octets of an IPv6 address. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function ipv6Octets(text: string): Buffer {
-  return octetsOfGroups(compressedGroups(text));
+  return octetsOf(compressedGroups(text));
 }
 
-/** The canonical text of an IPv6 address's 16 octets. */
 export function ipv6OfOctets(octets: Buffer): string {
   return canonicalIpv6(octets.toString('hex').replace(/.{4}(?=.)/g, '$&:'));
 }
 
-/** An IPv6 address as the URL Standard writes it: as RFC 5952, section 4, says, but in hexadecimal throughout. */
+/** As the URL Standard writes an address: as RFC 5952, section 4, says, but in hexadecimal throughout. */
 function compressedGroups(text: string): string {
-  if (!isIpv6(text)) throw new InvalidObservationError(`${quoted(text)} is not an IPv6 address.`);
+  if (!isIpv6(text)) throw invalidText(text, 'an IPv6 address');
   return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
-function octetsOfGroups(address: string): Buffer {
-  const [before = [], after = []] = address.split('::').map((groups) => groups.split(':').filter(Boolean));
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  const hex = [...before, ...zeros, ...after].map((group) => group.padStart(4, '0'));
-  return Buffer.from(hex.join(''), 'hex');
+function octetsOf(address: string): Buffer {
+  return Buffer.from(ipaddr.IPv6.parse(address).toByteArray());
 }

@@ -5,21 +5,17 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const BACKSLASH = 0x5c;
+
 /** The place after the closing quote of the string of JSON that begins at a place; without one, the end. */
 export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    if (!isEscaped(json, end)) return end + 1;
+    // A quote after an odd number of backslashes closes nothing: JSON inside of texts has many.
+    let first = end;
+    while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    if ((end - first) % 2 === 0) return end + 1;
   }
   return json.length;
-}
-
-const BACKSLASH = 0x5c;
-
-/** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
-function isEscaped(json: string, quote: number): boolean {
-  let backslashes = 0;
-  while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
 }
 
 /** A value of parsed JSON that must be a string. @throws InvalidObservationError */
@@ -45,25 +41,27 @@ export function requireTexts(value: unknown): readonly string[] {
  * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
  */
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
-  const place = owner === '' ? '' : ` ${owner}`;
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));
   const advice =
     meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
-  return new InvalidObservationError(`unknown key ${quoted(key)}${place}: ${advice}.`);
+  return new InvalidObservationError(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
+}
+
+function isInvalidValue(error: unknown): error is Error {
+  return error instanceof InvalidObservationError || error instanceof InvalidDomainError;
 }
 
 /**
  * What to throw for an error that occurred at a place of an observation: the error of an invalid value becomes
- * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a defect
- * of the program, is returned unchanged.
+ * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a
+ * defect of the program, is returned unchanged.
  */
 export function errorAt(place: string, error: unknown): unknown {
-  const isInvalid = error instanceof InvalidObservationError || error instanceof InvalidDomainError;
-  return isInvalid ? new InvalidObservationError(`${place}: ${error.message}`) : error;
+  return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
 }
 
-/** The result of `read`, whose errors get the place, as errorAt() does it. */
+/** The result of `read`, whose errors get the place by errorAt(). */
 export function readAt<Result>(place: string, read: () => Result): Result {
   try {
     return read();
@@ -80,8 +78,7 @@ export function readOr<Result, Other>(
   try {
     return read();
   } catch (error) {
-    if (error instanceof InvalidObservationError || error instanceof InvalidDomainError)
-      return otherwise(error.message);
+    if (isInvalidValue(error)) return otherwise(error.message);
     throw error;
   }
 }
@@ -89,14 +86,11 @@ export function readOr<Result, Other>(
 /** A name that an object may not have is told with the whole object, and with names that are like it. */
 const SIZE_OF_NAME = 50;
 
-/** How much there is in a JSON value: its characters, one for each value in it, and more for each name in an object. */
+/** The characters in a JSON value, one more for each value in it, and more for each name in an object. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOf(each), 1);
-  let size = 1;
-  for (const name of Object.keys(value)) {
-    size += SIZE_OF_NAME + name.length + sizeOf(Reflect.get(value, name));
-  }
-  return size;
+  const sizes = Object.entries(value).map(([name, each]) => SIZE_OF_NAME + name.length + sizeOf(each));
+  return sizes.reduce((sum, size) => sum + size, 1);
 }

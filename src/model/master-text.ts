@@ -18,7 +18,7 @@ export class MasterText {
   #next = 0;
 
   /**
-   * @param absolute Makes a name absolute that may be relative to the origin of a file; absent: all are absolute.
+   * @param absolute Makes names absolute that may be relative to the origin of a file; absent: they are.
    * @throws InvalidObservationError for quotes and parentheses that do not match, and a backslash at the end.
    */
   constructor(text: string, absolute: (name: string) => string = (name) => name) {
@@ -47,17 +47,17 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /** The next field, its quotes removed. @param what it is, for the InvalidObservationError where there is none. */
-  next(what: string): string {
+  /** The next field, its quotes removed. @throws InvalidObservationError where there is none. */
+  next(): string {
     const field = this.#fields[this.#next];
-    if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
+    if (field === undefined) throw new InvalidObservationError('it ends too early.');
     this.#next += 1;
     return unquoted(field);
   }
 
   /** The next field, a name, as an absolute one. @throws InvalidObservationError where there is none. */
   nextName(): string {
-    return this.#absolute(this.next('a name'));
+    return this.#absolute(this.next());
   }
 
   /** All fields that are left, their quotes removed. */
@@ -75,8 +75,7 @@ function unquoted(field: string): string {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * The octets of a field: `\DDD` is an octet, a backslash before anything but a digit is
- * removed, and other characters are their UTF-8.
+ * The octets of a field: `\DDD` is one, a backslash before anything but a digit goes, all else is its UTF-8.
  *
  * @throws InvalidObservationError for any other backslash.
  */
@@ -91,19 +90,16 @@ export function fieldOctets(text: string): Buffer {
   return Buffer.from(unescaped, 'latin1');
 }
 
-/** What a character string in double quotes shows as it is: printable ASCII but `"` and `\`. */
-const ESCAPED = /[^\x20-\x7e]|["\\]/gs;
-
 /** Octets as a character string in double quotes (RFC 1035, section 5.1). */
 export function quotedOctets(octets: Buffer): string {
   return `"${escapedOctets(octets)}"`;
 }
 
-/** Octets as the inside of a character string in double quotes. */
+/** Octets as they are inside of double quotes: printable ASCII but `"` and `\` as it is. */
 export function escapedOctets(octets: Buffer): string {
   return octets
     .toString('latin1')
-    .replace(ESCAPED, (octet) =>
+    .replace(/[^ -~]|["\\]/g, (octet) =>
       octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
     );
 }

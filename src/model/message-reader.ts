@@ -81,15 +81,45 @@ export class MessageReader {
 
   /** A name in canonical form (host-name.ts), its compression undone (RFC 1035, section 4.1.4). */
   name(): string {
-    const target = this.#pointerTarget();
-    const known = target === undefined ? undefined : this.#names?.get(target);
-    if (known !== undefined) {
-      this.#take(2);
-      return known;
+    const labels: string[] = [];
+    let reader: MessageReader = this;
+    let start = this.#position;
+    let length = 1;
+    let pointers = 0;
+    /** Where the name is, if it is nothing but a pointer. */
+    let target: number | undefined;
+    for (let octet = reader.uint8(); octet !== 0; octet = reader.uint8()) {
+      if (octet < POINTER) {
+        length += octet + 1;
+        labels.push(reader.#label(octet, length));
+        continue;
+      }
+      pointers += 1;
+      start = reader.#pointerBefore(octet, start, pointers);
+      if (labels.length === 0) {
+        const known = this.#names?.get(start);
+        if (known !== undefined) return known;
+        target ??= start;
+      }
+      reader = new MessageReader(this.#message, start, this.#message.length, this.#names);
     }
-    const name = this.#labels();
+    const name = labels.join('.') || '.';
     if (target !== undefined) this.#names?.set(target, name);
     return name;
+  }
+
+  #label(length: number, nameLength: number): string {
+    if (length > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
+    if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
+    return labelText(this.octets(length).toString('latin1'));
+  }
+
+  /** The pointer must lead to a place before this one, so that no name goes in circles. */
+  #pointerBefore(first: number, before: number, pointers: number): number {
+    const target = ((first & 0x3f) << 8) | this.uint8();
+    const isEarlier = target >= HEADER_LENGTH && target < before;
+    if (this.#names !== null && isEarlier && pointers <= MOST_POINTERS) return target;
+    throw new MalformedMessageError('a pointer that leads to no earlier name');
   }
 
   #take(length: number): number {
@@ -97,42 +127,5 @@ export class MessageReader {
     if (length > this.#end - start) throw new MalformedMessageError('it ends too early');
     this.#position = start + length;
     return start;
-  }
-
-  /** Where the name points to, if it is nothing but a pointer. */
-  #pointerTarget(): number | undefined {
-    const start = this.#position;
-    const first = this.#message[start] ?? 0;
-    if (first < POINTER || this.#end - start < 2) return undefined;
-    const target = this.#message.readUInt16BE(start) & 0x3fff;
-    return target < start ? target : undefined;
-  }
-
-  #labels(): string {
-    const labels: string[] = [];
-    let reader: MessageReader = this;
-    let runStart = this.#position;
-    let pointers = 0;
-    let nameLength = 1;
-    for (let octet = reader.uint8(); octet !== 0; octet = reader.uint8()) {
-      if (octet >= POINTER) {
-        pointers += 1;
-        runStart = reader.#pointerBefore(octet, pointers > MOST_POINTERS ? 0 : runStart);
-        reader = new MessageReader(this.#message, runStart, this.#message.length, this.#names);
-        continue;
-      }
-      nameLength += octet + 1;
-      if (octet > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
-      if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
-      labels.push(labelText(reader.octets(octet).toString('latin1')));
-    }
-    return labels.length === 0 ? '.' : labels.join('.');
-  }
-
-  /** The pointer must lead to a place before this one, so that no name goes in circles. */
-  #pointerBefore(first: number, before: number): number {
-    const target = ((first & 0x3f) << 8) | this.uint8();
-    if (this.#names !== null && target >= HEADER_LENGTH && target < before) return target;
-    throw new MalformedMessageError('a pointer that leads to no earlier name');
   }
 }

@@ -3,7 +3,7 @@ import { canonicalHostName } from './host-name.js';
 import { quoted, requireStorable } from './text.js';
 
 /** How many characters besides `*` a pattern has at least, and a part of a text that is searched for. */
-export const LEAST_CHARACTERS = 3;
+const LEAST_CHARACTERS = 3;
 
 /** A name in canonical form, or a pattern of names. */
 export interface NamePattern {
@@ -15,38 +15,38 @@ export interface NamePattern {
 const ASTERISK = '\0';
 
 /**
- * A name, or a pattern of names, in which `*` stands for any characters, and `\*` or `\042` for itself, as in a master file (RFC 1035,
- * section 5.1): the label of a wildcard (RFC 4592). Labels without `*` are brought into canonical form.
+ * A name, or a pattern of names, in which `*` stands for any characters, and `\*` or `\042` for itself, as in a
+ * master file (RFC 1035, section 5.1): the label of a wildcard (RFC 4592). Labels without `*` become canonical.
  *
  * @param argument For the message.
- * @throws PublicError INVALID_PARAMETER for a text that is neither, and for a pattern with fewer than three other characters.
+ * @throws PublicError INVALID_PARAMETER for a text that is neither, and a pattern of fewer than three others.
  */
 export function parseNamePattern(argument: string, text: string): NamePattern {
   if (text === '') throw invalidParameter(`${argument} must not be empty.`);
   const escaped = text.replace(/\\(.)/gs, (pair, character) => (character === '*' ? '\\042' : pair));
-  if (!escaped.includes('*')) return { parts: [nameOf(argument, escaped)] };
-  const labels = (escaped.endsWith('.') ? escaped.slice(0, -1) : escaped).split('.');
-  const canonical = labels.map((label) => {
-    if (!label.includes('*')) return label === '' ? '' : nameOf(argument, label).replaceAll('*', ASTERISK);
+  const canonical = (name: string) => readArgument(argument, () => canonicalHostName(name));
+  if (!escaped.includes('*')) return { parts: [canonical(escaped)] };
+  const labels = escaped.replace(/\.$/, '').split('.');
+  const pattern = labels.map((label) => {
+    if (!label.includes('*')) return label === '' ? '' : canonical(label).replaceAll('*', ASTERISK);
     if (/^[\w*-]+$/.test(label)) return label.toLowerCase();
     const rule = 'a label with "*" may have letters, digits, "-" and "_" besides';
     throw invalidParameter(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
   });
-  const pattern = canonical.join('.');
-  if (pattern.replaceAll('*', '').length < LEAST_CHARACTERS) {
+  const parts = pattern.join('.').split(/\*+/);
+  if (parts.join('').length < LEAST_CHARACTERS) {
     throw invalidParameter(
       `${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`,
     );
   }
-  return { parts: pattern.split(/\*+/).map((part) => part.replaceAll(ASTERISK, '*')) };
+  return { parts: parts.map((part) => part.replaceAll(ASTERISK, '*')) };
 }
 
 /** `*.example.net` as `.example.net`, for all names below it; the name itself where there is no `*`. */
 export function parseNameOrSubdomains(argument: string, text: string): NamePattern {
   const pattern = parseNamePattern(argument, text);
-  const [first, second] = pattern.parts;
-  const isSubdomains = pattern.parts.length === 2 && first === '' && second?.startsWith('.') === true;
-  if (pattern.parts.length === 1 || isSubdomains) return pattern;
+  const [first, second, ...others] = pattern.parts;
+  if (second === undefined || (first === '' && second.startsWith('.') && others.length === 0)) return pattern;
   throw invalidParameter(`${argument}: write a host name, or "*." and a name for all below it.`);
 }
 
@@ -56,11 +56,7 @@ export function requirePart(argument: string, text: string): string {
   throw invalidParameter(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
 }
 
-/** Checks a text that is searched for: no recorded one has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
+/** No recorded text has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
 export function requireText(argument: string, text: string): string {
   return readArgument(argument, () => requireStorable(text));
-}
-
-function nameOf(argument: string, text: string): string {
-  return readArgument(argument, () => canonicalHostName(text));
 }

@@ -4,6 +4,8 @@ import { parseDomainName } from './domain-name.js';
 import { invalidParameter, type PublicError } from './errors.js';
 import type { Instant } from './instant.js';
 
+const KINDS = ['domain', 'record', 'header', 'change'] as const;
+
 export interface NodeName {
   readonly kind: (typeof KINDS)[number];
   readonly domain: string;
@@ -12,8 +14,6 @@ export interface NodeName {
   /** What tells it from others of its kind at its domain: texts without line ends. */
   readonly key: readonly string[];
 }
-
-const KINDS = ['domain', 'record', 'header', 'change'] as const;
 
 /** Writes an id: for one name always the same, for another one another. */
 export function writeNodeId({ kind, domain, at, key }: NodeName): string {
@@ -28,13 +28,9 @@ export function writeNodeId({ kind, domain, at, key }: NodeName): string {
 export function readNodeId(id: string): NodeName {
   const [letter, domain = '', at = '', ...key] = Buffer.from(id, 'base64url').toString().split('\n');
   const kind = KINDS.find((each) => each[0] === letter);
-  if (
-    kind === undefined ||
-    attempt(() => parseDomainName(domain)) !== domain ||
-    key.some((text) => text.includes('\0'))
-  )
-    throw noId();
-  if (kind === 'domain' && key.length > 0) throw noId();
+  const isDomain = attempt(() => parseDomainName(domain)) === domain;
+  const isKey = kind === 'domain' ? key.length === 0 : !key.join().includes('\0');
+  if (kind === undefined || !isDomain || !isKey) throw noId();
   const name = { kind, domain, at: at === '' ? undefined : instantOfKey(at), key };
   // Base64url and numbers may be written in several ways, of which one is an id.
   if (writeNodeId(name) !== id) throw noId();
@@ -54,8 +50,8 @@ function noId(): PublicError {
 export const LENGTH_OF_DIGEST = 16;
 
 /**
- * What tells a DNS record from the others of its domain that were first seen at the same time. loaders/search-records.ts has the
- * same in SQL.
+ * What tells a DNS record from the others of its domain that were first seen at the same time.
+ * loaders/search-records.ts has the same in SQL.
  *
  * @param parts Its type, class, owner name, and its rdata as the JSON text that is stored.
  */

@@ -2,7 +2,7 @@ import type { DnsRecord } from './dns-record.js';
 import { InvalidObservationError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** One observation of one domain. Everything in it is in canonical form. */
+/** Everything in it is in canonical form. */
 export interface Observation {
   readonly domain: string;
   readonly observedAt: Instant;
@@ -10,7 +10,7 @@ export interface Observation {
   readonly dns?: DnsObservation;
   /** Absent: HTTP was not observed. Field names in lower case to field values. */
   readonly httpHeaders?: ReadonlyMap<string, string>;
-  /** Field names in lower case that the observer omits from `httpHeaders`: whether the site sends them is unknown. */
+  /** In lower case: what the observer omits from `httpHeaders`; whether the site sends it is unknown. */
   readonly ignoredHeaders?: ReadonlySet<string>;
   /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
@@ -23,7 +23,6 @@ export interface Observation {
   readonly source?: string;
 }
 
-/** Where a site's response came from. */
 export interface SiteResponse {
   readonly scheme: 'https' | 'http';
   /** The status code, from 100 to 999. */
@@ -45,13 +44,13 @@ export interface DnsObservation {
   readonly notOther?: ReadonlySet<string>;
   /**
    * Types of which only these owner names were observed: the known records of others stay. One that is not in
-   * `types` was seen beside them, and counts only where records of it are known. Absent: every owner name of each
-   * type in `types`.
+   * `types` was seen beside them, and counts only where records of it are known. Absent: every owner name of
+   * each type in `types`.
    */
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
-   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them. They fill in
-   * history, wherever it is, and are no observation of their types. Absent: the set is complete.
+   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them.
+   * They fill in history, wherever it is, and are no observation of their types. Absent: the set is complete.
    */
   readonly sighted?: boolean;
   /** By type, as recordsByType() gives them. A type without records may be missing. */
@@ -75,9 +74,8 @@ export function excessOfRecords(
   count: number,
   { recordsPerType }: ObservationLimits,
 ): string | null {
-  return count > recordsPerType
-    ? `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`
-    : null;
+  if (count <= recordsPerType) return null;
+  return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`;
 }
 
 /** What response headers exceed, as a phrase that names the setting; null: they are within the limits. */
@@ -88,8 +86,7 @@ export function excessOfHeaders(
   if (headers.size > most) return `${headers.size} headers are more than LIMIT_HEADERS allows (${most})`;
   for (const [name, value] of headers) {
     // A UTF-16 unit is at least one octet and at most three.
-    if (value.length * 3 <= headerValue) continue;
-    const octets = Buffer.byteLength(value);
+    const octets = value.length * 3 <= headerValue ? 0 : Buffer.byteLength(value);
     if (octets > headerValue) {
       return `the value of ${name} has ${octets} octets, more than LIMIT_HEADER_VALUE allows (${headerValue})`;
     }
@@ -113,6 +110,7 @@ export function requireWithinLimits(
 }
 
 function requireNone(key: string, excess: string | null): void {
-  if (excess === null) return;
-  throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  if (excess !== null) {
+    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  }
 }

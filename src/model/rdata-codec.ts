@@ -4,23 +4,20 @@ import {
   characterStringText,
   stringsOf,
 } from './character-string.js';
-import { typeName, typeNumberOf } from './dns-types.js';
+import type { Mnemonics } from './dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6, ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { requireText, requireTexts } from './json-values.js';
 import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted, requireStorable } from './text.js';
+import { invalidText, quoted, requireStorable } from './text.js';
 
-/**
- * One field of rdata, or several that depend on each other, in both forms. `read` is strict, and validates
- * the result of `write`.
- */
+/** One field of rdata, or several that depend on each other. `read` validates what `write` has written. */
 export interface RdataCodec {
   /** The octets of the fields that come next in a master file. @throws InvalidObservationError */
   write(text: MasterText): Buffer;
-  /** The canonical text of the octets that come next; empty for a list without members. @throws MalformedMessageError */
+  /** The canonical text of the next octets; empty for an empty list. @throws MalformedMessageError */
   read(rdata: MessageReader): string;
 }
 
@@ -35,7 +32,7 @@ export type RdataFieldKind =
   | 'characterStrings'
   | 'presentation'; // rdata as a master file has it (rdata-text.ts)
 
-/** What a field of a record's own may hold in canonical form. */
+/** In canonical form. */
 export type RdataValue = string | number | readonly string[];
 
 /** A field that types with fields of their own have. */
@@ -52,35 +49,33 @@ export interface FieldCodec extends RdataCodec {
 /** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
 export const LARGEST_RDATA = 65_535;
 
-/** A field whose value is its text. @param what it is, for the error where it is missing. */
-export function field(
-  what: string,
-  write: (given: string) => Buffer,
-  read: (rdata: MessageReader) => string,
-): RdataCodec {
-  return { write: (text) => write(text.next(what)), read };
+/** A field that is one word of a master file. */
+export function field(write: (word: string) => Buffer, read: (rdata: MessageReader) => string): RdataCodec {
+  return { write: (text) => write(text.next()), read };
 }
 
-/** Names of numbers, in upper case. */
-type Mnemonics = Readonly<Record<string, number>>;
+/** @throws MalformedMessageError */
+export function requireRdata(isValid: boolean, reason: string): void {
+  if (!isValid) throw new MalformedMessageError(reason);
+}
+
+const NONE: Mnemonics = new Map();
 
 /**
  * An unsigned integer.
  *
- * @param size In octets: 1, 2 or 4.
- * @param mnemonics Names for some numbers.
- * @param shows Whether the canonical text has the name, as dig prints it.
+ * @param size In octets.
+ * @param shows Whether the canonical text has the mnemonic, as dig prints it.
  */
-export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = false): FieldCodec {
-  const names = new Map(shows ? Object.entries(mnemonics).map(([name, number]) => [number, name]) : []);
-  const read = (rdata: MessageReader) => {
-    const number = rdata.octets(size).readUIntBE(0, size);
-    return names.get(number) ?? String(number);
-  };
-  const write = (given: string) => integerOctets(given, size, mnemonics);
+export function integer(size: 1 | 2 | 4, mnemonics = NONE, shows = false): FieldCodec {
+  const names = new Map(Array.from(shows ? mnemonics : NONE, ([name, number]) => [number, name]));
   return {
-    ...field('an integer', write, read),
     kind: 'integer',
+    write: (text) => integerOctets(text.next(), size, mnemonics),
+    read: (rdata) => {
+      const number = rdata.octets(size).readUIntBE(0, size);
+      return names.get(number) ?? String(number);
+    },
     canonical: canonicalInteger,
     present: String,
   };
@@ -94,18 +89,16 @@ function canonicalInteger(value: unknown): number {
     return number;
   }
   if (value === undefined) throw new InvalidObservationError('it is missing.');
-  const shown = typeof value === 'string' ? quoted(value) : typeof value === 'number' ? value : 'it';
+  const shown = typeof value === 'object' ? 'it' : quoted(String(value));
   throw new InvalidObservationError(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
 }
 
-/** @throws InvalidObservationError for anything but an integer that has room, or one of the names. */
-export function integerOctets(text: string | number, size: number, mnemonics: Mnemonics = {}): Buffer {
+/** @throws InvalidObservationError for anything but an integer that has room, or one of the mnemonics. */
+export function integerOctets(text: string | number, size: number, mnemonics = NONE): Buffer {
   const given = String(text);
-  const number = /^\d{1,10}$/.test(given) ? Number(given) : mnemonics[given.toUpperCase()];
+  const number = /^\d{1,10}$/.test(given) ? Number(given) : mnemonics.get(given.toUpperCase());
   const largest = 2 ** (8 * size) - 1;
-  if (number === undefined || number > largest) {
-    throw new InvalidObservationError(`${quoted(given)} is not an integer from 0 to ${largest}.`);
-  }
+  if (number === undefined || number > largest) throw invalidText(given, `an integer from 0 to ${largest}`);
   const octets = Buffer.alloc(size);
   octets.writeUIntBE(number, 0, size);
   return octets;
@@ -115,62 +108,57 @@ export const uint8 = integer(1);
 export const uint16 = integer(2);
 export const uint32 = integer(4);
 
-function textField(
-  kind: RdataFieldKind,
-  codec: RdataCodec,
-  canonical: (text: string) => string,
-  present: (text: string) => string = String,
-): FieldCodec {
-  return { ...codec, kind, canonical: (value) => canonical(requireText(value)), present };
-}
-
 /** A domain name: absolute, with or without its final dot. */
-export const name = textField(
-  'hostName',
-  {
-    write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
-    read: (rdata) => absoluteName(rdata.name()),
-  },
-  canonicalHostName,
-  absoluteName,
-);
+export const name: FieldCodec = {
+  kind: 'hostName',
+  write: (text) => hostNameOctets(canonicalHostName(text.nextName())),
+  read: (rdata) => absoluteName(rdata.name()),
+  canonical: (value) => canonicalHostName(requireText(value)),
+  present: absoluteName,
+};
 
-/** A canonical name with its final dot: absolute in a master file, whatever its origin (RFC 1035, section 5.1). */
+/** A canonical name with its final dot: absolute, whatever the origin of a file (RFC 1035, section 5.1). */
 export function absoluteName(name: string): string {
   return name === '.' ? name : `${name}.`;
 }
 
-export const ipv4 = textField(
-  'ipv4',
-  field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.')),
-  canonicalIpv4,
-);
+export const ipv4: FieldCodec = {
+  ...field(ipv4Octets, (rdata) => rdata.octets(4).join('.')),
+  kind: 'ipv4',
+  canonical: (value) => canonicalIpv4(requireText(value)),
+  present: String,
+};
 
-export const ipv6 = textField(
-  'ipv6',
-  field('an IPv6 address', ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16))),
-  canonicalIpv6,
-);
+export const ipv6: FieldCodec = {
+  ...field(ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16))),
+  kind: 'ipv6',
+  canonical: (value) => canonicalIpv6(requireText(value)),
+  present: String,
+};
 
+/** A text, in whose values `\DDD` is as in TXT. */
 function string(
   write: (octets: Buffer) => Buffer,
   read: (rdata: MessageReader) => Buffer,
   present = quotedString,
 ) {
-  const codec = field(
-    'a string',
-    (given) => write(fieldOctets(given)),
-    (rdata) => quotedOctets(read(rdata)),
-  );
-  const value = (rdata: MessageReader) => characterStringText(read(rdata));
-  return { ...textField('text', codec, requireStorable, present), value };
+  return {
+    ...field(
+      (word) => write(fieldOctets(word)),
+      (rdata) => quotedOctets(read(rdata)),
+    ),
+    kind: 'text' as const,
+    value: (rdata: MessageReader) => characterStringText(read(rdata)),
+    canonical: (value: unknown) => requireStorable(requireText(value)),
+    present,
+  };
 }
 
 function quotedString(text: string): string {
   return quotedOctets(characterStringOctets(text));
 }
 
-/** A character-string of at most 255 octets (RFC 1035, section 3.3). In values `\DDD` is as in TXT. */
+/** A character-string of at most 255 octets (RFC 1035, section 3.3). */
 export const characterString = string(lengthBefore, (rdata) => rdata.characterString());
 
 /** RFC 8659, section 4.1: letters and digits. Name servers read it only without quotes. */
@@ -183,8 +171,8 @@ export const tag = string(
   lengthBefore,
   (rdata) => {
     const octets = rdata.characterString();
-    if (octets.length > 0) return octets;
-    throw new MalformedMessageError('"" is not a string of this type');
+    requireRdata(octets.length > 0, 'an empty tag');
+    return octets;
   },
   (text) => (isPlainTag(text) ? text : quotedString(text)),
 );
@@ -194,26 +182,31 @@ export const remainingString = string(Buffer.from, (rdata) => rdata.rest());
 
 /** One or more character-strings. A value that is longer than any in a message is divided. */
 export const characterStrings: FieldCodec = {
-  write: (text) => {
-    const octets = [characterString.write(text)];
-    while (!text.isAtEnd) octets.push(characterString.write(text));
-    return Buffer.concat(octets);
-  },
-  read: (rdata) => oneOrMore(rdata, characterString.read).join(' '),
+  ...list(characterString, 1),
   kind: 'characterStrings',
-  value: (rdata) => oneOrMore(rdata, characterString.value),
+  value: (rdata) => untilEnd(rdata, characterString.value, 1),
   canonical: (value) => requireTexts(value).map(canonicalCharacterString),
   present: (text) => stringsOf(characterStringOctets(text)).map(quotedOctets).join(' '),
 };
 
 type Encoding = 'hex' | 'base64';
 
-/** All octets that are left, at least one, in hexadecimal or base64: in texts also in several pieces. */
-export function remaining(encoding: Encoding): RdataCodec {
+/** All octets that are left, in hexadecimal or base64: in texts also in several pieces. */
+export function remaining(encoding: Encoding, least = 1, most = LARGEST_RDATA): RdataCodec {
   return {
     write: (text) => encodedOctets(text.rest().join(''), encoding),
-    read: (rdata) => encoded(rdata.rest(), encoding),
+    read: (rdata) => {
+      const octets = rdata.rest();
+      if (octets.length < least || octets.length > most) {
+        throw new MalformedMessageError(`its last field cannot have ${octets.length} octets`);
+      }
+      return encoding === 'hex' ? hexadecimal(octets) : octets.toString(encoding);
+    },
   };
+}
+
+export function hexadecimal(octets: Buffer): string {
+  return octets.toString('hex').toUpperCase();
 }
 
 const ENCODED = {
@@ -224,42 +217,7 @@ const ENCODED = {
 /** @throws InvalidObservationError for a text that is not hexadecimal, or not base64. */
 export function encodedOctets(text: string, encoding: Encoding): Buffer {
   if (ENCODED[encoding].test(text)) return Buffer.from(text, encoding);
-  const named = encoding === 'hex' ? 'hexadecimal of whole octets' : 'base64';
-  throw new InvalidObservationError(`${quoted(text)} is not ${named}.`);
-}
-
-/** @throws MalformedMessageError for fewer octets than there must be. */
-export function encoded(octets: Buffer, encoding: Encoding, least = 1): string {
-  if (octets.length < least) throw new MalformedMessageError(`it ends before its ${encoding} data`);
-  return encoding === 'hex' ? octets.toString('hex').toUpperCase() : octets.toString('base64');
-}
-
-/** The type that a signature covers; dig writes one without a mnemonic as its number alone. */
-export const typeCovered = field(
-  'a type',
-  (given) => integerOctets(/^\d/.test(given) ? given : typeNumberOf(given), 2),
-  (rdata) => typeName(rdata.uint16()),
-);
-
-const TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
-
-/** RFC 4034, section 3.2: YYYYMMDDHHmmSS in UTC, or seconds since 1970, of which 32 bits are kept. */
-export const time = field(
-  'a time',
-  (given) => {
-    if (!TIME.test(given)) return integerOctets(given, 4);
-    const seconds = Date.parse(given.replace(TIME, '$1-$2-$3T$4:$5:$6Z')) / 1000;
-    // Date.parse takes 30 February for a day in March.
-    if (Number.isNaN(seconds) || timeText(seconds) !== given) {
-      throw new InvalidObservationError(`${quoted(given)} is not a time.`);
-    }
-    return integerOctets(((seconds % 2 ** 32) + 2 ** 32) % 2 ** 32, 4);
-  },
-  (rdata) => timeText(rdata.uint32()),
-);
-
-function timeText(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace(/[-:T]|\..*/g, '');
+  throw invalidText(text, encoding === 'hex' ? 'hexadecimal of whole octets' : 'base64');
 }
 
 /** @throws InvalidObservationError for more than 255 octets. */
@@ -268,21 +226,48 @@ export function lengthBefore(octets: Buffer): Buffer {
   return Buffer.concat([Buffer.of(octets.length), octets]);
 }
 
-export function oneOrMore<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
-  return [read(rdata), ...untilEnd(rdata, read)];
+/** Reads all that is left, at least so many. */
+export function untilEnd<Item>(
+  rdata: MessageReader,
+  read: (rdata: MessageReader) => Item,
+  least: 0 | 1,
+): Item[] {
+  const items: Item[] = [];
+  while (items.length < least || !rdata.isAtEnd) items.push(read(rdata));
+  return items;
 }
 
-export function untilEnd<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
-  const items: Item[] = [];
-  while (!rdata.isAtEnd) items.push(read(rdata));
-  return items;
+/** All fields that are left, at least so many. */
+export function list(item: RdataCodec, least: 0 | 1): RdataCodec {
+  return {
+    write: (text) => {
+      const octets: Buffer[] = [];
+      while (octets.length < least || !text.isAtEnd) octets.push(item.write(text));
+      return Buffer.concat(octets);
+    },
+    read: (rdata) => untilEnd(rdata, item.read, least).join(' '),
+  };
+}
+
+/** Fields of which the first say what the others are. @param size Of the first, in octets. */
+export function dependent(
+  first: readonly RdataCodec[],
+  size: number,
+  others: (head: Buffer) => readonly RdataCodec[],
+): RdataCodec {
+  return {
+    write: (text) => {
+      const head = writeAll(first, text);
+      return Buffer.concat([head, writeAll(others(head), text)]);
+    },
+    read: (rdata) => readAll([...first, ...others(rdata.fork().octets(size))], rdata),
+  };
 }
 
 export function writeAll(codecs: readonly RdataCodec[], text: MasterText): Buffer {
   return Buffer.concat(codecs.map((codec) => codec.write(text)));
 }
 
-/** Reads the fields of a row one after another, with single blanks between them. */
 export function readAll(codecs: readonly RdataCodec[], rdata: MessageReader): string {
   return codecs
     .map((codec) => codec.read(rdata))

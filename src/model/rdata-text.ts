@@ -1,8 +1,17 @@
 import { attempt } from './attempt.js';
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { readOr } from './json-values.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
-import { encodedOctets, integerOctets, isPlainTag, LARGEST_RDATA, readAll, writeAll } from './rdata-codec.js';
+import {
+  encodedOctets,
+  hexadecimal,
+  integerOctets,
+  isPlainTag,
+  LARGEST_RDATA,
+  readAll,
+  writeAll,
+} from './rdata-codec.js';
 import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
 import { parseRdata } from './rdata-values.js';
 import { quoted, requireStorable } from './text.js';
@@ -10,12 +19,20 @@ import { quoted, requireStorable } from './text.js';
 /**
  * The own fields of an observed record, as parseDnsRecord takes them.
  *
- * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other
- * types have `data`, which can show anything.
+ * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other types
+ * have `data`, which can show anything.
  */
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
-  if (fields === undefined) return { data: readData(type, rdata) };
+  if (fields === undefined) {
+    const all = rdata.fork();
+    return {
+      data: readOr(
+        () => layoutText(type, rdata),
+        () => genericText(all.rest()),
+      ),
+    };
+  }
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) {
     if (codec !== null) values[name] = codec.value?.(rdata) ?? codec.read(rdata);
@@ -24,11 +41,39 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
   return values;
 }
 
+/** @throws MalformedMessageError for octets that do not fit the layout of the type. */
+function layoutText(type: string, rdata: MessageReader): string {
+  const layout = LAYOUTS.get(type);
+  if (layout === undefined) return genericText(rdata.rest());
+  const all = rdata.fork();
+  const text = readAll(layout, rdata);
+  requireEnd(type, rdata);
+  // A bitmap of types is up to a hundred times as long in text, which could not be read again.
+  // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
+  return text === '' || text.length > LONGEST_TEXT ? genericText(all.rest()) : text;
+}
+
+function requireEnd(type: string, rdata: MessageReader): void {
+  if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
+}
+
+/** Rdata of any type in the form of RFC 3597, section 5. */
+export function genericText(octets: Buffer): string {
+  return `\\# ${octets.length} ${hexadecimal(octets)}`.trimEnd();
+}
+
+/** Canonical DS records of the usual digests: large files consist of them. */
+const CANONICAL_DELEGATION =
+  /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
+
+/** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
+const LONGEST_TEXT = 8 * LARGEST_RDATA;
+
 /**
- * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or
- * in that of RFC 3597 (`\# 4 C0000207`), as parseDnsRecord takes them: for types without fields of their
- * own `data` in its one canonical text, which is that of dig with names in lower case. That is the form of
- * RFC 3597 for types without presentation, and for octets in that form that are not valid for their type.
+ * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or in
+ * that of RFC 3597 (`\# 4 C0000207`), as parseDnsRecord takes them: for types without fields of their own
+ * `data` in its one canonical text, which is that of dig with names in lower case. That is the form of RFC 3597
+ * for types without presentation, and for octets in that form that are not valid for their type.
  *
  * @param absolute Makes the names in it absolute, as MasterText has it; absent: they are.
  * @throws InvalidObservationError for a text that is not rdata of the type.
@@ -53,20 +98,13 @@ export function parseRdataText(
     const isShown = !fields.isGeneric && !RDATA_FIELDS.has(type);
     return isShown ? { data: layoutText(type, rdata) } : readRdata(type, rdata);
   } catch (error) {
-    if (!(error instanceof MalformedMessageError || error instanceof InvalidObservationError)) throw error;
+    if (!(error instanceof InvalidObservationError)) throw error;
     const reason = error.message.replace(/\.$/, '');
     throw new InvalidObservationError(`it is not the data of a record of type ${type}: ${reason}.`);
   }
 }
 
-/** Canonical DS records of the usual digests: large files consist of them. */
-const CANONICAL_DELEGATION =
-  /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
-
-/** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
-const LONGEST_TEXT = 8 * LARGEST_RDATA;
-
-/** The octets of rdata, which may still break a rule of its type. @throws InvalidObservationError, MalformedMessageError */
+/** The octets of rdata, which may still break a rule of its type. @throws InvalidObservationError */
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []);
@@ -74,58 +112,25 @@ export function rdataOctets(type: string, fields: MasterText): Buffer {
     throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
   }
   const octets = writeAll(layout, fields);
-  if (octets.length > LARGEST_RDATA) {
-    throw new InvalidObservationError(`it is longer than ${LARGEST_RDATA} octets.`);
-  }
-  if (fields.isAtEnd) return octets;
-  throw new InvalidObservationError(`${quoted(fields.next('more'))} is one field too many.`);
+  if (!fields.isAtEnd) throw new InvalidObservationError(`${quoted(fields.next())} is one field too many.`);
+  if (octets.length <= LARGEST_RDATA) return octets;
+  throw new InvalidObservationError(`it is longer than ${LARGEST_RDATA} octets.`);
 }
 
 /** RFC 3597, section 5. The hexadecimal may be in several pieces. */
 function genericOctets(fields: MasterText): Buffer {
-  fields.next('\\#');
-  const length = integerOctets(fields.next('the number of octets'), 2).readUInt16BE(0);
-  const octets = encodedOctets(fields.rest().join(''), 'hex');
-  if (octets.length === length) return octets;
+  const [, length = '', ...pieces] = fields.rest();
+  const octets = encodedOctets(pieces.join(''), 'hex');
+  if (octets.length === integerOctets(length, 2).readUInt16BE(0)) return octets;
   throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
 }
 
-function readData(type: string, rdata: MessageReader): string {
-  const all = rdata.fork();
-  if (!LAYOUTS.has(type)) return genericText(all.rest());
-  try {
-    return layoutText(type, rdata);
-  } catch (error) {
-    if (error instanceof MalformedMessageError) return genericText(all.rest());
-    throw error;
-  }
-}
-
-/** @throws MalformedMessageError for octets that do not fit the layout of the type. */
-function layoutText(type: string, rdata: MessageReader): string {
-  const all = rdata.fork();
-  const text = readAll(LAYOUTS.get(type) ?? [], rdata);
-  requireEnd(type, rdata);
-  // A bitmap of types is up to a hundred times as long in text, which could not be read again.
-  // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
-  return text === '' || text.length > LONGEST_TEXT ? genericText(all.rest()) : text;
-}
-
-function requireEnd(type: string, rdata: MessageReader): void {
-  if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
-}
-
-/** Rdata of any type in the form of RFC 3597, section 5. */
-export function genericText(octets: Buffer): string {
-  return `\\# ${octets.length} ${octets.toString('hex').toUpperCase()}`.trimEnd();
-}
-
 /**
- * The rdata of a record in the presentation of master files (RFC 1035, section 5.1), with absolute names. A string of a TXT record
- * that is longer than any in a message is divided.
+ * The rdata of a record in the presentation of master files (RFC 1035, section 5.1), with absolute names. A
+ * string of a TXT record that is longer than any in a message is divided.
  *
  * @param rdata As in DnsRecord.
- * @throws InvalidObservationError for fields that no message can hold, such as the preference 70000 of an MX record.
+ * @throws InvalidObservationError for fields that no message can hold, such as an MX record's preference 70000.
  */
 export function presentRdata({ type, rdata }: { readonly type: string; readonly rdata: string }): string {
   const values = parseRdata(rdata);
@@ -135,7 +140,7 @@ export function presentRdata({ type, rdata }: { readonly type: string; readonly 
 }
 
 /**
- * The same text from the own fields of a record's type; fields that no message can hold are written as they are.
+ * The same text from the own fields of a type; those that no message can hold are written as they are.
  *
  * @param values By their names in the specification (2.3).
  */

@@ -1,37 +1,19 @@
-import { addressPrefixes, ipsecKey, multicastRelay, separated } from './address-codecs.js';
-import {
-  ALGORITHMS,
-  algorithm,
-  DELEGATION,
-  FINGERPRINT,
-  hashedOwner,
-  oldKey,
-  PUBLIC_KEY,
-  salt,
-  typeBitmap,
-  ZONE_DIGEST,
-} from './key-codecs.js';
-import { location } from './location.js';
+import { PRESENTED_TYPES } from './presented-types.js';
 import {
   characterString,
   characterStrings,
   type FieldCodec,
-  integer,
   ipv4,
   ipv6,
   name,
   type RdataCodec,
   type RdataFieldKind,
-  remaining,
   remainingString,
   tag,
-  time,
-  typeCovered,
   uint8,
   uint16,
   uint32,
 } from './rdata-codec.js';
-import { serviceParameters } from './service-parameters.js';
 
 /**
  * The types that have fields of their own (specification, 2.3, and PHP's dns_get_record for the types that it
@@ -76,51 +58,9 @@ const TYPES_WITH_FIELDS = {
   HINFO: ['HinfoRecord', { cpu: characterString, os: characterString }],
 } as const satisfies Readonly<Record<string, readonly [string, Readonly<Record<string, FieldCodec | null>>]>>;
 
-const HEX = remaining('hex');
-const BASE64 = remaining('base64');
-const PREFERENCE = [uint16, name];
-/** RFC 4398, section 2.1. */
-const CERTIFICATE_TYPES = {
-  ...{ PKIX: 1, SPKI: 2, PGP: 3, IPKIX: 4, ISPKI: 5, IPGP: 6, ACPKIX: 7, IACPKIX: 8, URI: 253, OID: 254 },
-};
-
-/** The types whose rdata are shown as a master file has them, and their rdata from front to end. */
-const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly RdataCodec[]])[] = [
-  ['MD MF MB MG MR NSAP-PTR DNAME', [name]],
-  ['MINFO RP TALINK', [name, name]],
-  ['AFSDB RT KX LP', PREFERENCE],
-  ['PX', [uint16, name, name]],
-  // RFC 4034, section 3, and RFC 2535, section 4.
-  ['SIG RRSIG', [typeCovered, algorithm, uint8, uint32, time, time, uint16, name, BASE64]],
-  ['KEY', [oldKey]],
-  ['LOC', [location]],
-  ['CERT', [integer(2, CERTIFICATE_TYPES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
-  ['APL', [addressPrefixes]],
-  ['DS CDS TA DLV', DELEGATION],
-  ['SSHFP', FINGERPRINT],
-  ['IPSECKEY', [ipsecKey]],
-  ['NSEC', [name, typeBitmap(1)]],
-  ['DNSKEY RKEY CDNSKEY', PUBLIC_KEY],
-  ['DHCID OPENPGPKEY HHIT BRID', [BASE64]],
-  ['NSEC3', [uint8, uint8, uint16, salt, hashedOwner, typeBitmap(0)]],
-  ['NSEC3PARAM', [uint8, uint8, uint16, salt]],
-  ['TLSA SMIMEA', [uint8, uint8, uint8, HEX]],
-  ['NINFO SPF AVC RESINFO WALLET', [characterStrings]],
-  ['CSYNC', [uint32, uint16, typeBitmap(0)]],
-  ['ZONEMD', ZONE_DIGEST],
-  ['SVCB HTTPS', [uint16, name, serviceParameters]],
-  ['DSYNC', [typeCovered, integer(1, { NOTIFY: 1 }, true), uint16, name]],
-  ['NID L64', [uint16, separated(':', 4, 4, 1)]],
-  ['L32', [uint16, ipv4]],
-  ['EUI48', [separated('-', 6, 2, 2)]],
-  ['EUI64', [separated('-', 8, 2, 2)]],
-  ['URI', [uint16, uint16, remainingString]],
-  ['AMTRELAY', [multicastRelay]],
-];
-
 /**
- * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Versions before had
- * a presentation of each: texts in it stay as they are, so that histories, exports and backups that have them can be read.
+ * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Texts in
+ * the presentation that each once had stay as they are, so that histories, exports and backups can be read.
  */
 export const RETIRED_TYPES: ReadonlySet<string> = new Set(
   'WKS X25 ISDN NSAP GPOS NXT EID NIMLOC ATMA A6 SINK HIP DOA'.split(' '),
@@ -175,6 +115,7 @@ export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
 
+/** The rdata of the types that are shown as text, from front to end. */
 export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map(
   PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
 );

@@ -1,19 +1,13 @@
 import { getDomain } from 'tldts';
 
-// Apart from domain-name.ts, since the Public Suffix List takes a tenth of the start of a command that needs none.
-
-/** The hosts in this program are canonical names already: nothing is to be cut out or checked. */
-const PUBLIC_SUFFIX_LIST = {
-  allowPrivateDomains: true,
-  extractHostname: false,
-  validateHostname: false,
-  detectIp: false,
-} as const;
+// Not in domain-name.ts: the Public Suffix List takes a tenth of the start of a command that needs none.
 
 /**
  * The registrable domain of a canonical name (URL Standard, section 3.2: the Public Suffix List with its
  * private section): `example.co.uk` for `www.example.co.uk`; null for a public suffix itself.
  */
 export function registrableDomain(name: string): string | null {
-  return getDomain(name, PUBLIC_SUFFIX_LIST);
+  // The name is canonical: nothing is to be cut out or checked.
+  const unchecked = { extractHostname: false, validateHostname: false, detectIp: false };
+  return getDomain(name, { ...unchecked, allowPrivateDomains: true });
 }

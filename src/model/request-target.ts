@@ -1,9 +1,4 @@
-/** A request with its target (RFC 9112, section 3.2.1), percent-encoded as it came. */
-interface Targeted {
-  readonly url?: string | undefined;
-}
-
-/** The parameters of a query, by name: without a value it is left out, with a list it is there for each. */
+/** By name: without a value the parameter is omitted, with a list it is there for each. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function queryOf(parameters: QueryParameters): URLSearchParams {
@@ -14,11 +9,12 @@ export function queryOf(parameters: QueryParameters): URLSearchParams {
   return query;
 }
 
-export function pathOf({ url = '' }: Targeted): string {
+/** @param request With its target (RFC 9112, section 3.2.1), percent-encoded as it came. */
+export function pathOf({ url = '' }: { readonly url?: string | undefined }): string {
   return url.replace(/\?.*/s, '');
 }
 
 /** The query of a request with its question mark; '' if there is none. */
-export function searchOf({ url = '' }: Targeted): string {
-  return url.slice(pathOf({ url }).length);
+export function searchOf(request: { readonly url?: string | undefined }): string {
+  return (request.url ?? '').slice(pathOf(request).length);
 }

@@ -1,13 +1,7 @@
+import { attempt } from './attempt.js';
 import { durationOf } from './duration.js';
-import { InvalidObservationError } from './errors.js';
-import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT, parseInstant } from './instant.js';
-import { quoted } from './text.js';
-
-export interface RequestedTime {
-  readonly instant: Instant;
-  /** Whether it was written as a duration: at another moment the same text means another instant. */
-  readonly isRelative: boolean;
-}
+import { EARLIEST_INSTANT, type Instant, parseInstant } from './instant.js';
+import { invalidText } from './text.js';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 /** What can only be meant as a time or a date: it has more precise complaints. */
@@ -15,42 +9,32 @@ const WITH_DATE = /^\d{4}-\d\d-\d\d/;
 
 const NOTHING = /^(?:now|0(?:ms|s|m|h|d|w))$/;
 
-/** How many microseconds back from now a text asks for: none for `now` and `0s`. Undefined: it is no duration. */
+/** In microseconds, how far back from now a text asks for; undefined: it is no duration. */
 export function timeBack(text: string): bigint | undefined {
   return NOTHING.test(text) ? 0n : durationOf(text);
 }
 
 /**
- * The instant that a user means by an RFC 3339 time, by a date (its midnight, UTC), or by a duration back from now, such
- * as `36h`, `30d` or `2w`; `now` is `0s`.
+ * The instant that a user means by an RFC 3339 time, by a date (its midnight, UTC), or by a duration back from
+ * now, such as `36h`, `30d` or `2w`; `now` is `0s`.
  *
  * @param now Wall-clock time.
  * @throws InvalidObservationError for any other text, and for an instant outside the years 0000 to 9999.
  */
-export function parseRequestedTime(text: string, now: Instant): RequestedTime {
+export function parseRequestedTime(text: string, now: Instant): Instant {
   const duration = timeBack(text);
-  if (duration !== undefined) return { instant: back(text, now - duration), isRelative: true };
+  if (duration !== undefined) {
+    if (duration <= now - EARLIEST_INSTANT) return now - duration;
+    throw invalidText(text, 'in the years 0000 to 9999, back from now');
+  }
   if (!WITH_DATE.test(text)) {
-    throw new InvalidObservationError(
-      `${quoted(text)} is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now.`,
+    throw invalidText(
+      text,
+      'a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now',
     );
   }
-  return { instant: DATE.test(text) ? midnightOf(text) : parseInstant(text), isRelative: false };
-}
-
-/** @throws InvalidObservationError that quotes the date, as it was written. */
-function midnightOf(date: string): Instant {
-  try {
-    return parseInstant(`${date}T00:00:00Z`);
-  } catch (error) {
-    if (!(error instanceof InvalidObservationError)) throw error;
-    throw new InvalidObservationError(
-      `${quoted(date)} is not a date of the calendar: write year, month and day like 2024-03-01.`,
-    );
-  }
-}
-
-function back(text: string, instant: Instant): Instant {
-  if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return instant;
-  throw new InvalidObservationError(`${quoted(text)} back from now is outside the years 0000 to 9999.`);
+  if (!DATE.test(text)) return parseInstant(text);
+  const midnight = attempt(() => parseInstant(`${text}T00:00:00Z`));
+  if (midnight !== undefined) return midnight;
+  throw invalidText(text, 'a date of the calendar: write year, month and day like 2024-03-01');
 }

@@ -1,7 +1,7 @@
 import { InvalidObservationError } from './errors.js';
 import { trimmed } from './header-fields.js';
 
-/** A field's name and its value, without the blanks around them. */
+/** Without the blanks around them. */
 export type HeaderField = readonly [name: string, value: string];
 
 export interface ResponseHead {
@@ -18,10 +18,9 @@ const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
 const NUL_OR_CR = /[\0\r]/;
 
 /**
- * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end
- * (RFC 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field
- * before it (section 5.2), and is skipped where there is none (section 2.2). Blanks before the colon are not part
- * of the name (section 5.1).
+ * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end (RFC
+ * 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field before it
+ * (section 5.2), or is skipped (section 2.2). Blanks before the colon are not part of the name (section 5.1).
  *
  * @param head As text, or with an octet for each character.
  * @throws InvalidObservationError for any other text, and for NUL or CR inside a line.
@@ -40,7 +39,7 @@ export function parseResponseHead(head: string): ResponseHead {
   return { version, status: Number(status), fields };
 }
 
-/** Each field's lines as one, with one blank in place of each line end. */
+/** Joins the lines of each field, with one blank in place of each line end. */
 function unfolded(lines: readonly string[]): string[] {
   const fields: string[][] = [];
   for (const line of lines) {

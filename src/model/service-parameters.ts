@@ -1,4 +1,4 @@
-import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets } from './ip-address.js';
 import { escapedOctets, fieldOctets, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
@@ -8,11 +8,11 @@ import {
   ipv4,
   ipv6,
   lengthBefore,
-  oneOrMore,
   type RdataCodec,
+  requireRdata,
   untilEnd,
 } from './rdata-codec.js';
-import { quoted } from './text.js';
+import { invalidText } from './text.js';
 
 interface ParameterValue {
   /** From the text of the value, its escapes and quotes taken away. */
@@ -25,69 +25,61 @@ interface ParameterValue {
 
 const MANDATORY = 0;
 
-/** The parameters of RFC 9460, section 7, from key 0 on, and those of RFC 9461 and RFC 9540. Null: it has no value. */
+/** RFC 9460, section 7, from key 0 on, RFC 9461 and RFC 9540. Null: the parameter has no value. */
 const PARAMETERS: Readonly<Record<string, ParameterValue | null>> = {
   mandatory: {
-    write: (value) => {
-      const keys = value.split(',').map(keyNumber);
-      return Buffer.concat(keys.sort((a, b) => a - b).map((key) => integerOctets(key, 2)));
-    },
-    read: (value) =>
-      ascending(oneOrMore(value, () => value.uint16()))
-        .map(keyName)
-        .join(','),
+    write: (value) => Buffer.concat(value.split(',').map(keyOctets).sort(Buffer.compare)),
+    read: (value) => untilEnd(value, () => keyName(value.uint16()), 1).join(','),
   },
   alpn: {
-    write: (value) => Buffer.concat(protocolsOf(value).map(lengthBefore)),
-    read: (value) => `"${oneOrMore(value, protocol).join(',')}"`,
+    write: (value) => Buffer.concat(protocolsIn(value).map(lengthBefore)),
+    read: (value) => `"${untilEnd(value, protocol, 1).join(',')}"`,
   },
   'no-default-alpn': null,
   port: { write: (value) => integerOctets(value, 2), read: (value) => String(value.uint16()) },
-  ipv4hint: list(ipv4Octets, ipv4.read),
+  ipv4hint: addresses(ipv4Octets, ipv4),
   ech: {
     write: (value) => encodedOctets(value, 'base64'),
     read: (value) => value.rest().toString('base64'),
     canBeEmpty: true,
   },
-  ipv6hint: list(ipv6Octets, ipv6.read),
+  ipv6hint: addresses(ipv6Octets, ipv6),
   dohpath: { write: (value) => Buffer.from(value, 'latin1'), read: (value) => quotedOctets(value.rest()) },
   ohttp: null,
 };
 const NAMES = Object.keys(PARAMETERS);
 
-function list(write: (item: string) => Buffer, read: (value: MessageReader) => string): ParameterValue {
+function addresses(write: (address: string) => Buffer, { read }: RdataCodec): ParameterValue {
   return {
     write: (value) => Buffer.concat(value.split(',').map(write)),
-    read: (value) => oneOrMore(value, read).join(','),
+    read: (value) => untilEnd(value, read, 1).join(','),
   };
 }
 
 /** The parameters of an SVCB or HTTPS record (RFC 9460, section 2.1), in the order of their keys. */
 export const serviceParameters: RdataCodec = {
-  write: (text) => {
-    const parameters = text.rest().map(parameterOctets);
-    return Buffer.concat(parameters.sort((a, b) => a.readUInt16BE(0) - b.readUInt16BE(0)));
-  },
+  write: (text) => Buffer.concat(text.rest().map(parameterOctets).sort(Buffer.compare)),
   read: (rdata) => {
     let mandatory: readonly number[] = [];
     const keys: number[] = [];
-    const shown = untilEnd(rdata, () => {
+    const readParameter = () => {
       const key = rdata.uint16();
       const value = rdata.part(rdata.uint16());
-      if (key === MANDATORY) mandatory = untilEnd(value.fork(), (all) => all.uint16());
+      if (key === MANDATORY) mandatory = untilEnd(value.fork(), (all) => all.uint16(), 0);
       keys.push(key);
       return parameterText(key, value);
-    });
-    ascending(keys);
-    if (mandatory.every((key) => key !== MANDATORY && keys.includes(key))) return shown.join(' ');
-    throw new MalformedMessageError('a mandatory parameter is missing');
+    };
+    const shown = untilEnd(rdata, readParameter, 0);
+    const inOrder = isAscending(keys) && isAscending(mandatory);
+    requireRdata(inOrder, 'service parameters out of order, or repeated');
+    const isComplete = mandatory.every((key) => key !== MANDATORY && keys.includes(key));
+    requireRdata(isComplete, 'a mandatory parameter is missing');
+    return shown.join(' ');
   },
 };
 
-/** @throws MalformedMessageError for keys that are not in increasing order. */
-function ascending(keys: readonly number[]): readonly number[] {
-  if (keys.every((key, at) => at === 0 || key > (keys[at - 1] ?? key))) return keys;
-  throw new MalformedMessageError('service parameters out of order, or repeated');
+function isAscending(keys: readonly number[]): boolean {
+  return keys.every((key, at) => at === 0 || key > (keys[at - 1] ?? key));
 }
 
 function parameterText(key: number, value: MessageReader): string {
@@ -100,36 +92,35 @@ function parameterText(key: number, value: MessageReader): string {
   throw new MalformedMessageError(`a wrong value of the service parameter ${name}`);
 }
 
+function keyName(key: number): string {
+  return NAMES[key] ?? `key${key}`;
+}
+
 /** `key`, `key=value` or `key="value"`. `keyN=` has octets as the value of every key. */
 function parameterOctets(text: string): Buffer {
   const [, name = '', given = ''] = /^([^=]*)=?(.*)$/s.exec(text) ?? [];
-  const key = keyNumber(name);
+  const key = keyOctets(name);
   const octets = fieldOctets(given.replace(/^"(.*)"$/s, '$1'));
   const known = PARAMETERS[name.toLowerCase()];
   const value = known && octets.length > 0 ? known.write(octets.toString('latin1')) : octets;
-  return Buffer.concat([integerOctets(key, 2), integerOctets(value.length, 2), value]);
+  return Buffer.concat([key, integerOctets(value.length, 2), value]);
 }
 
-function keyNumber(name: string): number {
+function keyOctets(name: string): Buffer {
   const lower = name.toLowerCase();
-  const key = NAMES.indexOf(lower);
-  const number = key === -1 ? Number(/^key(0|[1-9]\d{0,4})$/.exec(lower)?.[1] ?? Number.NaN) : key;
-  if (number <= 65_535) return number;
-  throw new InvalidObservationError(`${quoted(name)} is not a key of service parameters.`);
-}
-
-function keyName(key: number): string {
-  return NAMES[key] ?? `key${key}`;
+  const number = /^key(0|[1-9]\d{0,4})$/.exec(lower)?.[1] ?? NAMES.indexOf(lower);
+  if (number === -1) throw invalidText(name, 'a key of service parameters');
+  return integerOctets(number, 2);
 }
 
 /** RFC 9460, section 7.1.1 and appendix A.1: commas and backslashes are escaped once more in a list. */
 function protocol(value: MessageReader): string {
   const octets = value.characterString();
-  if (octets.length === 0) throw new MalformedMessageError('an empty protocol');
+  requireRdata(octets.length > 0, 'an empty protocol');
   return escapedOctets(Buffer.from(octets.toString('latin1').replace(/[,\\]/g, '\\$&'), 'latin1'));
 }
 
-function protocolsOf(value: string): Buffer[] {
+function protocolsIn(value: string): Buffer[] {
   const items = value.match(/(?:^|(?<=,))(?:\\.|[^\\,])*(?=,|$)|\\$/gs) ?? [];
   return items.map((item) => Buffer.from(item.replace(/\\(.)/gs, '$1'), 'latin1'));
 }

@@ -4,8 +4,8 @@ const LONGEST_SHOWN = 64;
 const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
 
 /**
- * A text for an error's message: in double quotes, on one line, with control and other
- * invisible characters written as escapes, and cut with `…` after 64 characters.
+ * A text for an error's message: in double quotes, on one line, with control and other invisible characters
+ * written as escapes, and cut with `…` after 64 characters.
  */
 export function quoted(text: string): string {
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
@@ -14,6 +14,11 @@ export function quoted(text: string): string {
 
 function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+}
+
+/** The error for a text that is not what it has to be: `"fe80" is not an IPv6 address.` */
+export function invalidText(text: string, what: string): InvalidObservationError {
+  return new InvalidObservationError(`${quoted(text)} is not ${what}.`);
 }
 
 /** An octet as `\DDD` (RFC 1035, section 5.1). */
@@ -26,7 +31,7 @@ export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** A text that PostgreSQL can store, unchanged. @throws InvalidObservationError for U+0000 and lone surrogates. */
+/** The text, which PostgreSQL can store. @throws InvalidObservationError for U+0000 and lone surrogates. */
 export function requireStorable(text: string): string {
   if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
@@ -35,10 +40,13 @@ export function requireStorable(text: string): string {
 
 export function parseSourceName(text: string): string {
   if (/^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(text)) return text;
-  throw new InvalidObservationError(`${quoted(text)} is not 1 to 64 printable characters.`);
+  throw invalidText(text, '1 to 64 printable characters');
 }
 
-/** A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or look like further lines. */
+/**
+ * A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or
+ * look like further lines.
+ */
 export function printable(line: string): string {
-  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return line.replace(/\p{C}/gu, escaped);
 }

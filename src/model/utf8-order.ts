@@ -1,25 +1,17 @@
 /**
- * Compares two well-formed texts by their UTF-8 bytes, for sort(): the order of code points, and of PostgreSQL's
- * collation "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and above) before U+E000 to U+FFFF.
+ * Compares two well-formed texts by their UTF-8 bytes, for sort(): the order of code points, and of
+ * PostgreSQL's collation "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and above)
+ * before U+E000 to U+FFFF.
+ *
+ * @param omitted How many UTF-16 units at the end of both do not count.
  */
-export function compareUtf8(a: string, b: string): number {
-  if (a === b) return 0;
-  const at = firstDifference(a, b);
-  if (at === a.length || at === b.length) return a.length - b.length;
-  return compareUnits(a.charCodeAt(at), b.charCodeAt(at));
-}
-
-/** The index of the first UTF-16 unit in which two texts differ; the length of the shorter if none does. */
-export function firstDifference(a: string, b: string): number {
-  const shared = Math.min(a.length, b.length);
+export function compareUtf8(a: string, b: string, omitted = 0): number {
+  const shared = Math.min(a.length, b.length) - omitted;
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
-  return at;
-}
-
-/** Compares the first UTF-16 units in which two well-formed texts differ, as compareUtf8 does the texts. */
-export function compareUnits(a: number, b: number): number {
-  return codePointRank(a) - codePointRank(b);
+  return at === shared
+    ? a.length - b.length
+    : codePointRank(a.charCodeAt(at)) - codePointRank(b.charCodeAt(at));
 }
 
 /** Surrogates (U+D800 to U+DFFF) stand for the highest code points, so they rank above U+FFFF. */

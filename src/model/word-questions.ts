@@ -1,4 +1,6 @@
-/** What a person may look for by a text: domains, records or headers. */
+// The page has this file, too: it imports nothing.
+
+/** What a person may look for by a text. */
 export type WordQuestion =
   /** Domains by a pattern (empty: too short for one), and that of a whole name (null: it is a pattern). */
   | { readonly of: 'domains'; readonly title: string; readonly match: string; readonly name: string | null }
@@ -13,18 +15,17 @@ const RECORD_TITLES = {
   host: 'Records of the owner name',
 } as const;
 
-/** The condition of a search for records: one of these. */
+/** One of these. */
 type RecordCondition = Readonly<Partial<Record<keyof typeof RECORD_TITLES, string>>>;
 
-/** The condition of a search for headers: `value` is the whole, `contains` a part of it. */
+/** The whole value, or a part of it. */
 interface HeaderCondition {
   readonly name: string;
   readonly value?: string;
   readonly contains?: string;
 }
 
-const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
-const IPV6 = /^(?=.*:.*:)[\da-f:]+(?:[\d.]+)?$/i;
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=.*:.*:)[\da-f:]+(?:[\d.]+)?)$/i;
 const NETWORK = /^[\da-f:.]+\/\d{1,3}$/i;
 /** A field name (RFC 9110, section 5.6.2), and a part of its value. */
 const HEADER = /^([!#$%&'*+.^_`|~\w-]+):(\s*)(.*)$/;
@@ -38,11 +39,10 @@ const SHORTEST = 3;
 export function questionsOf(written: string): readonly WordQuestion[] {
   // Of an address of the web, its host.
   const text = written.trim().replace(/^https?:\/\/([^/?#:@]+).*$/i, '$1');
-  if (text === '') return [];
-  if (IPV4.test(text) || IPV6.test(text)) return [recordsOf('ip', text)];
+  if (ADDRESS.test(text)) return [recordsOf('ip', text)];
   if (NETWORK.test(text)) return [recordsOf('network', text)];
   const [, header, space, part = ''] = HEADER.exec(text) ?? [];
-  const questions: WordQuestion[] = NAME.test(text) ? ofName(text) : [];
+  const questions = NAME.test(text) ? questionsOfName(text) : [];
   if (header !== undefined) {
     if (part.length >= SHORTEST) questions.push(headersOf({ name: header.toLowerCase(), contains: part }));
     // Without a space, it may be a part of a text, such as `include:spf.example.net`.
@@ -52,36 +52,28 @@ export function questionsOf(written: string): readonly WordQuestion[] {
   return questions;
 }
 
-function ofName(text: string): WordQuestion[] {
+function questionsOfName(text: string): WordQuestion[] {
   const name = canonical(text.replace(/\.$/, '').toLowerCase());
-  const isRelative = name.startsWith('.');
-  const isWhole = !name.includes('*') && !isRelative;
-  const isHost = !isRelative && name.includes('.') && (isWhole || /^\*\.[^*]+$/.test(name));
-  const questions = ofDomains(name, isWhole);
+  const isWhole = !name.includes('*') && !name.startsWith('.');
+  const questions: WordQuestion[] = [];
+  if (name.replaceAll('*', '').length >= SHORTEST) {
+    const match = name.includes('*') ? name : `*${name}*`;
+    questions.push({ of: 'domains', title: 'Domains', match, name: isWhole ? name : null });
+  } else if (isWhole) {
+    const title = `The domain ${name} (write three characters for parts of names)`;
+    questions.push({ of: 'domains', title, match: '', name });
+  }
+  const isHost = (isWhole && name.includes('.')) || /^\*\.[^*]+$/.test(name);
   if (isHost) questions.push(recordsOf('target', name));
   // Owner names that are no domains have underscores, such as _dmarc.
   if (isHost && name.includes('_')) questions.push(recordsOf('host', name));
   return questions;
 }
 
-function ofDomains(name: string, isWhole: boolean): WordQuestion[] {
-  if (name.replaceAll('*', '').length >= SHORTEST) {
-    const match = name.includes('*') ? name : `*${name}*`;
-    return [{ of: 'domains', title: 'Domains', match, name: isWhole ? name : null }];
-  }
-  if (!isWhole) return [];
-  const title = `The domain ${name} (write three characters for parts of names)`;
-  return [{ of: 'domains', title, match: '', name }];
-}
-
 /** Patterns have A-labels (RFC 5890, section 2.3.2.1), as names are recorded: those of whole labels. */
 function canonical(name: string): string {
   if (!/[^\x20-\x7e]/.test(name) || name.includes('*')) return name;
-  try {
-    return new URL(`http://${name}`).hostname;
-  } catch {
-    return name;
-  }
+  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
 }
 
 export function recordsOf(condition: keyof typeof RECORD_TITLES, value: string): WordQuestion {

@@ -1,6 +1,6 @@
 import type { QueryParameters } from '../model/request-target.js';
 
-/** A change as an item of REST's Domain changes. */
+/** An item of REST's Domain changes. */
 export interface DomainChange {
   readonly id: string;
   readonly kind: string;
@@ -21,7 +21,7 @@ export interface DomainChange {
   readonly newStatus?: number;
 }
 
-/** A change as an item of REST's Changes. */
+/** An item of REST's Changes. */
 export interface RestChange extends DomainChange {
   readonly domain: string;
 }
@@ -32,7 +32,7 @@ export interface Questions {
   follow(filter: QueryParameters, signal: AbortSignal): AsyncGenerator<{ readonly end: string }, void, void>;
 }
 
-/** A page of changes, and the cursor where it ends; of Domain changes null: there are no more. */
+/** With the cursor where it ends; of Domain changes null: there are no more. */
 export interface Page<Change> {
   readonly changes: readonly Change[];
   readonly next: string | null;

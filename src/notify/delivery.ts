@@ -17,7 +17,6 @@ export interface Delivery {
   readonly stored: Prisma.NotificationUpdateManyMutationInput;
 }
 
-/** What of a notification decides it. */
 type Sent = Pick<Notification, 'attempts' | 'failingSince' | 'keptAt' | 'digest' | 'isFull'>;
 
 const SECOND = 1_000_000n;
@@ -47,27 +46,29 @@ export function deliveryOf(answer: Answer, sent: Sent, now: Instant): Delivery {
     return { outcome: 'received', stored: { ...none, due, receivedAt: now } };
   }
   const since = failingSince ?? now;
-  const failed = { attempts: attempts + 1, failingSince: since };
-  const paused = (reason: string): Delivery => ({
-    outcome: 'paused',
-    reason,
-    stored: { ...failed, failure: reason, paused: reason },
-  });
-  const { status, retryAfter } = 'status' in answer ? answer : { status: 0, retryAfter: undefined };
-  const reason = answerText(answer);
-  // As Standard Webhooks have it: the receiver is not interested any more.
-  if (status === 410) return paused(`${reason}: the receiver wants no more`);
   const deadline = since + LONGEST_TRY;
-  if (now >= deadline) return paused(`not received for three days: ${reason}`);
-  const asked = status === 429 || status === 503 ? pauseOf(retryAfter, now) : undefined;
+  const failed = { attempts: attempts + 1, failingSince: since };
+  const paused = reasonToPause(answer, now >= deadline);
+  if (paused !== null) {
+    return { outcome: 'paused', reason: paused, stored: { ...failed, failure: paused, paused } };
+  }
   const grown = FIRST_PAUSE * 4n ** BigInt(Math.min(attempts, MOST_STEPS));
-  const next = now + (asked ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
-  const due = next < deadline ? next : deadline;
+  const next = now + (pauseAsked(answer, now) ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
+  const [reason, due] = [answerText(answer), next < deadline ? next : deadline];
   return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } };
 }
 
+function reasonToPause(answer: Answer, isOverdue: boolean): string | null {
+  const reason = answerText(answer);
+  // As Standard Webhooks have it: the receiver is not interested any more.
+  if ('status' in answer && answer.status === 410) return `${reason}: the receiver wants no more`;
+  return isOverdue ? `not received for three days: ${reason}` : null;
+}
+
 /** The microseconds that Retry-After asks for, at least a second; undefined: neither seconds nor a date. */
-function pauseOf(text = '', now: Instant): bigint | undefined {
+function pauseAsked(answer: Answer, now: Instant): bigint | undefined {
+  if (!('status' in answer) || (answer.status !== 429 && answer.status !== 503)) return undefined;
+  const { retryAfter: text = '' } = answer;
   const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Number(now / 1000n);
   return Number.isNaN(milliseconds) ? undefined : BigInt(Math.max(milliseconds, 1000)) * 1000n;
 }

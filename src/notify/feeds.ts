@@ -34,8 +34,8 @@ export type Feed = ReturnType<typeof feedOf>;
 const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
 
 /**
- * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same
- * (RFC 9562, section 5.5).
+ * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same (RFC
+ * 9562, section 5.5).
  */
 function nameUuid(id: string): string {
   const octets = createHash('sha1').update(NAME_SPACE).update(id).digest().subarray(0, 16);
@@ -47,13 +47,12 @@ function nameUuid(id: string): string {
 /** In characters: readers show a line of it. The content has all. */
 const LONGEST_TITLE = 200;
 
-/** A change in a line. */
 export function titleOf(change: RestChange): string {
   const title = [...`${change.domain}: ${whatOf(change)}`];
   return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).join('')}…` : title.join('');
 }
 
-/** What changed, in plain words: `MX 10 mail.example. added`. */
+/** In plain words: `MX 10 mail.example. added`. */
 function whatOf(change: RestChange): string {
   const { domain, kind, data, rdata, name, old, new: value, earliest, oldStatus, newStatus } = change;
   if (newStatus !== undefined) return `status ${oldStatus} → ${newStatus}`;
@@ -72,7 +71,7 @@ function whatOf(change: RestChange): string {
   return `header ${name} ${verbs[kind] ?? 'changed'}`;
 }
 
-/** What a change is, as a list in HTML. */
+/** As a list in HTML. */
 function contentOf(change: RestChange): string {
   const { kind, routine, data } = change;
   const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
@@ -95,12 +94,10 @@ function contentOf(change: RestChange): string {
   return `<dl>${items.join('')}</dl>`;
 }
 
-/** Without changes, a feed has been updated at no time; Atom requires one. */
-const NEVER = '1970-01-01T00:00:00Z';
-
 /** Writes Atom (RFC 4287). */
 export function atomOf({ title, home_page_url: page, feed_url: self, items }: Feed): string {
-  const updated = items.reduce((latest, { date_published: date }) => (date > latest ? date : latest), NEVER);
+  // Without changes, a feed has been updated at no time; Atom requires one.
+  const updated = ['1970-01-01T00:00:00Z', ...items.map((item) => item.date_published)].sort().at(-1);
   const entries = items.map(
     (item) => `<entry>
 <id>${escaped(item.id)}</id>
@@ -127,8 +124,8 @@ ${entries.join('')}</feed>
 const NO_CHARACTER = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 /**
- * A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are
- * (XML 1.0, sections 2.11 and 3.3.3).
+ * A text for XML and HTML, in elements and attributes alike: line ends and tabs stay what they are (XML 1.0,
+ * sections 2.11 and 3.3.3).
  */
 export function escaped(text: string): string {
   return text

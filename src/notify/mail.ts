@@ -19,7 +19,10 @@ export const MAIL: Receiver = {
       const { createTransport } = await import('nodemailer');
       const { subject, text } = JSON.parse(body) as { subject: string; text: string };
       await createTransport({ ...server, ...TIMES }).sendMail({
-        ...{ from, to: mailbox(new URL(url)), subject, text },
+        from,
+        to: mailbox(new URL(url)),
+        subject,
+        text,
         // The same each time it is sent (RFC 5322, section 3.6.4).
         messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
         // Nobody is to answer it automatically (RFC 3834, section 5).

@@ -7,7 +7,7 @@ import type { Answer } from './delivery.js';
 import { titleOf } from './feeds.js';
 import type { Notification } from './notifications.js';
 
-/** What a notification tells. Its members are those of `data` in a message. */
+/** The members of `data` in a message. */
 export type Told =
   | { readonly type: 'changes'; readonly changes: readonly RestChange[] }
   /** What was recorded between is not in the feed any more. */
@@ -15,7 +15,6 @@ export type Told =
   | { readonly type: 'watch'; readonly domains: readonly WatchedState[] }
   | { readonly type: 'test' };
 
-/** A watched domain that fails, or has recovered. */
 export interface WatchedState {
   readonly domain: string;
   readonly state: 'failing' | 'recovered';
@@ -23,7 +22,6 @@ export interface WatchedState {
   readonly failures: number;
 }
 
-/** A message before it has the form of a receiver. */
 export interface Message {
   readonly notification: string;
   readonly at: Instant;
@@ -32,29 +30,26 @@ export interface Message {
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** A message that is kept, and where it goes. */
+/** In the form of its receiver. */
 export interface KeptMessage extends Pick<Notification, 'url' | 'secret'> {
   /** Always that of the same body. */
   readonly id: string;
   readonly body: string;
 }
 
-/** What the settings say of sending. */
 export interface Sending {
   /** Whether receivers may be at addresses that are not public. */
   readonly allowPrivate: boolean;
-  /** Where mail is sent by, and from whom; undefined: none can be sent. */
+  /** Undefined: no mail can be sent. */
   readonly smtp: (SMTPTransportOptions & { readonly from: string }) | undefined;
 }
 
-/** A kind of receiver. */
 export interface Receiver {
   bodyOf(message: Message): string;
   /** Sends it once; it never rejects. @param signal Ends it. */
   send(message: KeptMessage, sending: Sending, signal: AbortSignal): Promise<Answer>;
 }
 
-/** The id of a message, which no other one has. */
 export function newMessageId(): string {
   return `msg_${randomUUID()}`;
 }

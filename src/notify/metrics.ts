@@ -3,7 +3,7 @@ import type { Instant } from '../model/instant.js';
 import type { Delivery } from './delivery.js';
 import type { Notification } from './notifications.js';
 
-/** Creates the metrics of notifications in a registry, once for each registry. */
+/** Once for each registry. */
 export function createNotificationMetrics(registry: Registry) {
   const registers = [registry];
   const attempts = new Counter({

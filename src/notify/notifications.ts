@@ -21,8 +21,8 @@ export async function addNotification(
   added: Prisma.NotificationCreateManyInput,
 ): Promise<void> {
   const { count } = await prisma.notification.createMany({ data: [added], skipDuplicates: true });
-  if (count === 0)
-    throw new OperationError(`A notification named ${added.name} exists: choose another name.`);
+  if (count > 0) return;
+  throw new OperationError(`A notification named ${added.name} exists: choose another name.`);
 }
 
 /** All notifications, without the bodies of messages. */
@@ -32,7 +32,7 @@ export function listNotifications(prisma: PrismaClient) {
 
 /** @throws OperationError where there is none of that name. */
 export async function findNotification(prisma: PrismaClient, name: string): Promise<Row> {
-  return (await prisma.notification.findUnique({ where: { name } })) ?? noneOf(name);
+  return found(name, await prisma.notification.findUnique({ where: { name } }));
 }
 
 /** @throws OperationError where there is none of that name. */
@@ -41,16 +41,15 @@ export async function changeNotification(
   name: string,
   data: Prisma.NotificationUpdateManyMutationInput,
 ): Promise<void> {
-  const { count } = await prisma.notification.updateMany({ where: { name }, data });
-  if (count === 0) noneOf(name);
+  found(name, (await prisma.notification.updateMany({ where: { name }, data })).count);
 }
 
 /** With the message that was not received. @throws OperationError where there is none of that name. */
 export async function removeNotification(prisma: PrismaClient, name: string): Promise<void> {
-  const { count } = await prisma.notification.deleteMany({ where: { name } });
-  if (count === 0) noneOf(name);
+  found(name, (await prisma.notification.deleteMany({ where: { name } })).count);
 }
 
-function noneOf(name: string): never {
+function found<Found>(name: string, result: Found): NonNullable<Found> {
+  if (result) return result;
   throw new OperationError(`No notification is named ${name}: dms notify list shows all.`);
 }

@@ -24,7 +24,7 @@ interface SenderOptions extends Sending {
   readonly registry: Registry;
   /** The wall clock. */
   readonly now: () => Instant;
-  /** How far the clock of the database is ahead of it, in microseconds: leases of several workers go by that one. */
+  /** In microseconds, how far the clock of the database, by which leases go, is ahead of it. */
   readonly readClockLead: () => Promise<bigint>;
 }
 
@@ -38,13 +38,12 @@ const WATCHED_EVERY = 10_000_000n;
 const LONGEST_WAIT = 60_000_000n;
 /** In milliseconds: how long a sender that stops waits for what does not answer. */
 const WITHOUT_ANSWER = 5_000;
-/** How many changes a message has at most. */
+/** Of a message. */
 const MOST_CHANGES = 100;
 
 type Changed = Prisma.NotificationUpdateManyMutationInput;
 
-/** What the log says of a message. */
-const SAID: Readonly<Record<Delivery['outcome'], string>> = {
+const LOGGED: Readonly<Record<Delivery['outcome'], string>> = {
   received: 'a message was received',
   retry: 'a message was not received',
   paused: 'a notification is paused',
@@ -88,7 +87,7 @@ export class Sender {
     }
   }
 
-  /** Waits for a while; it ends at once when the sender stops. */
+  /** Ends at once when the sender stops. */
   async #pause(): Promise<void> {
     await pause(IDLE, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
@@ -243,11 +242,14 @@ export class Sender {
     const store = () => this.#update(notification, stored);
     while (!(await this.#attempt(notification, store)) && !this.#stopping.signal.aborted) await this.#pause();
     this.#metrics.attempted(notification, outcome);
-    log[outcome === 'paused' ? 'warn' : 'info']({ notification, message: message.id, reason }, SAID[outcome]);
+    log[outcome === 'paused' ? 'warn' : 'info'](
+      { notification, message: message.id, reason },
+      LOGGED[outcome],
+    );
   }
 }
 
-/** The page of changes after its cursor; null where that is not in the feed any more. */
+/** Null where its cursor is not in the feed any more. */
 async function pageAfter({ ask }: Questions, { filter, cursor: after }: Notification, first: number) {
   const parameters = { ...filter, first: String(first), after };
   try {

@@ -45,16 +45,17 @@ export async function standing(
   if (settle === null) return changes;
   const byDomain = new Map<string, RestChange[]>();
   for (const change of changes) addTo(byDomain, change.domain, change);
-  const runs = new Map<string, ReadonlyMap<string, Run>>();
+  const stands = new Set<RestChange>();
   for (const [domain, ofDomain] of byDomain) {
     // By a routine change, such as that of a nonce, nothing is undone that was told without routine changes.
     const history = newestFirst(questions, { types, headers, notable, domain });
-    runs.set(domain, await latestRuns(history, ofDomain, settle));
+    const runs = await latestRuns(history, ofDomain, settle);
+    for (const change of ofDomain) {
+      const run = runs.get(keyOf(change));
+      if (run === undefined || (run.last.id === change.id && isOther(run))) stands.add(change);
+    }
   }
-  return changes.filter((change) => {
-    const run = runs.get(change.domain)?.get(keyOf(change));
-    return run === undefined || (run.last.id === change.id && isOther(run));
-  });
+  return changes.filter((change) => stands.has(change));
 }
 
 /** Changes of a record or header, each within the time to settle after the one before it. */
@@ -82,10 +83,9 @@ async function latestRuns(
     const time = parseInstant(change.date);
     if (begin - time >= settle) break;
     const key = keyOf(change);
-    if (!keys.has(key)) continue;
     const run = runs.get(key);
     const isOne = run !== undefined && parseInstant(run.first.date) - time < settle;
-    if (run !== undefined && !isOne && isOther(run)) continue;
+    if (!keys.has(key) || (run !== undefined && !isOne && isOther(run))) continue;
     runs.set(key, { first: change, last: isOne ? run.last : change });
     if (time < begin) begin = time;
   }
@@ -98,7 +98,7 @@ function isOther({ first, last }: Run): boolean {
   return first.old !== last.new || first.oldStatus !== last.newStatus;
 }
 
-/** What has a value: a record, or a header. */
+/** What has a value: a record, a header, or the site. */
 function keyOf({ data, name, kind }: DomainChange): string {
   return JSON.stringify(data ?? name ?? kind);
 }

@@ -4,7 +4,7 @@ import { post } from './post.js';
 /** In characters: Discord takes 2,000, the others more. */
 const LONGEST_TEXT = 1_800;
 
-/** A chat with incoming webhooks as Slack has them: Mattermost, Rocket.Chat, Discord at its `…/slack`, too. */
+/** A chat with incoming webhooks like Slack's: Mattermost, Rocket.Chat, Discord at its `…/slack`, too. */
 export const SLACK: Receiver = {
   bodyOf: (message) => JSON.stringify({ text: chatText(message) }),
   send: (message, sending, signal) => post(message, {}, sending, signal),

@@ -8,43 +8,32 @@ import {
 import { InvalidObservationError } from '../../src/model/errors.js';
 
 /** Octets among which escapes, digits, NUL and parts of UTF-8 are frequent. */
-const octets = fc
-  .array(
-    fc.oneof(fc.integer({ min: 0, max: 255 }), fc.constantFrom(0x5c, 0x30, 0x32, 0x35, 0x36, 0, 0xc3, 0xa9)),
-    {
-      maxLength: 60,
-    },
-  )
-  .map((bytes) => Buffer.from(bytes));
+const octet = fc.oneof(fc.nat({ max: 255 }), fc.constantFrom(0x5c, 0x30, 0x32, 0x35, 0x36, 0, 0xc3, 0xa9));
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
-  fc
-    .array(fc.constantFrom('\\', '0', '2', '5', '6', '\\000', '\\195', '\\169', 'é', 'a', '"'))
-    .map((parts) => parts.join('')),
+  fc.string({ unit: fc.constantFrom('\\', '0', '2', '5', '6', '\\000', '\\195', '\\169', 'é', 'a', '"') }),
 );
 
 test('any octets survive in TXT data', () => {
   fc.assert(
-    fc.property(octets, (bytes) => {
-      const written = characterStringText(bytes);
+    fc.property(fc.array(octet, { maxLength: 60 }), (octets) => {
+      const written = characterStringText(Buffer.from(octets));
       expect(written).not.toContain('\0');
-      expect(characterStringOctets(written)).toEqual(bytes);
+      expect([...characterStringOctets(written)]).toEqual(octets);
     }),
     { numRuns: 1000 },
   );
 });
 
-test('equal octets have equal text, which stays as it is', () => {
+test('equal octets of TXT data have equal text, which stays as it is', () => {
   fc.assert(
     fc.property(text, (given) => {
       const canonical = canonicalCharacterString(given);
-      expect(characterStringOctets(canonical)).toEqual(characterStringOctets(given));
+      const octets = characterStringOctets(given);
+      expect(characterStringOctets(canonical)).toEqual(octets);
       expect(canonicalCharacterString(canonical)).toBe(canonical);
-      const inDecimals = Array.from(
-        characterStringOctets(given),
-        (octet) => `\\${String(octet).padStart(3, '0')}`,
-      );
+      const inDecimals = Array.from(octets, (each) => `\\${String(each).padStart(3, '0')}`);
       expect(canonicalCharacterString(inDecimals.join(''))).toBe(canonical);
     }),
     { numRuns: 1000 },
@@ -53,7 +42,6 @@ test('equal octets have equal text, which stays as it is', () => {
 
 test.each([
   ['', ''],
-  ['v=spf1 -all', 'v=spf1 -all'],
   ['say "hi"; é 日本 😀', 'say "hi"; é 日本 😀'],
   ['\ufeffa', '\ufeffa'],
   ['a\0b', String.raw`a\000b`],
@@ -67,7 +55,6 @@ test.each([
   [String.raw`\240\159\152\128`, '😀'],
   [String.raw`\255`, String.raw`\255`],
   [String.raw`\256`, String.raw`\256`],
-  [String.raw`\999`, String.raw`\999`],
   [String.raw`\25`, String.raw`\25`],
   [String.raw`\;`, String.raw`\;`],
   [String.raw`\"`, String.raw`\"`],
@@ -78,11 +65,14 @@ test.each([
   [String.raw`\092256`, String.raw`\256`],
   [String.raw`\\065`, String.raw`\A`],
   [String.raw`\092\092065`, String.raw`\\092065`],
-])('%j is %s', (given, canonical) => {
+])('the TXT data %j are %s', (given, canonical) => {
   expect(canonicalCharacterString(given)).toBe(canonical);
 });
 
-test.each(['\ud800', 'a\udc00b', '\\000\ud800'])('the lone surrogate in %j is rejected', (given) => {
-  expect(() => canonicalCharacterString(given)).toThrow(InvalidObservationError);
-  expect(() => canonicalCharacterString(given)).toThrow('lone surrogate');
-});
+test.each(['\ud800', 'a\udc00b', '\\000\ud800'])(
+  'TXT data %j with a lone surrogate are rejected',
+  (given) => {
+    expect(() => canonicalCharacterString(given)).toThrow(InvalidObservationError);
+    expect(() => canonicalCharacterString(given)).toThrow('lone surrogate');
+  },
+);

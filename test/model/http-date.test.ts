@@ -1,20 +1,18 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatHttpDate, parseHttpDate } from '../../src/model/http-date.js';
 
 /** 2024-03-01T00:00:00Z. */
 const NOW = 1_709_251_200;
 
-describe('the three forms of a date (RFC 9110, section 5.6.7) name the same second', () => {
-  test.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
-    '%s',
-    (text) => {
-      expect(parseHttpDate(text, NOW)).toBe(784_111_777);
-    },
-  );
-});
+test.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
+  'the HTTP-date %s names the same second as its other forms (RFC 9110, section 5.6.7)',
+  (text) => {
+    expect(parseHttpDate(text, NOW)).toBe(784_111_777);
+  },
+);
 
-test('a year of two digits is over 50 years ahead of none: it is in the past then', () => {
+test('a year of two digits in an HTTP-date is over 50 years ahead of none: it is in the past then', () => {
   const yearOf = (digits: string) => {
     const seconds = parseHttpDate(`Friday, 01-Jan-${digits} 00:00:00 GMT`, NOW) ?? Number.NaN;
     return new Date(seconds * 1000).getUTCFullYear();
@@ -31,11 +29,11 @@ test.each([
   'Sun, 31 Feb 1994 08:49:37 GMT',
   'Sun, 06 Nov 1994 24:00:00 GMT',
   ' Sun, 06 Nov 1994 08:49:37 GMT',
-])('%j is no date', (text) => {
+])('%j is no HTTP-date', (text) => {
   expect(parseHttpDate(text, NOW)).toBeUndefined();
 });
 
-test('every second of the years 0 to 9999 is read as it was written', () => {
+test('every second of the years 0 to 9999 is read from an HTTP-date as it was written', () => {
   fc.assert(
     fc.property(fc.integer({ min: -62_167_219_200, max: 253_402_300_799 }), (seconds) => {
       expect(parseHttpDate(formatHttpDate(seconds), NOW)).toBe(seconds);

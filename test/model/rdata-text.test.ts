@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isCanonicalRecord, parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { MasterText } from '../../src/model/master-text.js';
@@ -9,302 +9,255 @@ import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from '../../src/model/rdata-type
 import { repeats } from '../support/long-form.js';
 import { octetsNearExamples, RDATA_EXAMPLES, RETIRED_EXAMPLES } from '../support/rdata-examples.js';
 
-function parse(type: string, data: string) {
-  return parseDnsRecord({ host: 'example.com', class: 'IN', type, data });
+function parse(type: string, own: string | Readonly<Record<string, unknown>>) {
+  const fields = typeof own === 'string' ? { data: own } : own;
+  return parseDnsRecord({ host: 'example.com', class: 'IN', type, ...fields });
 }
 
-/** A record's own fields, or the message of the rejection. */
 function own(type: string, data: string): unknown {
   return JSON.parse(parse(type, data).rdata);
 }
 
 function generic(octets: Buffer): string {
-  return String.raw`\# ${octets.length} ${octets.toString('hex')}`;
+  return String.raw`\# ${octets.length} ${octets.toString('hex').toUpperCase()}`;
+}
+
+/** The result; undefined if it is rejected with a reason. */
+function resultOf<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidObservationError);
+    return undefined;
+  }
 }
 
 const octetsOf = (type: string, text: string) => rdataOctets(type, new MasterText(text));
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
-describe('one record, one text', () => {
-  test('there is an example of every type', () => {
-    expect(new Set(RDATA_EXAMPLES.map(([type]) => type))).toEqual(new Set(LAYOUTS.keys()));
-  });
-
-  test.each(RDATA_EXAMPLES)('%s %s is %s, from text, octets and RFC 3597', (type, written, canonical) => {
-    const octets = octetsOf(type, written);
-    expect(own(type, written)).toEqual({ data: canonical });
-    expect(own(type, canonical)).toEqual({ data: canonical });
-    expect(own(type, generic(octets))).toEqual({ data: canonical });
-    expect(readRdata(type, MessageReader.ofRdata(octets))).toEqual({ data: canonical });
-  });
-
-  test.each([
-    ['DNSKEY', '257 3 8 AwEA aagA', '257 3 RSASHA256 ( AwEAaagA )'],
-    ['CDNSKEY', '0 3 0 AA==', '0 3 0 A A = ='],
-    ['SMIMEA', '3 1 0 ab cd', '3 1 0 ABCD'],
-    ['AFSDB', '1 AFSDB.example.com.', String.raw`\# 21 0001 05 6166736462 07 6578616d706c65 03 636f6d 00`],
-    ['KX', '10 a.', String.raw`\# 5 000a016100`],
-    ['RT', '10 A.', String.raw`\# 5 000a 014100`],
-    ['SPF', '"v=spf1 -all"', String.raw`\# 12 0b763d73706631202d616c6c`],
-    ['APL', '1:192.168.32.0/21', String.raw`\# 7 00011503c0a820`],
-    ['EUI48', '00-00-5e-00-53-2a', String.raw`\# 6 00005e00532a`],
-    ['HTTPS', '1 . alpn=h2,h3 port=443', '1 . port="443" alpn="h2,h3"'],
-    ['SVCB', '1 Foo.example. alpn=h2', String.raw`1 foo.example. key1="\002h2"`],
-    ['LOC', '52 22 23 N 4 53 32 E -2', '52 22 23.000 N 4 53 32.000 E -2.00m 1m 10000m 10m'],
-    ['LOC', '52 N 4 E 0m', '52 0 0 N 4 0 0.000 e 0.00 1.00 10000.00m'],
-    ['DNAME', 'Other.Example.', 'other.example'],
-    ['RP', 'Admin.example. .', 'admin.example .'],
-    ['DS', '1 RSASHA1 9 abcd', '1 5 9 AB CD'],
-    ['TYPE65534', String.raw`\# 4 0a 000001`, String.raw`\# 4 0A000001`],
-    [
-      'RRSIG',
-      'TYPE1 8 2 60 1767225600 1735689600 1 a. AQI=',
-      'A 8 2 60 20260101000000 20250101000000 1 A. AQ I=',
-    ],
-    ['URI', '10 1 "https://é.example/\u00a0"', String.raw`10 1 "https://\195\169.example/\194\160"`],
-    ['SPF', '150862028003217 004', '"150862028003217" ; a comment\n "004"'],
-  ])('%s %s is %s', (type, one, other) => {
-    expect(parse(type, one)).toEqual(parse(type, other));
-  });
-
-  test.each([
-    ['A', { ip: '192.0.2.7' }, '192.0.2.7', String.raw`\# 4 c0 000207`],
-    ['AAAA', { ipv6: '2001:db8::1' }, '2001:DB8::0:1', String.raw`\# 16 20010db8000000000000000000000001`],
-    ['NS', { target: 'a.example' }, 'A.example.', String.raw`\# 11 0141076578616d706c6500`],
-    ['MX', { pri: 10, target: '.' }, '10 .', String.raw`\# 3 000a00`],
-    [
-      'CAA',
-      { flags: 0, tag: 'issue', value: 'a b' },
-      '0 issue "a b"',
-      String.raw`\# 10 00 05 6973737565 612062`,
-    ],
-    ['TXT', { entries: ['a', 'é;'] }, 'a "é;"', String.raw`\# 6 0161 03c3a93b`],
-    ['HINFO', { cpu: 'a', os: '' }, 'a ""', String.raw`\# 3 016100`],
-  ])(
-    '%s: fields, text and octets give one record, by whichever name of the type',
-    (type, fields, text, octets) => {
-      const record = parseDnsRecord({ host: 'example.com', class: 'IN', type, ...fields });
-      expect(parse(type, text)).toEqual(record);
-      expect(parse(type, octets)).toEqual(record);
-      const number = { A: 1, NS: 2, HINFO: 13, MX: 15, TXT: 16, AAAA: 28, CAA: 257 }[type];
-      expect(parse(`TYPE${number}`, octets)).toEqual(record);
-      expect(parseDnsRecord({ host: 'example.com', class: 'IN', type: `TYPE${number}`, ...fields })).toEqual(
-        record,
-      );
-    },
-  );
+test('every type that is shown as text has an example', () => {
+  expect(new Set(RDATA_EXAMPLES.map(([type]) => type))).toEqual(new Set(LAYOUTS.keys()));
+  expect(new Set(RETIRED_EXAMPLES.map(([type]) => type))).toEqual(RETIRED_TYPES);
 });
 
-describe('types that nobody serves any more', () => {
-  test('there is an example of every one', () => {
-    expect(new Set(RETIRED_EXAMPLES.map(([type]) => type))).toEqual(RETIRED_TYPES);
-  });
-
-  test.each(RETIRED_EXAMPLES)(
-    'a record that is stored as %s %s is canonical, and stays as it is',
-    (type, text) => {
-      const stored = { host: 'example.com', class: 'IN', type, rdata: JSON.stringify({ data: text }) };
-      expect(isCanonicalRecord(stored)).toBe(true);
-      expect(presentRdata(stored)).toBe(text);
-      expect(
-        parse(type, text.replace(' ', ' ( ').concat(text.includes(' ') ? '\n) ; a comment' : '')),
-      ).toEqual(stored);
-    },
-  );
-
-  test('what is observed of them is in the form of RFC 3597', () => {
-    const octets = hex('0a000001 06 40');
-    expect(readRdata('WKS', MessageReader.ofRdata(octets))).toEqual({ data: String.raw`\# 6 0A0000010640` });
-    expect(own('WKS', generic(octets))).toEqual({ data: String.raw`\# 6 0A0000010640` });
-    expect(() => parse('WKS', '"a\nb"')).toThrow('write \\#');
-    expect(() => parse('WKS', '')).toThrow('write \\#');
-  });
+test.each(RDATA_EXAMPLES)('%s %s is %s, from text, octets and RFC 3597', (type, written, canonical) => {
+  const octets = octetsOf(type, written);
+  for (const text of [written, canonical, generic(octets)])
+    expect(own(type, text)).toEqual({ data: canonical });
+  expect(readRdata(type, MessageReader.ofRdata(octets))).toEqual({ data: canonical });
 });
 
-describe('what is no rdata of its type', () => {
-  test.each([
-    ['DS', 'total garbage', '"total" is not an integer from 0 to 65535.'],
-    ['DS', '1 8 2 ABCD', 'its digest has not 32 octets.'],
-    ['DS', '65536 8 9 AB', '"65536" is not an integer from 0 to 65535.'],
-    ['DS', '1 8 9 ABC', '"ABC" is not hexadecimal of whole octets.'],
-    ['DS', '1 8 9', 'it ends before its hex data.'],
-    ['DS', '', 'an integer is missing.'],
-    ['HTTPS', ' \t', 'an integer is missing.'],
-    ['TYPE65534', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
-    ['A', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
-    ['A', String.raw`\# 3 010203`, 'it ends too early.'],
-    ['A', '192.0.2.7 x', '"x" is one field too many.'],
-    ['TYPE65534', '192.0.2.7', String.raw`write \#, the number of octets, and the octets in hexadecimal.`],
-    ['TYPE65534', String.raw`\# 65536 00`, '"65536" is not an integer from 0 to 65535.'],
-    ['DNSKEY', '257 3 8 AwEAa', '"AwEAa" is not base64.'],
-    ['SPF', '"open  end ', 'at "\\"open  end " a quote or an escape has no end.'],
-    ['SPF', 'a\\', 'at "\\\\" a quote or an escape has no end.'],
-    ['SPF', String.raw`a\256`, String.raw`"a\\256": after "\" comes a character or \000 to \255.`],
-    ['SPF', `"${'a'.repeat(256)}"`, 'a string is longer than 255 octets.'],
-    ['HTTPS', '1 . alpn=h2 alpn=h3', 'service parameters out of order, or repeated.'],
-    ['HTTPS', '1 . mandatory=port', 'a mandatory parameter is missing.'],
-    ['HTTPS', '1 . colour=red', '"colour" is not a key of service parameters.'],
-    ['HTTPS', '1 . port=', 'it ends too early.'],
-    ['NSEC', 'a.', 'it names no type.'],
-    ['NSEC', 'a. A FOO', '"FOO" is not a type: write a mnemonic, or TYPE and its number.'],
-    ['RRSIG', 'A 8 2 60 20261301000000 0 1 a. AQI=', '"20261301000000" is not a time.'],
-    ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
-    ['LOC', '52 60 N 4 E 0m', '"60" is not part of a location.'],
-    ['IPSECKEY', '10 4 2 . AQNR', 'an unknown type of gateway, 4.'],
-    ['CAA', '0 "" "a"', '"" is not a string of this type.'],
-    ['APL', '3:10.0.0.0/8', '"3:10.0.0.0/8" is not a prefix such as 1:192.0.2.0/24.'],
-  ])('%s %j is rejected: %s', (type, data, reason) => {
-    const message = `data: it is not the data of a record of type ${type}: ${reason}`;
-    expect(() => parse(type, data)).toThrow(new InvalidObservationError(message));
-  });
+test.each([
+  ['DNSKEY', '257 3 8 AwEA aagA', '257 3 RSASHA256 ( AwEAaagA )'],
+  ['CDNSKEY', '0 3 0 AA==', '0 3 0 A A = ='],
+  ['SMIMEA', '3 1 0 ab cd', '3 1 0 ABCD'],
+  ['AFSDB', '1 AFSDB.example.com.', String.raw`\# 21 0001 05 6166736462 07 6578616d706c65 03 636f6d 00`],
+  ['KX', '10 a.', String.raw`\# 5 000a016100`],
+  ['RT', '10 A.', String.raw`\# 5 000a 014100`],
+  ['SPF', '"v=spf1 -all"', String.raw`\# 12 0b763d73706631202d616c6c`],
+  ['APL', '1:192.168.32.0/21', String.raw`\# 7 00011503c0a820`],
+  ['EUI48', '00-00-5e-00-53-2a', String.raw`\# 6 00005e00532a`],
+  ['HTTPS', '1 . alpn=h2,h3 port=443', '1 . port="443" alpn="h2,h3"'],
+  ['SVCB', '1 Foo.example. alpn=h2', String.raw`1 foo.example. key1="\002h2"`],
+  ['LOC', '52 22 23 N 4 53 32 E -2', '52 22 23.000 N 4 53 32.000 E -2.00m 1m 10000m 10m'],
+  ['LOC', '52 N 4 E 0m', '52 0 0 N 4 0 0.000 e 0.00 1.00 10000.00m'],
+  ['DNAME', 'Other.Example.', 'other.example'],
+  ['RP', 'Admin.example. .', 'admin.example .'],
+  ['DS', '1 RSASHA1 9 abcd', '1 5 9 AB CD'],
+  ['TYPE65534', String.raw`\# 4 0a 000001`, String.raw`\# 4 0A000001`],
+  [
+    'RRSIG',
+    'TYPE1 8 2 60 1767225600 1735689600 1 a. AQI=',
+    'A 8 2 60 20260101000000 20250101000000 1 A. AQ I=',
+  ],
+  ['URI', '10 1 "https://é.example/\u00a0"', String.raw`10 1 "https://\195\169.example/\194\160"`],
+  ['SPF', '150862028003217 004', '"150862028003217" ; a comment\n "004"'],
+])('%s %s and %s are one record', (type, one, other) => {
+  expect(parse(type, one)).toEqual(parse(type, other));
+});
 
-  test('octets that do not fit stay octets where they are written so', () => {
-    expect(own('DS', String.raw`\# 2 00 0a`)).toEqual({ data: String.raw`\# 2 000A` });
-    // A pointer means something in a message only.
-    const pointer = '10 61616161616161616161616161616161 c000';
-    const octets = hex(`0001 ${pointer.replace('c000', '00')} c002`);
-    expect(own('AFSDB', generic(octets))).toEqual({
-      data: generic(octets).replace(/[a-f]/g, (c) => c.toUpperCase()),
-    });
-  });
+test.each([
+  ['A', { ip: '192.0.2.7' }, '192.0.2.7', String.raw`\# 4 c0 000207`],
+  ['AAAA', { ipv6: '2001:db8::1' }, '2001:DB8::0:1', String.raw`\# 16 20010db8000000000000000000000001`],
+  ['NS', { target: 'a.example' }, 'A.example.', String.raw`\# 11 0141076578616d706c6500`],
+  ['MX', { pri: 10, target: '.' }, '10 .', String.raw`\# 3 000a00`],
+  [
+    'CAA',
+    { flags: 0, tag: 'issue', value: 'a b' },
+    '0 issue "a b"',
+    String.raw`\# 10 00 05 6973737565 612062`,
+  ],
+  ['TXT', { entries: ['a', 'é;'] }, 'a "é;"', String.raw`\# 6 0161 03c3a93b`],
+  ['HINFO', { cpu: 'a', os: '' }, 'a ""', String.raw`\# 3 016100`],
+])(
+  '%s %j, its text and its octets give one record, by whichever name of the type',
+  (type, fields, text, octets) => {
+    const record = parse(type, fields);
+    const number = { A: 1, NS: 2, HINFO: 13, MX: 15, TXT: 16, AAAA: 28, CAA: 257 }[type];
+    const others = [
+      parse(type, text),
+      parse(type, octets),
+      parse(`TYPE${number}`, octets),
+      parse(`TYPE${number}`, fields),
+    ];
+    for (const other of others) expect(other).toEqual(record);
+  },
+);
 
-  test('text that is too long is rejected', () => {
-    const largest = `\\# 65535 ${'00'.repeat(65_535)}`;
-    expect(own('TYPE1234', largest)).toEqual({ data: largest });
-    expect(() => parse('OPENPGPKEY', 'AAAA'.repeat(21_846))).toThrow('it is longer than 65535 octets.');
-    expect(() => parse('TYPE1234', 'x'.repeat(600_000))).toThrow('its text is longer than 524280 characters');
-  });
+test.each(RETIRED_EXAMPLES)(
+  'a record that is stored as %s %s, which nobody serves any more, is canonical, and stays as it is',
+  (type, text) => {
+    const stored = { host: 'example.com', class: 'IN', type, rdata: JSON.stringify({ data: text }) };
+    expect(isCanonicalRecord(stored)).toBe(true);
+    expect(presentRdata(stored)).toBe(text);
+    const inLines = text.replace(' ', ' ( ').concat(text.includes(' ') ? '\n) ; a comment' : '');
+    expect(parse(type, inLines)).toEqual(stored);
+  },
+);
+
+test('what is observed of types that nobody serves any more is in the form of RFC 3597', () => {
+  const octets = hex('0a000001 06 40');
+  expect(readRdata('WKS', MessageReader.ofRdata(octets))).toEqual({ data: generic(octets) });
+  expect(own('WKS', generic(octets))).toEqual({ data: generic(octets) });
+  for (const text of ['"a\nb"', '']) expect(() => parse('WKS', text)).toThrow('write \\#');
+});
+
+test.each([
+  ['DS', 'total garbage', '"total" is not an integer from 0 to 65535.'],
+  ['DS', '1 8 2 ABCD', 'its last field cannot have 2 octets.'],
+  ['DS', '65536 8 9 AB', '"65536" is not an integer from 0 to 65535.'],
+  ['DS', '1 8 9 ABC', '"ABC" is not hexadecimal of whole octets.'],
+  ['DS', '1 8 9', 'its last field cannot have 0 octets.'],
+  ['DS', '', 'it ends too early.'],
+  ['HTTPS', ' \t', 'it ends too early.'],
+  ['TYPE65534', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
+  ['A', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
+  ['A', String.raw`\# 3 010203`, 'it ends too early.'],
+  ['A', '192.0.2.7 x', '"x" is one field too many.'],
+  ['TYPE65534', '192.0.2.7', String.raw`write \#, the number of octets, and the octets in hexadecimal.`],
+  ['TYPE65534', String.raw`\# 65536 00`, '"65536" is not an integer from 0 to 65535.'],
+  ['DNSKEY', '257 3 8 AwEAa', '"AwEAa" is not base64.'],
+  ['SPF', '"open  end ', 'at "\\"open  end " a quote or an escape has no end.'],
+  ['SPF', 'a\\', 'at "\\\\" a quote or an escape has no end.'],
+  ['SPF', String.raw`a\256`, String.raw`"a\\256": after "\" comes a character or \000 to \255.`],
+  ['SPF', `"${'a'.repeat(256)}"`, 'a string is longer than 255 octets.'],
+  ['HTTPS', '1 . alpn=h2 alpn=h3', 'service parameters out of order, or repeated.'],
+  ['HTTPS', '1 . mandatory=port', 'a mandatory parameter is missing.'],
+  ['HTTPS', '1 . colour=red', '"colour" is not a key of service parameters.'],
+  ['HTTPS', '1 . port=', 'it ends too early.'],
+  ['NSEC', 'a.', 'it ends too early.'],
+  ['NSEC', 'a. A FOO', '"FOO" is not a type: write a mnemonic, or TYPE and its number.'],
+  ['RRSIG', 'A 8 2 60 20261301000000 0 1 a. AQI=', '"20261301000000" is not a time.'],
+  ['RRSIG', 'A 8 2 60 20260230000000 0 1 a. AQI=', '"20260230000000" is not a time.'],
+  ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
+  ['LOC', '52 60 N 4 E 0m', '"60" is not part of a location.'],
+  ['IPSECKEY', '10 4 2 . AQNR', 'an unknown type of gateway, 4.'],
+  ['CAA', '0 "" "a"', 'an empty tag.'],
+  ['APL', '3:10.0.0.0/8', '"3:10.0.0.0/8" is not a prefix such as 1:192.0.2.0/24.'],
+  ['TXT', '( "a"', 'a parenthesis is not closed.'],
+  ['TXT', '"a" )', 'a parenthesis is closed that is not open.'],
+  ['TXT', ')a(', 'a parenthesis is closed that is not open.'],
+])('%s %j is rejected: %s', (type, data, reason) => {
+  const message = `data: it is not the data of a record of type ${type}: ${reason}`;
+  expect(() => parse(type, data)).toThrow(new InvalidObservationError(message));
+});
+
+test('rdata that is too long is rejected', () => {
+  expect(() => parse('OPENPGPKEY', 'AAAA'.repeat(21_846))).toThrow('it is longer than 65535 octets.');
+  expect(() => parse('TYPE1234', 'x'.repeat(600_000))).toThrow('write \\# and its octets');
+});
+
+test('octets that do not fit stay octets where they are written so', () => {
+  // A pointer means something in a message only.
+  const pointer = hex('0001 10 61616161616161616161616161616161 c002');
+  const largest = Buffer.alloc(65_535);
+  for (const [type, octets] of [
+    ['DS', hex('000a')],
+    ['AFSDB', pointer],
+    ['TYPE1234', largest],
+  ] as const)
+    expect(own(type, generic(octets))).toEqual({ data: generic(octets) });
+});
+
+test('octets whose text could not be read again stay in the form of RFC 3597, and are still one record', () => {
+  const windows = Array.from({ length: 253 }, (_, at) =>
+    Buffer.concat([Buffer.of(at + 1, 32), Buffer.alloc(32, 255)]),
+  );
+  const octets = Buffer.concat([hex('016100'), ...windows]);
+  expect(own('NSEC', generic(octets))).toEqual({ data: generic(octets) });
 });
 
 const PIECES = repeats(250_000, 5_000);
 
-describe(`${PIECES} words`, () => {
-  const texts = [
-    ['a. ', 'A '],
-    ['1 1 1 - AA ', 'A '],
-    ['192.0.2.1 6 ', '1 '],
-  ] as const;
-
-  test.each([...LAYOUTS.keys()])('as the data of %s are read, or rejected with a reason', (name) => {
-    for (const [head, piece] of texts) {
-      try {
-        parseRdataText(name, head + piece.repeat(PIECES));
-      } catch (error) {
-        expect(error, head + piece).toBeInstanceOf(InvalidObservationError);
-      }
+test.each([...LAYOUTS.keys()])(
+  `${PIECES} words as the data of %s are read, or rejected with a reason`,
+  (type) => {
+    for (const [head, piece] of [
+      ['a. ', 'A '],
+      ['1 1 1 - AA ', 'A '],
+      ['192.0.2.1 6 ', '1 '],
+    ] as const) {
+      resultOf(() => parseRdataText(type, head + piece.repeat(PIECES)));
     }
-  });
+  },
+);
 
-  test('a bitmap has each type once, however often the text names it', () => {
-    expect(own('NSEC', `a. ${'MX A TYPE1234 '.repeat(30_000)}`)).toEqual({ data: 'a. A MX TYPE1234' });
-  });
+test('a bitmap has each type once, however often the text names it', () => {
+  expect(own('NSEC', `a. ${'MX A TYPE1234 '.repeat(30_000)}`)).toEqual({ data: 'a. A MX TYPE1234' });
 });
 
-describe('of any input', () => {
-  const type = fc.constantFrom(...LAYOUTS.keys());
-  const example = fc.constantFrom(...RDATA_EXAMPLES);
+const anyOctets = fc.tuple(
+  fc.constantFrom(...LAYOUTS.keys()),
+  fc.uint8Array({ maxLength: 40 }).map((octets) => Buffer.from(octets)),
+);
 
-  const anyOctets = fc.tuple(
-    type,
-    fc.uint8Array({ maxLength: 40 }).map((octets) => Buffer.from(octets)),
+test('any octets become a text that stands for the same octets, with names in lower case', () => {
+  let presented = 0;
+  fc.assert(
+    fc.property(fc.oneof(octetsNearExamples, anyOctets), ([type, octets]) => {
+      const data = String(readRdata(type, MessageReader.ofRdata(octets))['data']);
+      const again = octetsOf(type, data);
+      if (data.startsWith('\\#')) expect(again).toEqual(octets);
+      else expect(again.toString('latin1').toLowerCase()).toBe(octets.toString('latin1').toLowerCase());
+      expect(own(type, data)).toEqual({ data });
+      expect(own(type, generic(octets))).toEqual({ data });
+      presented += data.startsWith('\\#') ? 0 : 1;
+    }),
+    { numRuns: repeats(10_000, 1000) },
   );
+  expect(presented).toBeGreaterThan(repeats(2000, 200));
+});
 
-  test('octets become a text that stands for the same octets, with names in lower case', () => {
-    let presented = 0;
-    fc.assert(
-      fc.property(fc.oneof(octetsNearExamples, anyOctets), ([name, octets]) => {
-        const data = String(readRdata(name, MessageReader.ofRdata(octets))['data']);
-        const again = octetsOf(name, data);
-        if (data.startsWith('\\#')) expect(again).toEqual(octets);
-        else expect(again.toString('latin1').toLowerCase()).toBe(octets.toString('latin1').toLowerCase());
-        expect(own(name, data)).toEqual({ data });
-        expect(own(name, generic(octets))).toEqual({ data });
-        presented += data.startsWith('\\#') ? 0 : 1;
-      }),
-      { numRuns: repeats(10_000, 1000) },
-    );
-    expect(presented).toBeGreaterThan(repeats(2000, 200));
-  });
-
-  test('a canonical text stays as it is, and every other text is rejected with a reason', () => {
-    const fragment = fc.constantFrom(
-      ' ',
-      '\t',
-      '"',
-      '\\',
-      ';',
-      '(',
-      '=',
-      ',',
-      'é',
-      '\\"',
-      '\\065',
-      '1',
-      '.',
-      'a=',
-    );
-    const textNear = example.chain(([name, written]) =>
+test('a canonical text stays as it is, and every other text is rejected with a reason', () => {
+  const fragment = fc.constantFrom(
+    ...[' ', '\t', '"', '\\', ';', '(', '=', ',', 'é', '\\"', '\\065', '1', '.', 'a='],
+  );
+  const textNear = fc
+    .constantFrom(...RDATA_EXAMPLES)
+    .chain(([type, written]) =>
       fc
         .array(fc.tuple(fc.nat({ max: written.length }), fragment), { maxLength: 3 })
         .map((added): [string, string] => [
-          name,
+          type,
           added.reduce((text, [at, piece]) => text.slice(0, at) + piece + text.slice(at), written),
         ]),
     );
-    fc.assert(
-      fc.property(fc.oneof(textNear, fc.tuple(type, fc.string())), ([name, text]) => {
-        let values: Readonly<Record<string, unknown>>;
-        try {
-          values = parseRdataText(name, text);
-        } catch (error) {
-          expect(error).toBeInstanceOf(InvalidObservationError);
-          return;
-        }
-        expect(parseRdataText(name, String(values['data']))).toEqual(values);
-      }),
-      { numRuns: repeats(10_000, 1000) },
-    );
-  });
-
-  test('any octets as those of a type with fields of its own give fields, or a reason', () => {
-    const input = fc.tuple(fc.constantFrom(...RDATA_FIELDS.keys()), fc.uint8Array({ maxLength: 40 }));
-    fc.assert(
-      fc.property(input, ([name, octets]) => {
-        let record: ReturnType<typeof parse>;
-        try {
-          record = parse(name, generic(Buffer.from(octets)));
-        } catch (error) {
-          expect(error).toBeInstanceOf(InvalidObservationError);
-          return;
-        }
-        const fields: object = JSON.parse(record.rdata);
-        expect(parseDnsRecord({ host: 'example.com', class: 'IN', type: name, ...fields })).toEqual(record);
-      }),
-      { numRuns: repeats(5000, 500) },
-    );
-  });
-});
-
-test('octets whose text could not be read again stay in the form of RFC 3597, and are still one record', () => {
-  const windows = Array.from(
-    { length: 253 },
-    (_, at) => `${(at + 1).toString(16).padStart(2, '0')}20${'ff'.repeat(32)}`,
+  const anyText = fc.tuple(fc.constantFrom(...LAYOUTS.keys()), fc.string());
+  fc.assert(
+    fc.property(fc.oneof(textNear, anyText), ([type, text]) => {
+      const values = resultOf(() => parseRdataText(type, text));
+      if (values !== undefined) expect(parseRdataText(type, String(values['data']))).toEqual(values);
+    }),
+    { numRuns: repeats(10_000, 1000) },
   );
-  const octets = `016100${windows.join('')}`;
-  const generic = `\\# ${octets.length / 2} ${octets.toUpperCase()}`;
-  expect(parseRdataText('NSEC', generic)).toEqual({ data: generic });
-  expect(() => parseRdataText('NSEC', 'a. '.repeat(200_000))).toThrow('write \\# and its octets');
 });
 
-test.each([
-  ['TXT', '( "a"', 'a parenthesis is not closed'],
-  ['TXT', '"a" )', 'a parenthesis is closed that is not open'],
-  ['TXT', ')a(', 'a parenthesis is closed that is not open'],
-  [
-    'RRSIG',
-    'A 8 2 300 20030230173103 20030220173103 2642 example.com. AAAA',
-    '"20030230173103" is not a time',
-  ],
-])('%s %j is rejected: %s', (type, text, reason) => {
-  expect(() => parseRdataText(type, text)).toThrow(reason);
+test('any octets as those of a type with fields of its own give fields, or a reason', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...RDATA_FIELDS.keys()), fc.uint8Array({ maxLength: 40 }), (type, octets) => {
+      const record = resultOf(() => parse(type, generic(Buffer.from(octets))));
+      if (record !== undefined) expect(parse(type, JSON.parse(record.rdata))).toEqual(record);
+    }),
+    { numRuns: repeats(5000, 500) },
+  );
 });

@@ -141,7 +141,7 @@ function readValue(
 function readTime(name: string, text: string, now: Instant): string {
   // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): clients may leave it.
   const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
-  return readArgument(name, () => formatInstant(parseRequestedTime(time, now).instant));
+  return readArgument(name, () => formatInstant(parseRequestedTime(time, now)));
 }
 
 /** The name of a domain in a path: whether it is one, the operation decides. */
