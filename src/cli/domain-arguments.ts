@@ -142,11 +142,12 @@ async function* readNames(
     if (counts.rejected <= REASONS_SHOWN) context.stderr.write(`line ${number} rejected: ${reason}\n`);
   };
   const batch = new Set<string>();
+  const longest = context.settings().limits.line;
   try {
-    for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
+    for await (const lines of readLines(input.bytes, longest)) {
       for (const line of lines) {
         items += 1;
-        const name = nameIn(line, reject);
+        const name = nameIn(line, longest, reject);
         if (name !== '') batch.add(name);
       }
       if (batch.size < BATCH) continue;
@@ -160,9 +161,9 @@ async function* readNames(
 }
 
 /** Empty for a comment, a blank line or a rejected one. */
-function nameIn(line: Line, reject: (line: Line, reason: string) => void): string {
+function nameIn(line: Line, longest: number, reject: (line: Line, reason: string) => void): string {
   try {
-    const name = textOf(line).replace(/#.*/, '').trim();
+    const name = textOf(line, longest).replace(/#.*/, '').trim();
     return name === '' ? '' : parseDomain(name);
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof InvalidObservationError)) throw error;

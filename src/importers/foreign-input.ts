@@ -12,13 +12,15 @@ const LINE_FEED = 0x0a;
  *
  * @throws OperationError, before it gives any, that says what the input is and what to do.
  */
-export function requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
-  return withHead(bytes, (head, isAll) => {
-    // Nothing can be imported before the first line is complete, so buffering it delays nothing.
-    if (!isAll && head.length < HEAD_BYTES && !head.includes(LINE_FEED)) return false;
-    rejectForeign(name, head);
-    return true;
-  });
+export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
+  // Nothing can be imported before the first line is complete, so buffering it delays nothing.
+  const isEnough = (head: Buffer) => head.length >= HEAD_BYTES || head.includes(LINE_FEED);
+  let isExamined = false;
+  for await (const chunk of withHead(bytes, isEnough)) {
+    if (!isExamined) rejectForeign(name, chunk);
+    isExamined = true;
+    yield chunk;
+  }
 }
 
 function rejectForeign(name: string, beginning: Buffer): void {

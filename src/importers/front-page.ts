@@ -2,8 +2,8 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { quoted } from '../model/text.js';
 
-/** Scheme, host, port, path, and what follows it: RFC 3986, section 3 and appendix B. A scheme may be missing. */
-const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([^?#]*)(.*)$/is;
+/** Scheme, host, port, and what follows them: RFC 3986, section 3 and appendix B. A scheme may be missing. */
+const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 
 /** Ports that need not be written, by scheme (RFC 9110, section 4.2). */
@@ -21,17 +21,12 @@ const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefine
  *   what is seen there is not the front page's, and would alternate with that in one history.
  */
 export function frontPageDomain(address: string): string {
-  const { scheme, host, port, path, rest } = partsOf(address);
-  const ports = DEFAULT_PORTS.get(scheme);
-  const invalid = (reason: string) =>
-    new InvalidObservationError(`${quoted(address)} is not the front page of a domain: ${reason}.`);
-  if (ports === undefined) throw invalid('its scheme is neither https nor http');
-  if (!ports.includes(port))
-    throw invalid(`its port is not that of ${scheme ?? 'a site'}; run httpx without -p`);
-  if ((path !== '' && path !== '/') || rest !== '') {
-    throw invalid('its path is not /; run httpx on names alone, without -path');
-  }
-  return parseDomainName(host);
+  const { scheme, host, port, path } = partsOf(address);
+  if (DEFAULT_PORTS.get(scheme)?.includes(port) && /^\/?$/.test(path)) return parseDomainName(host);
+  throw new InvalidObservationError(
+    `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
+      'run httpx on names alone, without -p and -path.',
+  );
 }
 
 /** The scheme of an address in lower case; undefined where it has none. */
@@ -45,8 +40,8 @@ export function hostOf(address: string): string {
 }
 
 function partsOf(address: string) {
-  const [, scheme, authority = '', path = '', rest = ''] = ADDRESS.exec(address) ?? [];
+  const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
   const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
   // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.
-  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path, rest };
+  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path };
 }

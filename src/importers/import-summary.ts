@@ -38,8 +38,7 @@ export class ImportSummary {
   recordsRemoved = 0;
   headersCreated = 0;
   headersUpdated = 0;
-  /** What lines could not tell, of how many lines that is true, and the example of the first. */
-  readonly remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
+  readonly #remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
   /**
    * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one that repeats what is
    * recorded; null for others. One map, since it is most of what an import keeps in memory.
@@ -94,12 +93,17 @@ export class ImportSummary {
 
   /** @param domain Of the line; absent: it tells of none. */
   addRemarks(remarks: readonly Remark[], domain?: string): void {
-    for (const { text, example } of remarks) {
-      const first =
-        example === undefined ? {} : { example: domain === undefined ? example : `${domain}: ${example}` };
-      const known = this.remarks.get(text) ?? { lines: 0, ...first };
-      this.remarks.set(text, { ...known, lines: known.lines + 1 });
+    for (const { text, example, lines = 1 } of remarks) {
+      const where = domain === undefined ? '' : `${domain}: `;
+      const first = example === undefined ? {} : { example: `${where}${example}` };
+      const known = this.#remarks.get(text) ?? { lines: 0, ...first };
+      this.#remarks.set(text, { ...known, lines: known.lines + lines });
     }
+  }
+
+  /** What lines could not tell, of how many lines that is true, and the example of the first. */
+  get remarks() {
+    return [...this.#remarks].filter(([, { lines }]) => lines > 0);
   }
 
   /** Lines that came in the wrong order. */

@@ -1,16 +1,11 @@
-import { once } from 'node:events';
-import { constants, createWriteStream, type WriteStream } from 'node:fs';
+import { appendFileSync, closeSync, constants, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { errorCode, OperationError, UsageError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
-
-/** Gathered while the disk is behind. */
-const MOST_PENDING_BYTES = 64 * 1024;
 
 /**
  * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The first
@@ -18,38 +13,24 @@ const MOST_PENDING_BYTES = 64 * 1024;
  */
 export class RejectsFile {
   readonly #path: string;
-  #file: WriteStream | undefined;
+  #file: number | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Waits only when the disk is behind. @throws OperationError when the file cannot be written. */
-  async write({ bytes }: Line): Promise<void> {
+  /** @throws OperationError when the file cannot be written. */
+  write({ bytes }: Line): void {
     try {
-      this.#file ??= this.#open();
-      // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
-      const isBehind = !this.#file.write(Buffer.concat([bytes, LINE_FEED]));
-      if (this.#file.errored !== null) throw this.#file.errored;
-      if (isBehind) await once(this.#file, 'drain');
+      this.#file ??= openSync(this.#path, 'a');
+      appendFileSync(this.#file, Buffer.concat([bytes, LINE_FEED]));
     } catch (error) {
       throw unwritableRejects(this.#path, error);
     }
   }
 
-  /** Waits until all is written. @throws OperationError when the file could not be written. */
-  async close(): Promise<void> {
-    try {
-      if (this.#file !== undefined) await finished(this.#file.end());
-    } catch (error) {
-      throw unwritableRejects(this.#path, error);
-    }
-  }
-
-  #open(): WriteStream {
-    const file = createWriteStream(this.#path, { flags: 'a', highWaterMark: MOST_PENDING_BYTES });
-    // It is thrown by the write that comes next, or by close().
-    return file.on('error', () => {});
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 }
 

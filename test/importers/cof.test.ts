@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCofParser } from '../../src/importers/cof.js';
+import { ImportSummary } from '../../src/importers/import-summary.js';
 import { dnsRecordData } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
@@ -9,7 +10,9 @@ const NOW = parseInstant('2026-01-01T00:00:00Z');
 
 function read(...lines: readonly object[]) {
   const parse = createCofParser();
+  const summary = new ImportSummary();
   const parsed = lines.map((line) => parse(JSON.stringify(line), NOW));
+  for (const { remarks = [] } of parsed) summary.addRemarks(remarks);
   return {
     sightings: parsed
       .flatMap(({ observations }) => observations)
@@ -23,7 +26,7 @@ function read(...lines: readonly object[]) {
           return { ...(host !== domain && { host }), ...data };
         }),
       })),
-    remarks: [...parsed.flatMap(({ remarks = [] }) => remarks), ...parse.atEnd()].map(({ text }) => text),
+    remarks: summary.remarks.map(([text]) => text),
   };
 }
 

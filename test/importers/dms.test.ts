@@ -258,6 +258,7 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
   });
 
   const neither = 'it has neither dnsRecords nor httpHeaders: nothing was observed.';
+  const ofRecordsAlone = 'sighted: such a line has no dnsTypes and no httpHeaders.';
   const noRecords = 'dnsTypes: the line has no dnsRecords, the answer for these types.';
 
   test.each<[Readonly<Record<string, unknown>>, string]>([
@@ -293,11 +294,8 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
       'site: it is where httpHeaders came from, which the line has not.',
     ],
     [{ sighted: false }, 'sighted: it is not true; leave it out otherwise.'],
-    [{ sighted: true }, 'dnsTypes: a line with sighted tells of its dnsRecords alone.'],
-    [
-      { sighted: true, dnsTypes: undefined },
-      'httpHeaders: a line with sighted tells of its dnsRecords alone.',
-    ],
+    [{ sighted: true, httpHeaders: undefined }, ofRecordsAlone],
+    [{ sighted: true, dnsTypes: undefined }, ofRecordsAlone],
     [
       { sighted: true, dnsTypes: undefined, httpHeaders: undefined, dnsRecords: [] },
       'sighted: the line has no dnsRecords that were seen.',

@@ -413,7 +413,7 @@ describe('a line of zdns', () => {
     [line({ A: result([], { status: 'SERVFAIL' }) }), 'nothing was observed: A: status "SERVFAIL".'],
     [line({ ANY: result([]) }), 'nothing was observed: "ANY" is not read.'],
     [line({}), 'nothing was observed: the line has no answers.'],
-    [line({ A: { status: 'NOERROR', timestamp } }), 'results.A.data: it is missing'],
+    [line({ A: { status: 'NOERROR', timestamp } }), 'A: data: it is missing'],
     [line({ A: result([], { status: { toString: null } }) }), 'nothing was observed: A: status '],
     [
       line({ A: result(null, { data: { flags: { authoritative: false, recursion_available: false } } }) }),
@@ -434,10 +434,10 @@ describe('a line of zdns', () => {
       'nothing was observed: A: the response is a referral.',
     ],
     [line({ A: { data: {} } }), 'nothing was observed: A: it has no status.'],
-    [line({ A: [] }), 'results.A: it is missing, or not an object.'],
+    [line({ A: [] }), 'A: it is missing, or not an object.'],
     [
       line({ A: result([], { data: { answers: { 0: {} } } }) }),
-      'results.A.data.answers: it is not a list of objects.',
+      'A: data.answers: it is not a list of objects.',
     ],
     [line({ A: result([{ type: 'A', class: 'IN', answer: '192.0.2.1' }]) }), 'name: it is missing.'],
     [line({ NS: result([answer('NS', {})]) }), 'answer: it is missing.'],
@@ -463,7 +463,7 @@ describe('a line of zdns', () => {
       },
       'nothing was observed: an answer to ANY need not have all types and records.',
     ],
-    [line({ A: result([], { timestamp: undefined }) }), 'results.A.timestamp: it is missing; say when'],
+    [line({ A: result([], { timestamp: undefined }) }), 'A: timestamp: it is missing; say when'],
     [line({ A: result([answer('A', { answer: 'nonsense' })]) }), 'answers[0]: ip'],
     [{ ...line({ A: result([]) }), name: '192.0.2.1' }, 'name: '],
   ])('%j is rejected with the reason', (rejected, reason) => {

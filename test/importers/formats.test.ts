@@ -20,7 +20,7 @@ function detecting() {
   };
   const parser = new InputParser('auto', options);
   const parse = (text: string) => {
-    const said = parser.parse({ number: 1, bytes: Buffer.from(text), exceeded: null });
+    const said = parser.parse({ number: 1, bytes: Buffer.from(text) });
     if (typeof said === 'string') throw new InvalidObservationError(said);
     return said;
   };
@@ -88,7 +88,7 @@ describe('the format of an input', () => {
     expect(parse(DMS)).toEqual(alone.parse(DMS));
     expect(parse(HTTPX)).toEqual(beside.parse(HTTPX));
     expect(() => parse('{"domain":"a"}')).toThrow('observedAt: it is missing.');
-    expect(() => parse('{}')).toThrow('url: it is missing, and so is input.');
+    expect(() => parse('{}')).toThrow('url: it is missing.');
   });
 });
 

@@ -274,8 +274,9 @@ describe('a line that cannot be taken is rejected, and the reason says what to d
   const redirected =
     'httpx has followed redirects, and the headers are those of the last page: run it without ' +
     '-follow-redirects and -follow-host-redirects.';
-  const notFront = (url: string, reason: string) =>
-    `url: "${url}" is not the front page of a domain: ${reason}.`;
+  const notFront = (key: string, address: string) =>
+    `${key}: "${address}" is not the front page of a domain, such as https://example.org/: ` +
+    'run httpx on names alone, without -p and -path.';
 
   test.each<[HttpxKeys, string]>([
     [{ raw_header: undefined, header: undefined }, noHeaders],
@@ -283,32 +284,17 @@ describe('a line that cannot be taken is rejected, and the reason says what to d
     [{ method: 'HEAD' }, 'method: it is not GET; run httpx without -x.'],
     [{ final_url: 'https://www.example.com/', chain_status_codes: [301, 200] }, redirected],
     [{ chain_status_codes: [301, 200] }, redirected],
-    [{ url: undefined, input: undefined }, 'url: it is missing, and so is input.'],
+    [{ url: undefined, input: undefined }, 'url: it is missing.'],
     [{ url: 1 }, 'url: it is not a string.'],
     [{ input: 1 }, 'input: it is not a string.'],
     [{ url: 'https://192.0.2.7' }, 'url: "192.0.2.7" is not a domain name: it is an IP address.'],
     [{ url: 'https://[2001:db8::7]:443/' }, 'url: "2001:db8::7" is not a domain name: it is an IP address.'],
-    [
-      { url: 'https://example.com:8443' },
-      notFront('https://example.com:8443', 'its port is not that of https; run httpx without -p'),
-    ],
-    [
-      { url: 'http://example.com:443' },
-      notFront('http://example.com:443', 'its port is not that of http; run httpx without -p'),
-    ],
-    [
-      { url: 'https://example.com/admin' },
-      notFront('https://example.com/admin', 'its path is not /; run httpx on names alone, without -path'),
-    ],
-    [
-      { url: 'https://example.com/?a=1' },
-      notFront('https://example.com/?a=1', 'its path is not /; run httpx on names alone, without -path'),
-    ],
-    [{ url: 'ftp://example.com/' }, notFront('ftp://example.com/', 'its scheme is neither https nor http')],
-    [
-      { url: undefined, input: 'example.com:22' },
-      'input: "example.com:22" is not the front page of a domain: its port is not that of a site; run httpx without -p.',
-    ],
+    ...['https://example.com:8443', 'http://example.com:443', 'https://example.com/admin'].map(
+      (url): [HttpxKeys, string] => [{ url }, notFront('url', url)],
+    ),
+    [{ url: 'https://example.com/?a=1' }, notFront('url', 'https://example.com/?a=1')],
+    [{ url: 'ftp://example.com/' }, notFront('url', 'ftp://example.com/')],
+    [{ url: undefined, input: 'example.com:22' }, notFront('input', 'example.com:22')],
     [{ input: 'other.example' }, 'input: "other.example" is not of the domain in url, "example.com".'],
     [{ timestamp: undefined }, 'timestamp: it is missing.'],
     [

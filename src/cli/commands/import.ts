@@ -49,24 +49,21 @@ export async function runImport(context: CommandContext, files: readonly string[
   const { limits, observe } = context.settings();
   if (options.rejects !== undefined) await checkRejects(options.rejects);
   const detected = new Set<ImportFormat>();
-  const parsing = {
-    longestLine: limits.line,
-    createParser: ({ name }: Input) =>
-      new InputParser(options.format, {
-        name,
-        now: context.now,
-        ignoredHeaders: observe.ignoredHeaders,
-        observedAt: options.observedAt,
-        limits,
-        onDetected: (found) => detected.add(found),
-      }),
-  };
-  await requireAllImportable(files, context.stdin, parsing);
+  const createParser = ({ name }: Input) =>
+    new InputParser(options.format, {
+      name,
+      now: context.now,
+      ignoredHeaders: observe.ignoredHeaders,
+      observedAt: options.observedAt,
+      limits,
+      onDetected: (found) => detected.add(found),
+    });
+  await requireAllImportable(files, context.stdin, createParser);
   const summary = new ImportSummary();
   await context.withConnections('create', async ({ pool }) => {
     try {
       const recorder = createRecorder(pool);
-      await importFiles(context, files, { ...options, ...parsing, detected, recorder, summary, signal });
+      await importFiles(context, files, { ...options, createParser, detected, recorder, summary, signal });
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
       const counts = { changed, unchanged, repeated, stale, rejected };
@@ -99,11 +96,11 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const options = {
     ...run,
     sorting: progress.sorting,
-    onRejected: async (input: Input, line: Line, reason: string) => {
+    onRejected: (input: Input, line: Line, reason: string) => {
       if (summary.linesRejected <= REASONS_SHOWN) {
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
       }
-      await rejects?.write(line);
+      rejects?.write(line);
     },
   };
   let end: ImportEnd;
@@ -144,14 +141,14 @@ function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): strin
 async function requireAllImportable(
   files: readonly string[],
   stdin: Readable,
-  parsing: Pick<InputOptions, 'createParser' | 'longestLine'>,
+  createParser: InputOptions['createParser'],
 ): Promise<void> {
   try {
     for (const file of new Set(files)) {
       if (file === '-') continue;
       const input = await openInput(file, stdin, () => {});
       // Anything but a regular file, such as a pipe, can be read only once.
-      if (input.size !== null) await requireImportable(input, parsing);
+      if (input.size !== null) await requireImportable(input, createParser);
     }
   } catch (error) {
     if (files.length === 1 || !(error instanceof OperationError)) throw error;
