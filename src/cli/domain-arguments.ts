@@ -1,4 +1,4 @@
-import { hostOf } from '../importers/front-page.js';
+import { parseAddress } from '../importers/front-page.js';
 import { type Line, readLines, textOf } from '../importers/lines.js';
 import { openInput } from '../importers/open-input.js';
 import { attempt } from '../model/attempt.js';
@@ -115,7 +115,7 @@ function explain(text: string, complaint: string): string {
   if (isIpv6(text)) {
     return `${complaint} Write a name; that of the address itself is the one that it has in ip6.arpa.`;
   }
-  const host = hostOf(text);
+  const { host } = parseAddress(text);
   if (host === text || attempt(() => parseDomainName(host)) === undefined) return complaint;
   return `${quoted(text)} is not a domain name: write ${host}.`;
 }

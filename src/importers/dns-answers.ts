@@ -19,7 +19,6 @@ export interface AnswerOptions {
 
 /** A record as a tool writes it. What cannot be read of it costs its type, and nothing else of the line. */
 export interface AnswerRecord {
-  /** The owner name, in the form of a master file. */
   readonly host: unknown;
   /** As far as it can be told; in canonical form or not. */
   readonly type: string;
@@ -68,8 +67,9 @@ export function lineOfAnswers(
   });
   if (observations.length > 0) {
     const lost = Array.from(reasons, ([type, example]): Remark => {
-      if (type === '') return { text: 'A record was left out that cannot be read.', example };
-      return { text: `${type} counts as not observed.`, example };
+      const text =
+        type === '' ? 'A record was left out that cannot be read.' : `${type} counts as not observed.`;
+      return { text, example };
     });
     const behindAlias = answers.flatMap(addressesBehindAlias).slice(0, 1);
     return { observations, remarks: [...remarks, ...lost, ...behindAlias] };
@@ -172,45 +172,41 @@ export function recordsOfResponse(
   response: Json,
   recordOf: (record: Json) => AnswerRecord,
 ): readonly AnswerRecord[] {
-  const { status, data, error } = response;
-  requireClassIn(response['class']);
-  if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    if (status !== undefined) throw new InvalidObservationError(`status ${shownValue(status)}.`);
-    throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
-  }
+  const { status, data } = response;
+  requireAnswered(response);
   const isEmpty = status === 'NXDOMAIN' && data === undefined;
   const { answers, authorities, flags } = isEmpty ? {} : readAt('data', () => requireObject(data));
   const isSet = flagReader(flags ?? response['flags']);
   if (isSet('tc', 'truncated') === true) throw new InvalidObservationError('the response was truncated.');
   const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
   const others = readAt('data.authorities', () => objectsIn(authorities));
-  if (records.length === 0)
-    requireNegative(others, isSet('aa', 'authoritative'), isSet('ra', 'recursion_available'));
-  else if (!records.some((record) => isOf(domain, record)))
+  if (records.length > 0) {
+    if (records.some((record) => isOf(domain, record))) return records;
     throw new InvalidObservationError('the answers are of other names.');
-  return records;
+  }
+  const isAuthoritative = isSet('aa', 'authoritative');
+  if (isAuthoritative === false && isSet('ra', 'recursion_available') === false)
+    throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
+  const servers = others.filter(({ type }) => type === 'NS');
+  const isOfRoot = servers.some(({ name }) => name === '.' || name === '');
+  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
+  const isReferral =
+    servers.length > 0 && isAuthoritative !== true && !others.some(({ type }) => type === 'SOA');
+  if (isReferral || isOfRoot) throw new InvalidObservationError('the response is a referral.');
+  return [];
 }
 
-/** How a bit of a message's header is told: by its name in an object, or in a list of those that are set. */
+function requireAnswered({ status, error, class: dnsClass }: Json): void {
+  requireClassIn(dnsClass);
+  if (status === 'NOERROR' || status === 'NXDOMAIN') return;
+  if (status !== undefined) throw new InvalidObservationError(`status ${shownValue(status)}.`);
+  throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
+}
+
+/** A bit of a message's header, by its name in an object, or in a list of those that are set; undefined: it is not told. */
 function flagReader(flags: unknown): (short: string, long: string) => unknown {
   if (Array.isArray(flags)) return (short) => flags.includes(short);
   return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
-}
-
-/**
- * Whether a response without answers says that there are none.
- *
- * @param aa, ra Undefined: that is not told.
- * @throws InvalidObservationError for a referral, or where the server does not know.
- */
-function requireNegative(authorities: readonly Json[], aa: unknown, ra: unknown): void {
-  if (aa === false && ra === false)
-    throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
-  const servers = authorities.filter(({ type }) => type === 'NS');
-  const isOfRoot = servers.some(({ name }) => name === '.' || name === '');
-  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
-  const isReferral = servers.length > 0 && aa !== true && !authorities.some(({ type }) => type === 'SOA');
-  if (isReferral || isOfRoot) throw new InvalidObservationError('the response is a referral.');
 }
 
 /** When a line was observed. @param value Undefined or null: the line has no time. */

@@ -26,17 +26,15 @@ export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buff
 function rejectForeign(name: string, beginning: Buffer): void {
   const head = beginning.subarray(0, HEAD_BYTES);
   const [octets, text] = [head.toString('hex'), head.toString('utf8').replace(/^\ufeff?\s*/, '')];
-  const foreign =
+  const [, kind, advice] =
     FOREIGN_OCTETS.find(([pattern]) => pattern.test(octets)) ??
     FOREIGN_TEXTS.find(([pattern]) => pattern.test(text)) ??
-    (isTable(text) ? TABLE : undefined);
-  if (foreign === undefined) return;
-  const [, kind, advice] = foreign;
+    [];
+  if (kind === undefined) return;
   throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
 }
 
-/** The supported formats, for messages. */
-export const FORMATS_READ =
+const FORMATS_READ =
   'dms import reads one JSON object per line, in format dms ({"domain":"example.org",' +
   '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and massdns -o J write it, or in the Common Output Format of passive DNS';
 
@@ -79,17 +77,6 @@ const FOREIGN_TEXTS: readonly Foreign[] = [
     'a zone file, or the output of dig or massdns -o S',
     `${FORMATS_READ}. To record the records of a domain as they are now, run dms observe DOMAIN`,
   ],
+  // Columns in two lines, the first of which names them.
+  [/^["\w .#-]+([,;\t])["\w .#-][^\n]*\n[^{\n]*\1/, 'a table (CSV)', FORMATS_READ],
 ];
-
-/** The first line names the columns. */
-const TABLE: Foreign = [/^[\w .#"-]+(?:[,;\t][\w .#"-]+)+$/, 'a table (CSV)', FORMATS_READ];
-
-/** Two lines with as many commas, semicolons or tabs, the first of which names the columns. */
-function isTable(text: string): boolean {
-  const [names = '', values] = text.split(/\r?\n/, 2);
-  if (values === undefined || !TABLE[0].test(names)) return false;
-  return [',', ';', '\t'].some((separator) => {
-    const columns = names.split(separator).length;
-    return columns > 1 && columns === values.split(separator).length;
-  });
-}

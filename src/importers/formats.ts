@@ -1,5 +1,5 @@
 import { attempt } from '../model/attempt.js';
-import { InvalidObservationError, OperationError } from '../model/errors.js';
+import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { readOr } from '../model/json-values.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
@@ -7,7 +7,6 @@ import { createCofParser } from './cof.js';
 import { parseDmsLine } from './dms.js';
 import type { AnswerOptions } from './dns-answers.js';
 import { createDnsxParser } from './dnsx.js';
-import { FORMATS_READ } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
 import { type FormatParser, parseJsonLine } from './json-line.js';
 import { type Line, type ParsedLine, textOf } from './lines.js';
@@ -66,19 +65,11 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
   },
 };
 
-/** Tools whose lines are known by their keys, and not read. */
-const OTHER_TOOLS: readonly (readonly [tool: string, matches: (has: Has) => boolean])[] = [
-  ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
-  ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],
-];
-
 const IMPORT_FORMATS = Object.keys(FORMATS) as readonly ImportFormat[];
 
 interface ParserOptions extends FormatOptions {
   /** `line` in bytes: a longer one is rejected. */
   readonly limits: ObservationLimits & { readonly line: number };
-  /** The input as a message names it. */
-  readonly name: string;
   /** The wall clock. */
   readonly now: () => Instant;
   /** Called with each format that `auto` has found. */
@@ -112,7 +103,7 @@ export class InputParser {
     return this.#format;
   }
 
-  /** @returns why a line is rejected, or what it says. @throws OperationError if the first is of a tool not read. */
+  /** @returns why a line is rejected, or what it says. */
   parse(line: Line): ParsedLine | string {
     return readOr(
       () => this.#parse(textOf(line, this.longestLine)),
@@ -121,12 +112,12 @@ export class InputParser {
   }
 
   #parse(text: string): ParsedLine {
-    this.#format ??= formatOfFirst(text, this.#options.name);
+    this.#format ??= formatOfFirst(text);
     const format = this.#format;
     try {
       return this.#parseAs(format, text);
     } catch (error) {
-      const other = error instanceof InvalidObservationError ? formatOf(text) : undefined;
+      const other = error instanceof InvalidObservationError ? attempt(() => formatOf(text)) : undefined;
       if (other === undefined || other === format) throw error;
       if (!this.#isNamed) return this.#parseAs(other, text);
       throw new InvalidObservationError(
@@ -149,23 +140,13 @@ export class InputParser {
   }
 }
 
-/** Undefined for a line that is invalid, or whose keys tell no format. */
+/** Undefined where its keys tell no format. @throws InvalidObservationError where it is no JSON object. */
 function formatOf(text: string): ImportFormat | undefined {
-  const has = attempt(() => keysOf(text)) ?? (() => false);
-  return IMPORT_FORMATS.find((format) => FORMATS[format].isOf(has));
-}
-
-function keysOf(text: string): Has {
   const line = parseJsonLine(text);
-  return (key) => Object.hasOwn(line, key);
+  return IMPORT_FORMATS.find((format) => FORMATS[format].isOf((key) => Object.hasOwn(line, key)));
 }
 
-function formatOfFirst(text: string, name: string): ImportFormat {
-  const has = keysOf(text);
-  const [tool] = OTHER_TOOLS.find(([, matches]) => matches(has)) ?? [];
-  if (tool !== undefined) {
-    throw new OperationError(`${name} has lines of ${tool}, and nothing of it is imported: ${FORMATS_READ}.`);
-  }
+function formatOfFirst(text: string): ImportFormat {
   const format = formatOf(text);
   if (format !== undefined) return format;
   const keys = IMPORT_FORMATS.map((each) => `${each}: ${FORMATS[each].keys}`).join('; ');

@@ -21,7 +21,7 @@ const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefine
  *   what is seen there is not the front page's, and would alternate with that in one history.
  */
 export function frontPageDomain(address: string): string {
-  const { scheme, host, port, path } = partsOf(address);
+  const { scheme, host, port, path } = parseAddress(address);
   if (DEFAULT_PORTS.get(scheme)?.includes(port) && /^\/?$/.test(path)) return parseDomainName(host);
   throw new InvalidObservationError(
     `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
@@ -29,17 +29,8 @@ export function frontPageDomain(address: string): string {
   );
 }
 
-/** The scheme of an address in lower case; undefined where it has none. */
-export function schemeOf(address: string): string | undefined {
-  return partsOf(address).scheme;
-}
-
-/** The host that an address names, whatever its scheme, port and path; empty where it names none. */
-export function hostOf(address: string): string {
-  return partsOf(address).host;
-}
-
-function partsOf(address: string) {
+/** The scheme of an address in lower case, where it has one, and what else it names; empty where it names none. */
+export function parseAddress(address: string) {
   const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
   const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
   // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.

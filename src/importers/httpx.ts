@@ -9,7 +9,7 @@ import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireWhole } from './dns-answers.js';
-import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
+import { frontPageDomain, parseAddress } from './front-page.js';
 import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
 
 /**
@@ -101,13 +101,13 @@ function targetOf(input: unknown): string {
 
 /** One host may have been requested for the page of another, for example by `-vhost-input`. */
 function requireSameHost(domain: string, target: string): void {
-  if (parseDomainName(hostOf(target)) === domain) return;
+  if (parseDomainName(parseAddress(target).host) === domain) return;
   throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
 }
 
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
 function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Observation, 'response'> {
-  const scheme = typeof url === 'string' ? schemeOf(url) : undefined;
+  const scheme = typeof url === 'string' ? parseAddress(url).scheme : undefined;
   const address = [host_ip, host].find(isIpAddress);
   const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
   return isComplete ? { response: { scheme, status, address: canonicalIp(address) } } : {};

@@ -8,7 +8,7 @@ import type { Input } from './open-input.js';
 import { type SortKey, sortLines } from './sort-lines.js';
 
 export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary' | 'strict'> {
-  readonly createParser: (input: Input) => InputParser;
+  readonly createParser: () => InputParser;
   readonly onRejected: (input: Input, line: Line, reason: string) => void;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
@@ -45,15 +45,13 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   }
 }
 
-type CreateParser = InputOptions['createParser'];
-
 /**
  * Reads the beginning of an input, to find before anything is recorded that it cannot be imported.
  *
- * @throws OperationError where it cannot be read, is foreign, or its lines are of a tool whose lines are not read.
+ * @throws OperationError where it cannot be read, or is of another kind.
  */
-export async function requireImportable(input: Input, createParser: CreateParser): Promise<void> {
-  for await (const _ of readLines([input], createParser, [])) return;
+export async function requireImportable(input: Input): Promise<void> {
+  for await (const _ of requireLines(input)) return;
 }
 
 interface Opened {
@@ -64,11 +62,11 @@ interface Opened {
 /** @param opened Gets each input. */
 async function* readLines(
   inputs: Inputs,
-  createParser: CreateParser,
+  createParser: InputOptions['createParser'],
   opened: Opened[],
 ): AsyncGenerator<readonly Line[]> {
   for await (const input of inputs) {
-    const parser = createParser(input);
+    const parser = createParser();
     const place = opened.push({ input, parser }) - 1;
     let isFirst = true;
     for await (const lines of readJsonTexts(requireLines(input), parser.longestLine)) {

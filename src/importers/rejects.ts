@@ -1,7 +1,6 @@
-import { appendFileSync, closeSync, constants, openSync } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { accessSync, appendFileSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errorCode, OperationError, UsageError } from '../model/errors.js';
+import { OperationError, UsageError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import type { Line } from './lines.js';
 
@@ -43,18 +42,15 @@ function unwritableRejects(path: string, error: unknown): OperationError {
  *
  * @throws UsageError where the file holds something already; OperationError where it cannot be written.
  */
-export async function checkRejects(path: string): Promise<void> {
+export function checkRejects(path: string): void {
   try {
-    const file = await stat(path).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return null;
-      throw error;
-    });
+    const file = statSync(path, { throwIfNoEntry: false });
     if (file?.isDirectory() === true) throw new UsageError(`--rejects ${path} is a folder: name a file.`);
     // A pipe or a terminal holds nothing that could be lost.
     if (file?.isFile() === true && file.size > 0) {
       throw new UsageError(`--rejects ${path} exists and is not empty: choose another name, or remove it.`);
     }
-    await access(file === null ? dirname(path) : path, constants.W_OK);
+    accessSync(file === undefined ? dirname(path) : path, constants.W_OK);
   } catch (error) {
     throw error instanceof UsageError ? error : unwritableRejects(path, error);
   }

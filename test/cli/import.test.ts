@@ -282,8 +282,8 @@ describe('dms import', () => {
     ],
     [
       ['--sort'],
-      '{"host":"a.example","input":"a.example","source":"crtsh"}\n'.repeat(3),
-      /^dms: .+ has lines of subfinder, and nothing of it is imported: /,
+      'host,source\na.example,crtsh\n',
+      /^dms: .+ is a table \(CSV\), and nothing of it is imported: /,
     ],
   ])(
     'a file of another tool ends with one line that says so, without a summary, %j',
@@ -316,14 +316,11 @@ describe('dms import', () => {
 
   test('where one of several files cannot be imported, nothing is: the later ones would make it stale', async () => {
     const plain = await file('sound.ndjson', `${FIRST}\n`);
-    const foreign = await file(
-      'foreign.ndjson',
-      '{"host":"a.example","input":"a.example","source":"crtsh"}\n',
-    );
+    const table = await file('table.csv', 'host,source\na.example,crtsh\n');
     const page = await file('page.ndjson', '<!DOCTYPE html>\n');
     for (const [path, message] of [
       [join(folder, 'missing'), /missing does not exist/],
-      [foreign, /has lines of subfinder/],
+      [table, /is a table/],
       [page, /is HTML or XML/],
     ] as const) {
       const { code, stdout, stderr } = await dms(['import', plain, path, plain]);

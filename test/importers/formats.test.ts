@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { type ImportFormat, InputParser } from '../../src/importers/formats.js';
-import { InvalidObservationError, OperationError } from '../../src/model/errors.js';
+import { InvalidObservationError } from '../../src/model/errors.js';
 import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
 import { NOW, observationLine } from '../support/observations.js';
 
@@ -12,7 +12,6 @@ const HTTPX = httpxLine();
 function detecting() {
   const formats: ImportFormat[] = [];
   const options = {
-    name: 'lines.json',
     now: () => NOW,
     ignoredHeaders: new Set<string>(),
     limits: readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' }).limits,
@@ -60,21 +59,6 @@ test('the format of an input is told by its first line that has the keys of one;
   expect(formats).toEqual([]);
   expect(parse(HTTPX).observations[0]?.source).toBe('httpx');
   expect(formats).toEqual(['httpx']);
-});
-
-test.each([
-  ['subfinder', { host: 'www.a.example', input: 'a.example', source: 'crtsh' }],
-  [
-    'amass',
-    { name: 'www.a.example', domain: 'a.example', addresses: [{ ip: '192.0.2.1' }], sources: ['DNS'] },
-  ],
-])('an input of %s is rejected as a whole, and the reason names the tool and what is read', (tool, line) => {
-  const { parse, formats } = detecting();
-  expect(() => parse('broken')).toThrow(InvalidObservationError);
-  const reason = `lines.json has lines of ${tool}, and nothing of it is imported: dms import reads one JSON object per line, `;
-  expect(() => parse(JSON.stringify(line))).toThrow(OperationError);
-  expect(() => parse(JSON.stringify(line))).toThrow(reason);
-  expect(formats).toEqual([]);
 });
 
 test('the format of an input is that of its first line, but for lines with the keys of another, which are read as that', () => {

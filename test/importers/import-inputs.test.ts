@@ -27,7 +27,6 @@ interface Given {
 
 const parsing = {
   ...{
-    name: 'standard input',
     now: () => NOW,
     limits: readSettings({ LIMIT_HEADER_VALUE: '100000' }).limits,
   },

@@ -62,16 +62,14 @@ test.skipIf(!existsSync('/dev/full'))(
 
 test('rejected lines are not written to a file that holds something, nor to a folder, nor in one that is not there', async () => {
   const old = await file('holds-something', 'x');
-  await expect(checkRejects(old)).rejects.toThrow(
+  expect(() => checkRejects(old)).toThrow(
     new UsageError(`--rejects ${old} exists and is not empty: choose another name, or remove it.`),
   );
-  await expect(checkRejects(folder)).rejects.toThrow(UsageError);
+  expect(() => checkRejects(folder)).toThrow(UsageError);
   const nowhere = join(folder, 'nowhere');
-  await expect(checkRejects(join(nowhere, 'x'))).rejects.toThrow(`the folder ${nowhere} does not exist`);
+  expect(() => checkRejects(join(nowhere, 'x'))).toThrow(`the folder ${nowhere} does not exist`);
 });
 
 test('rejected lines are written to a new file, an empty one, and one that takes all and holds nothing', async () => {
-  for (const path of [join(folder, 'new'), await file('empty', ''), '/dev/null']) {
-    await expect(checkRejects(path)).resolves.toBeUndefined();
-  }
+  for (const path of [join(folder, 'new'), await file('empty', ''), '/dev/null']) checkRejects(path);
 });

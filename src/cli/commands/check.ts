@@ -227,7 +227,7 @@ async function readExpectations(context: CommandContext, file: string, { format,
   const octets = Buffer.concat(chunks);
   const form = format === 'auto' ? formOf(octets.toString()) : format;
   try {
-    const expectations = await expectationsIn(context, input.name, octets, { form, origin });
+    const expectations = await expectationsIn(context, octets, { form, origin });
     const says = ({ records, types, headers, allHeaders }: Expectation) =>
       records.length + types.size + headers.size > 0 || allHeaders;
     if (expectations.some(says)) return expectations;
@@ -241,14 +241,13 @@ async function readExpectations(context: CommandContext, file: string, { format,
 
 async function expectationsIn(
   context: CommandContext,
-  name: string,
   octets: Buffer,
   { form, origin }: { readonly form: CheckFormat; readonly origin: string | undefined },
 ): Promise<readonly Expectation[]> {
   if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
   const text = octets.toString();
   if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
-  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, name, octets, form));
+  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, octets, form));
   return [expectationOfZone(text, origin === undefined ? undefined : `${parseDomain(origin)}.`)];
 }
 
@@ -261,13 +260,12 @@ function formOf(text: string): CheckFormat {
 
 async function observationsIn(
   context: CommandContext,
-  name: string,
   octets: Buffer,
   format: 'auto' | ImportFormat,
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();
   const { now } = context;
-  const options = { name, now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
+  const options = { now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
   const parser = new InputParser(format, { ...options, onDetected: () => {} });
   const observations: Observation[] = [];
   for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {

@@ -47,18 +47,17 @@ export async function runImport(context: CommandContext, files: readonly string[
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  if (options.rejects !== undefined) await checkRejects(options.rejects);
+  if (options.rejects !== undefined) checkRejects(options.rejects);
   const detected = new Set<ImportFormat>();
-  const createParser = ({ name }: Input) =>
+  const createParser = () =>
     new InputParser(options.format, {
-      name,
       now: context.now,
       ignoredHeaders: observe.ignoredHeaders,
       observedAt: options.observedAt,
       limits,
       onDetected: (found) => detected.add(found),
     });
-  await requireAllImportable(files, context.stdin, createParser);
+  await requireAllImportable(files, context.stdin);
   const summary = new ImportSummary();
   await context.withConnections('create', async ({ pool }) => {
     try {
@@ -138,17 +137,13 @@ function endingOf(end: ImportEnd, { sort, backfill, summary }: ImportRun): strin
  * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
  * observations stale, and no database is opened.
  */
-async function requireAllImportable(
-  files: readonly string[],
-  stdin: Readable,
-  createParser: InputOptions['createParser'],
-): Promise<void> {
+async function requireAllImportable(files: readonly string[], stdin: Readable): Promise<void> {
   try {
     for (const file of new Set(files)) {
       if (file === '-') continue;
       const input = await openInput(file, stdin, () => {});
       // Anything but a regular file, such as a pipe, can be read only once.
-      if (input.size !== null) await requireImportable(input, createParser);
+      if (input.size !== null) await requireImportable(input);
     }
   } catch (error) {
     if (files.length === 1 || !(error instanceof OperationError)) throw error;
