@@ -5,7 +5,6 @@ import { attempt } from '../model/attempt.js';
 import type { Instant } from '../model/instant.js';
 import { presentRdata } from '../model/rdata-text.js';
 
-/** What of a history is written. */
 export interface Selection {
   /** What was known at that instant; absent: everything. */
   readonly at?: Instant | undefined;
@@ -39,7 +38,6 @@ export interface ExportFormat {
   linesOf(history: StoredHistory, selection: Selection, omit: Omit): Iterable<string>;
 }
 
-/** A stay with the rdata of its record in the presentation of master files. */
 export interface PresentedStay extends KnownStay {
   readonly rdata: string;
 }

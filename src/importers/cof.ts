@@ -65,73 +65,55 @@ export function createCofParser(): FormatParser {
   };
 }
 
-/** The same records at both times, for each of the domains that the line is of. */
 function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
-  const { byDomain, remarks } = recordsOf(line, shown);
+  const name = readAt('rrname', () => requireText(line['rrname']));
+  const type = readAt('rrtype', () => requireType(typeText(line['rrtype'])));
+  const byDomain = new Map<string, DnsRecord[]>();
+  const remarks = new Map<string, Remark>();
+  let reason = 'rdata: it is empty.';
+  const leaveOut = (example: string) => {
+    reason = example;
+    remarks.set('', { text: `A record of type ${type} was left out that cannot be read.`, example });
+  };
+  for (const item of [line['rdata']].flat()) {
+    readOr(() => {
+      const text = readAt('rdata', () => requireWhole(requireText(item)));
+      const [record, remark] = recordOf(type, name, text, shown);
+      addTo(byDomain, domainOf(record.host, line['dms_domain']), record);
+      if (remark !== undefined) remarks.set(remark, { text: remark });
+    }, leaveOut);
+  }
+  if (byDomain.size === 0) throw new InvalidObservationError(reason);
   const times = timesOf(line, now);
   const source = attempt(() => parseSourceName(requireText(line['sensor_id']))) ?? 'cof';
   const observations = [...byDomain].flatMap(([domain, records]) => {
     const dns = sightingsIn({ records: recordsByType(records) });
     return times.map((observedAt) => ({ domain, observedAt, dns, source }));
   });
-  return { observations, remarks };
-}
-
-/** The records of a line by domain. @throws InvalidObservationError where none can be read. */
-function recordsOf(line: Json, shown: Shown) {
-  const name = readAt('rrname', () => requireText(line['rrname']));
-  const type = readAt('rrtype', () => requireType(typeText(line['rrtype'])));
-  const byDomain = new Map<string, DnsRecord[]>();
-  const remarks = new Map<string, Remark>();
-  const add = (item: unknown) => {
-    const text = readAt('rdata', () => requireWhole(requireText(item)));
-    const { record, remark } = recordOf(type, name, text, shown);
-    addTo(byDomain, domainOf(record.host, line['dms_domain']), record);
-    if (remark !== undefined) remarks.set(remark, { text: remark });
-  };
-  let reason = 'rdata: it is empty.';
-  for (const item of [line['rdata']].flat()) {
-    readOr(
-      () => add(item),
-      (example) => {
-        reason = example;
-        remarks.set('', { text: `A record of type ${type} was left out that cannot be read.`, example });
-      },
-    );
-  }
-  if (byDomain.size === 0) throw new InvalidObservationError(reason);
-  return { byDomain, remarks: [...remarks.values()] };
+  return { observations, remarks: [...remarks.values()] };
 }
 
 /** Types whose data may be a name, or any text: such lines read well both ways. */
 const AMBIGUOUS: ReadonlySet<string> = new Set(['NS', 'CNAME', 'DNAME', 'PTR', 'TXT']);
 
 /** The record as it is written, or else with name and data exchanged. */
-function recordOf(
-  type: string,
-  name: string,
-  text: string,
-  shown: Shown,
-): { readonly record: DnsRecord; readonly remark?: string } {
+function recordOf(type: string, name: string, text: string, shown: Shown): [DnsRecord, remark?: string] {
   const isTorn = type === 'TXT' && isTornText(text);
-  const asWritten = () => ({
-    record: readAt('rdata', () => read(type, name, isTorn ? `"${text}` : text)),
-    ...(isTorn && { remark: TORN }),
-  });
+  const asWritten = () => readAt('rdata', () => read(type, name, isTorn ? `"${text}` : text));
   const exchanged = () => readAt('rrname', () => read(type, text, name));
   if (AMBIGUOUS.has(type)) {
-    if (!shown.exchanged) return asWritten();
-    return shown.written ? { ...asWritten(), remark: UNDECIDED } : { record: exchanged(), remark: EXCHANGED };
+    if (!shown.exchanged) return isTorn ? [asWritten(), TORN] : [asWritten()];
+    return shown.written ? [asWritten(), UNDECIDED] : [exchanged(), EXCHANGED];
   }
   try {
-    const found = asWritten();
+    const record = asWritten();
     shown.written = true;
-    return found;
+    return [record];
   } catch (error) {
     const record = attempt(exchanged);
     if (record === undefined) throw error;
     shown.exchanged = true;
-    return { record };
+    return [record];
   }
 }
 

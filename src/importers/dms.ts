@@ -23,7 +23,6 @@ const SITE_KEYS = new Set(['scheme', 'status']);
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
 
-/** What a line contains besides its domain and time. */
 type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'response' | 'source'>;
 
 /** A line of a domain: what comes after its time, and what that was parsed to. */
@@ -106,7 +105,6 @@ function parseBody(object: Json): Body {
   return body;
 }
 
-/** The response that the headers are of. */
 function parseSite(site: unknown, headers: unknown): SiteResponse {
   if (headers === undefined)
     throw new InvalidObservationError('it is where httpHeaders came from, which the line has not.');
@@ -119,7 +117,6 @@ function parseSite(site: unknown, headers: unknown): SiteResponse {
   return { scheme, status, address: null };
 }
 
-/** @throws InvalidObservationError for what cannot be sightings. */
 function requireSightings({ sighted, dnsRecords, dnsTypes, httpHeaders }: Json): void {
   if (sighted !== true) throw new InvalidObservationError('sighted: it is not true; leave it out otherwise.');
   if (dnsTypes !== undefined || httpHeaders !== undefined)
@@ -128,7 +125,6 @@ function requireSightings({ sighted, dnsRecords, dnsTypes, httpHeaders }: Json):
     throw new InvalidObservationError('sighted: the line has no dnsRecords that were seen.');
 }
 
-/** The records, as seen at a time of which nothing else is known. */
 export function sightingsIn({ records }: Pick<DnsObservation, 'records'>): DnsObservation {
   return { types: new Set(records.keys()), sighted: true, records };
 }

@@ -28,7 +28,6 @@ export interface AnswerRecord {
   readonly fields: () => Json;
 }
 
-/** What a name server answered about one name. */
 export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 'source'> {
   /** The types that were queried and answered, in canonical form; null: those of which the name has records. */
   readonly types: ReadonlySet<string> | null;
@@ -131,7 +130,6 @@ function observationOf(
   };
 }
 
-/** @throws InvalidObservationError for a record that cannot be read. */
 export function parseRecord(record: AnswerRecord): DnsRecord {
   const { data, ...fields } = record.fields();
   requireClassIn(record.class);
@@ -142,7 +140,6 @@ export function parseRecord(record: AnswerRecord): DnsRecord {
   return parseDnsRecord({ host: textOf('name', record.host), class: 'IN', type, ...fields, ...text });
 }
 
-/** The first address that an alias leads to: it is of another name. */
 function addressesBehindAlias({ domain, records }: DnsAnswers): readonly Remark[] {
   if (!records.some((record) => record.type === 'CNAME' && isOf(domain, record))) return [];
   const address = records.find((record) => /^A(?:AAA)?$/.test(record.type) && !isOf(domain, record));
@@ -244,7 +241,6 @@ export function requireWhole(text: string): string {
   throw new InvalidObservationError(`octets that were not UTF-8 are lost in ${quoted(text)}.`);
 }
 
-/** Any value of parsed JSON, for messages. */
 export function shownValue(value: unknown): string {
   return quoted(typeof value === 'string' ? value : JSON.stringify(value));
 }

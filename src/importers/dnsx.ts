@@ -53,7 +53,6 @@ function recordsIn(all: unknown): dns.AnswerRecord[] {
   });
 }
 
-/** A record that cannot be read. */
 function unread(type: string, reason: string): dns.AnswerRecord {
   const fields = () => {
     throw new InvalidObservationError(reason);

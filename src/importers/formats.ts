@@ -25,7 +25,6 @@ type Has = (key: string) => boolean;
 interface Format {
   /** What its lines are told by, for messages. */
   readonly keys: string;
-  /** Whether a line with such keys is of it. */
   isOf(has: Has): boolean;
   createParser(options: FormatOptions): FormatParser;
 }
@@ -70,7 +69,6 @@ const IMPORT_FORMATS = Object.keys(FORMATS) as readonly ImportFormat[];
 interface ParserOptions extends FormatOptions {
   /** `line` in bytes: a longer one is rejected. */
   readonly limits: ObservationLimits & { readonly line: number };
-  /** The wall clock. */
   readonly now: () => Instant;
   /** Called with each format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
@@ -93,7 +91,6 @@ export class InputParser {
     if (format !== 'auto') this.#format = format;
   }
 
-  /** In bytes. */
   get longestLine(): number {
     return this.#options.limits.line;
   }

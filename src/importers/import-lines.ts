@@ -82,7 +82,6 @@ async function takeLines(
   return true;
 }
 
-/** Observations that are recorded together. */
 class Batch {
   readonly observations: Observation[] = [];
   readonly domains = new Set<string>();
@@ -90,21 +89,12 @@ class Batch {
   readonly lines: number[] = [];
   bytes = 0;
 
-  get isEmpty(): boolean {
-    return this.observations.length === 0;
-  }
-
   get isFull(): boolean {
     return (
       this.observations.length >= BATCH_OBSERVATIONS ||
       this.domains.size >= BATCH_DOMAINS ||
       this.bytes >= BATCH_BYTES
     );
-  }
-
-  hasDomainOf(other: Batch): boolean {
-    for (const domain of other.domains) if (this.domains.has(domain)) return true;
-    return false;
   }
 }
 
@@ -121,7 +111,7 @@ class BatchQueue {
   constructor(options: ImportOptions) {
     this.#options = options;
     const flush = () => {
-      if (this.#recording.size === 0 && !this.#batch.isEmpty) this.#submit();
+      if (this.#recording.size === 0) this.#submit();
     };
     if (!options.byDomain) this.#timer = setInterval(flush, FLUSH_MILLISECONDS);
   }
@@ -149,12 +139,12 @@ class BatchQueue {
 
   /** Hands over the batch when its turn has come: those of a domain are recorded one after the other. */
   async submitInTurn(): Promise<void> {
+    // It may be handed over while it waits: the next one, empty, has no domain in common with others.
+    const hasSameDomain = ({ domains }: Batch) => [...this.#batch.domains].some((name) => domains.has(name));
     const mustWait = () =>
-      this.#recording.size >= BATCHES_AT_ONCE ||
-      [...this.#recording.keys()].some((batch) => batch.hasDomainOf(this.#batch));
-    while (!this.#batch.isEmpty && mustWait()) await Promise.race(this.#recording.values());
-    // It may have been handed over while it waited.
-    if (!this.#batch.isEmpty) this.#submit();
+      this.#recording.size >= BATCHES_AT_ONCE || [...this.#recording.keys()].some(hasSameDomain);
+    while (mustWait()) await Promise.race(this.#recording.values());
+    this.#submit();
   }
 
   /** Records what is left. @throws why a batch could not be recorded. */
@@ -165,9 +155,9 @@ class BatchQueue {
     this.#throwFailure();
   }
 
-  /** Hands over the batch; after a failure, nothing more is recorded. */
+  /** Hands over the batch, if it has any; after a failure, nothing more is recorded. */
   #submit(): void {
-    if (this.#failure !== undefined) return;
+    if (this.#failure !== undefined || this.#batch.observations.length === 0) return;
     const batch = this.#batch;
     this.#batch = new Batch();
     const recording = this.#record(batch)

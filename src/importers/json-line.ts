@@ -88,7 +88,6 @@ function countKeys(value: object): number {
   return keys;
 }
 
-/** The first key that its object has had already. */
 function repeatedKey(text: string): string | undefined {
   /** The keys so far, if any, of what is open; sets for all of a deep line would fill the memory. */
   const open: (Set<string> | undefined)[] = [];

@@ -13,7 +13,6 @@ export interface Input {
   readonly name: string;
   /** Size in bytes as it lies on the disk; null when it is not known beforehand. */
   readonly size: number | null;
-  /** The bytes, unpacked. */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
@@ -57,17 +56,13 @@ export async function openInput(
   const isFile = path !== '-';
   const name = isFile ? path : 'standard input';
   const open = () => (isFile ? createReadStream(path, { highWaterMark: CHUNK_BYTES }) : stdin);
-  return { name, size: isFile ? await sizeOf(path) : null, bytes: read(name, open, onBytes, signal) };
-}
-
-async function sizeOf(path: string): Promise<number | null> {
-  try {
-    const stats = await stat(path);
-    if (stats.isDirectory()) throw new OperationError(`${path} is a folder: name the files in it.`);
-    return stats.isFile() ? stats.size : null;
-  } catch (error) {
+  const bytes = read(name, open, onBytes, signal);
+  if (!isFile) return { name, size: null, bytes };
+  const stats = await stat(path).catch((error: unknown) => {
     throw unreadable(path, error);
-  }
+  });
+  if (stats.isDirectory()) throw new OperationError(`${path} is a folder: name the files in it.`);
+  return { name, size: stats.isFile() ? stats.size : null, bytes };
 }
 
 /** Opens only when it is read: the error of a stream without a listener would end the process. */

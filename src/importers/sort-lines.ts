@@ -82,7 +82,6 @@ function* chunksOf(run: readonly KeyedLine[]): Generator<readonly KeyedLine[]> {
 /** A sorted run, in chunks of at least one line. */
 type Run = AsyncIterator<KeyedLine[], undefined>;
 
-/** Sorted runs, one after the other in a temporary file. */
 class RunFile {
   #file: FileHandle | undefined;
   readonly #ends: number[] = [];
