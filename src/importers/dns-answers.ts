@@ -35,14 +35,6 @@ export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 
   readonly records: readonly AnswerRecord[];
 }
 
-interface Untold {
-  /** Types without an answer, and why; of one that is not told, by an empty text. */
-  readonly unobserved?: ReadonlyMap<string, string>;
-  readonly remarks?: readonly Remark[];
-  /** Why nothing was observed, if nothing else tells it. */
-  readonly otherwise?: string;
-}
-
 const BEHIND_ALIAS =
   'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
 
@@ -50,12 +42,16 @@ const BEHIND_ALIAS =
  * What a line says: what was observed of its types, and which types were not, for its remarks.
  *
  * @param limits A type with more records than they allow was not observed.
+ * @param unobserved Types without an answer, and why; of one that is not told, by an empty text.
+ * @param otherwise Why nothing was observed, if nothing else tells it.
  * @throws InvalidObservationError where nothing was observed.
  */
 export function lineOfAnswers(
   answers: readonly DnsAnswers[],
-  limits: ObservationLimits,
-  { unobserved, remarks = [], otherwise = 'the line has no answers' }: Untold = {},
+  { limits }: AnswerOptions,
+  remarks: readonly Remark[] = [],
+  unobserved: ReadonlyMap<string, string> = new Map(),
+  otherwise = 'the line has no answers',
 ): ParsedLine {
   const reasons = new Map(unobserved);
   const observations = answers.flatMap((each) => {

@@ -31,10 +31,9 @@ export function createDnsxParser(options: dns.AnswerOptions): FormatParser {
     const records = all === undefined ? recordsOfArrays(line, domain) : readAt('all', () => recordsIn(all));
     const answers = { domain, observedAt, source: 'dnsx', types: null, records };
     const shown = status === undefined ? '' : ` (status ${dns.shownValue(status)})`;
-    return dns.lineOfAnswers([answers], options.limits, {
-      remarks: all === undefined && isOmitting(line) ? [OMITTED] : [],
-      otherwise: `the line has no records of ${quoted(domain)}${shown}, and does not tell which types were queried`,
-    });
+    const remarks = all === undefined && isOmitting(line) ? [OMITTED] : [];
+    const otherwise = `the line has no records of ${quoted(domain)}${shown}, and does not tell which types were queried`;
+    return dns.lineOfAnswers([answers], options, remarks, new Map(), otherwise);
   };
 }
 

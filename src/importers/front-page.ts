@@ -6,12 +6,8 @@ import { quoted } from '../model/text.js';
 const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 
-/** Ports that need not be written, by scheme (RFC 9110, section 4.2). */
-const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefined)[]> = new Map([
-  ['https', ['443', '', undefined]],
-  ['http', ['80', '', undefined]],
-  [undefined, ['443', '80', '', undefined]],
-]);
+/** Scheme and port of a front page, either of which may be missing (RFC 9110, section 4.2). */
+const FRONT_PAGE = /^(?:(?:https?)?:|(?:https)?:443|(?:http)?:80)$/;
 
 /**
  * The canonical name of the domain whose front page an address names: `https://{domain}/` or
@@ -21,8 +17,8 @@ const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefine
  *   what is seen there is not the front page's, and would alternate with that in one history.
  */
 export function frontPageDomain(address: string): string {
-  const { scheme, host, port, path } = parseAddress(address);
-  if (DEFAULT_PORTS.get(scheme)?.includes(port) && /^\/?$/.test(path)) return parseDomainName(host);
+  const { scheme = '', host, port = '', path } = parseAddress(address);
+  if (FRONT_PAGE.test(`${scheme}:${port}`) && /^\/?$/.test(path)) return parseDomainName(host);
   throw new InvalidObservationError(
     `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
       'run httpx on names alone, without -p and -path.',

@@ -91,17 +91,12 @@ function countKeys(value: object): number {
 function repeatedKey(text: string): string | undefined {
   /** The keys so far, if any, of what is open; sets for all of a deep line would fill the memory. */
   const open: (Set<string> | undefined)[] = [];
-  const structure = /["{[\]}]/g;
-  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
-    const [character] = found;
+  for (const [character, start, end] of tokensIn(text)) {
+    COLON.lastIndex = end;
     if (character === '{' || character === '[') open.push(undefined);
     else if (character !== '"') open.pop();
-    else {
-      const end = endOfString(text, found.index);
-      structure.lastIndex = end;
-      COLON.lastIndex = end;
-      if (!COLON.test(text)) continue;
-      const key: string = JSON.parse(text.slice(found.index, end));
+    else if (COLON.test(text)) {
+      const key: string = JSON.parse(text.slice(start, end));
       const keys = open.pop() ?? new Set();
       if (keys.has(key)) return key;
       open.push(keys.add(key));
@@ -111,3 +106,12 @@ function repeatedKey(text: string): string | undefined {
 }
 
 const COLON = /\s*:/y;
+
+/** The strings, braces and brackets of a text in JSON: each with its first character, its start and its end. */
+export function* tokensIn(text: string): Generator<[character: string, start: number, end: number]> {
+  const structure = /["{[\]}]/g;
+  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
+    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
+    yield [found[0], found.index, structure.lastIndex];
+  }
+}

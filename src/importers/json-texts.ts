@@ -1,5 +1,5 @@
 import { trimmed } from '../model/header-fields.js';
-import { endOfString } from '../model/json-values.js';
+import { tokensIn } from './json-line.js';
 import { type Line, readLines } from './lines.js';
 
 const [OPEN, CLOSE, SPACE] = [Buffer.from('{'), Buffer.from('}'), Buffer.from(' ')];
@@ -70,7 +70,6 @@ function objectsOf(line: Line): Line[] {
   if (!BETWEEN.some((between) => bytes.includes(between))) return [line];
   // Octets as characters: none of UTF-8 beyond ASCII is taken for another.
   const text = bytes.toString('latin1');
-  const structure = /["{}]/g;
   const objects: Line[] = [];
   let [start, depth] = [0, 0];
   const cut = (end: number) => {
@@ -78,10 +77,10 @@ function objectsOf(line: Line): Line[] {
     if (piece.length > 0) objects.push({ number: line.number, bytes: piece });
     start = end;
   };
-  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
-    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
-    else depth += found[0] === '{' ? 1 : -1;
-    if (depth === 0 && found[0] !== '"') cut(structure.lastIndex);
+  for (const [character, , end] of tokensIn(text)) {
+    if (!'{}'.includes(character)) continue;
+    depth += character === '{' ? 1 : -1;
+    if (depth === 0) cut(end);
   }
   cut(bytes.length);
   return objects;

@@ -29,7 +29,7 @@ export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
     const answers = { domain, observedAt, source: 'massdns', types: new Set([type]), records };
     const hasText =
       type === 'TXT' && records.some((record) => record.type === type && dns.isOf(domain, record));
-    return dns.lineOfAnswers([answers], options.limits, { remarks: hasText ? [TXT_STRINGS] : [] });
+    return dns.lineOfAnswers([answers], options, hasText ? [TXT_STRINGS] : []);
   };
 }
 

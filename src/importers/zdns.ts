@@ -30,7 +30,7 @@ export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
       return { domain, observedAt, source: 'zdns', types: type === null ? null : new Set([type]), records };
     };
     if (!isJsonObject(results))
-      return dns.lineOfAnswers([readAt('nothing was observed', () => answersOf(null, line))], options.limits);
+      return dns.lineOfAnswers([readAt('nothing was observed', () => answersOf(null, line))], options);
     const answers: dns.DnsAnswers[] = [];
     const unobserved = new Map<string, string>();
     const remarks: Remark[] = [];
@@ -40,7 +40,7 @@ export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
       if (READERS.has(type)) readOr(read, (reason) => unobserved.set(type, reason));
       else remarks.push({ text: MODULES, example: `${quoted(module)} is not read.` });
     }
-    return dns.lineOfAnswers(joinByTime(answers), options.limits, { unobserved, remarks });
+    return dns.lineOfAnswers(joinByTime(answers), options, remarks, unobserved);
   };
 }
 
