@@ -96,6 +96,7 @@ test('what is exported and recorded elsewhere gives the same history, and the sa
       const lines = parsed(exportDms(original));
       const copy = historyOf(lines);
       expect(stored(copy)).toEqual(stored(original));
+      expect(findViolations(original)).toEqual([]);
       expect(findViolations(historyOf(lines.slice(0, Math.ceil(lines.length / 2))))).toEqual([]);
       expect(stored(historyOf([...lines, ...later]))).toEqual(stored(historyOf([...observations, ...later])));
       const [extended, elsewhere] = [withOlder(original, older), withOlder(copy, older)];
