@@ -20,16 +20,18 @@ import {
 import type { ParsedLine, Remark } from './lines.js';
 
 const EXCHANGED =
-  'Whether rrname and rdata are exchanged does not show in the line: they were exchanged back, as in other lines of the input.';
+  'Whether rrname and rdata are exchanged does not show in the line: they were exchanged back, as in other ' +
+  'lines of the input.';
 const UNDECIDED =
-  'Whether rrname and rdata are exchanged does not show in the line, and some lines of the input have them exchanged, others ' +
-  'have not: they were taken as they are written.';
+  'Whether rrname and rdata are exchanged does not show in the line, and some lines of the input have them ' +
+  'exchanged, others have not: they were taken as they are written.';
 const TORN = 'A TXT record ends with a quote that nothing opens: the quote before it was taken as cut off.';
 
 /** Holds for an answer until its end has come. */
 const CUT = 'The answer of DNSDB has no end, so records may be missing: fetch it again.';
 const LIMITED =
-  'DNSDB did not give all that it has: the answer was cut at the limit that was requested. Query it for the rest.';
+  'DNSDB did not give all that it has: the answer was cut at the limit that was requested. Query it for the ' +
+  'rest.';
 const FAILED = 'DNSDB ended its answer with an error: records may be missing. Query it again.';
 const ENDED: Remark = { text: CUT, lines: -1 };
 
@@ -48,11 +50,12 @@ interface Shown {
 }
 
 /**
- * Makes what parses the lines of passive DNS in the Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): a
- * record that was seen from one time to another. It says nothing of absence: its lines are sightings at both times.
+ * Makes what parses the lines of passive DNS in the Common Output Format
+ * (draft-dulaunoy-dnsop-passive-dns-cof): a record that was seen from one time to another. It says nothing of
+ * absence: its lines are sightings at both times.
  *
- * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of CIRCL
- * exchanges names and data in version 2, names and addresses before.
+ * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of
+ * CIRCL exchanges names and data in version 2, names and addresses before.
  */
 export function createCofParser(): FormatParser {
   const shown: Shown = { exchanged: false, written: false };
@@ -168,7 +171,7 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
   return parseObservedAt(key, formatInstant(time), now);
 }
 
-/** Seconds since the epoch, which some services write as text, or the time as RFC 3339 has it, or in UTC without saying so. */
+/** Seconds since the epoch, as a number or text, or RFC 3339, where UTC need not be said. */
 function instantOf(value: unknown): Instant {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text === 'string') {

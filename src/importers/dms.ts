@@ -38,10 +38,11 @@ const MOST_CHARACTERS = 3_000_000;
 const MOST_NAMES = 50_000;
 
 /**
- * The latest line of each domain, by its name there: its next line nearly always says the same at another time, and
- * comparing texts costs a fraction of parsing them. A domain's first line is not kept: of many domains that come once
- * each, their names take hardly any memory. Everything is forgotten where it is full: lru-cache would keep no more,
- * since where more domains take turns than have room, the line used longest ago is the one that comes next.
+ * The latest line of each domain, by its name there: its next line nearly always says the same at another time,
+ * and comparing texts costs a fraction of parsing them. A domain's first line is not kept: of many domains that
+ * come once each, their names take hardly any memory. Everything is forgotten where it is full: lru-cache would
+ * keep no more, since where more domains take turns than have room, the line used longest ago is the one that
+ * comes next.
  */
 const latestLines = new Map<string, LatestLine | null>();
 let characters = 0;
@@ -60,9 +61,9 @@ function keepLine(name: string, line: LatestLine): void {
 /**
  * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
  * optionally `dnsRecords` (the complete set of records), `dnsTypes` (the types that it is complete for),
- * `httpHeaders` (name to value or values), `site` (where these came from), `sighted` (the records were seen, and nothing
- * else is known) and `source`. Lines of one domain that differ only in their times may give the same `dns` and
- * `httpHeaders` objects.
+ * `httpHeaders` (name to value or values), `site` (where these came from), `sighted` (the records were seen,
+ * and nothing else is known) and `source`. Lines of one domain that differ only in their times may give the
+ * same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
  * @throws InvalidObservationError for a line that cannot be accepted as a whole. The message, one line,

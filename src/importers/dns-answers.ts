@@ -36,7 +36,8 @@ export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 
 }
 
 const BEHIND_ALIAS =
-  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
+  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record ' +
+  'them.';
 
 /**
  * What a line says: what was observed of its types, and which types were not, for its remarks.
@@ -80,9 +81,9 @@ export function lineOfAnswers(
 /**
  * The observation of a name's answers. It is complete for the owner name that was queried, and for no other.
  *
- * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME known
- * before is gone. An answer without any shows nothing of that: some tools leave the alias out where its target has no
- * such records.
+ * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME
+ * known before is gone. An answer without any shows nothing of that: some tools leave the alias out where its
+ * target has no such records.
  *
  * @param unobserved Gets the types with a record that is not valid, or not of class IN: they were not observed.
  * @returns null where no type was observed.
@@ -196,7 +197,7 @@ function requireAnswered({ status, error, class: dnsClass }: Json): void {
   throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
 }
 
-/** A bit of a message's header, by its name in an object, or in a list of those that are set; undefined: it is not told. */
+/** Tells a bit of a message's header, if that is known: by its name in an object, or in a list of those set. */
 function flagReader(flags: unknown): (short: string, long: string) => unknown {
   if (Array.isArray(flags)) return (short) => flags.includes(short);
   return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
@@ -213,7 +214,7 @@ export function parseTime(key: string, value: unknown, now: Instant, { observedA
   );
 }
 
-/** A list of objects; empty where it is absent or null, as Go writes empty lists. @throws InvalidObservationError */
+/** Go writes empty lists as null, or leaves them out. @throws InvalidObservationError for anything else */
 export function objectsIn(value: unknown): readonly Json[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every(isJsonObject)) return value;
@@ -231,7 +232,7 @@ export function typeText(value: unknown): string {
   return /^\d+$/.test(text) ? `TYPE${text}` : text;
 }
 
-/** @throws InvalidObservationError for U+FFFD, which tools that write JSON have in place of octets that are not UTF-8. */
+/** @throws InvalidObservationError for U+FFFD, which tools write in place of octets that are not UTF-8. */
 export function requireWhole(text: string): string {
   if (!text.includes('\ufffd')) return text;
   throw new InvalidObservationError(`octets that were not UTF-8 are lost in ${quoted(text)}.`);

@@ -8,12 +8,13 @@ import { type FormatParser, type Json, parseJsonLine } from './json-line.js';
 
 const OMITTED = {
   text:
-    'With -omit-raw, dnsx does not write all of the data of MX, SRV and CAA records, nor of whom the records behind an ' +
-    'alias are: these types were not observed. Run it without -omit-raw.',
+    'With -omit-raw, dnsx does not write all of the data of MX, SRV and CAA records, nor of whom the records ' +
+    'behind an alias are: these types were not observed. Run it without -omit-raw.',
 };
 
 /**
- * Makes what parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2: the DNS records of a name.
+ * Makes what parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2: the DNS records
+ * of a name.
  *
  * The types that were queried are not in a line: those of which it has records were observed, others were not.
  */
@@ -32,7 +33,8 @@ export function createDnsxParser(options: dns.AnswerOptions): FormatParser {
     const answers = { domain, observedAt, source: 'dnsx', types: null, records };
     const shown = status === undefined ? '' : ` (status ${dns.shownValue(status)})`;
     const remarks = all === undefined && isOmitting(line) ? [OMITTED] : [];
-    const otherwise = `the line has no records of ${quoted(domain)}${shown}, and does not tell which types were queried`;
+    const none = `the line has no records of ${quoted(domain)}${shown}`;
+    const otherwise = `${none}, and does not tell which types were queried`;
     return dns.lineOfAnswers([answers], options, remarks, new Map(), otherwise);
   };
 }

@@ -36,7 +36,8 @@ function rejectForeign(name: string, beginning: Buffer): void {
 
 const FORMATS_READ =
   'dms import reads one JSON object per line, in format dms ({"domain":"example.org",' +
-  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and massdns -o J write it, or in the Common Output Format of passive DNS';
+  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and ' +
+  'massdns -o J write it, or in the Common Output Format of passive DNS';
 
 /** How an input begins that has no lines to import, what it is, and what to do about it. */
 type Foreign = readonly [pattern: RegExp, kind: string, advice: string];
@@ -72,8 +73,8 @@ const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^\[\s*[{\n]/, 'one JSON array', "write one object per line, jq -c '.[]' FILE | dms import -"],
   [/^%PDF-/, 'a PDF', FORMATS_READ],
   [
-    // A directive, a comment, or an owner name with perhaps a TTL and a class, a type, and data (RFC 1035, section 5.1).
-    /^(?:\$(?:ORIGIN|TTL|INCLUDE)\s|;|[\w.*@-]+[ \t]+(?:\d+[ \t]+)?(?:IN[ \t]+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)[ \t]+\S)/,
+    // RFC 1035, section 5.1: a directive, a comment, or an owner name, perhaps a TTL and a class, a type, data.
+    /^(?:\$(?:ORIGIN|TTL|INCLUDE)\s|;|[\w.*@-]+\s+(?:\d+\s+)?(?:IN\s+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)\s+\S)/,
     'a zone file, or the output of dig or massdns -o S',
     `${FORMATS_READ}. To record the records of a domain as they are now, run dms observe DOMAIN`,
   ],

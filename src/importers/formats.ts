@@ -118,8 +118,8 @@ export class InputParser {
       if (other === undefined || other === format) throw error;
       if (!this.#isNamed) return this.#parseAs(other, text);
       throw new InvalidObservationError(
-        `the line is in format ${other}, but is read as ${format}: import lines of ${other} with --format ${other}, ` +
-          'from a file of their own.',
+        `the line is in format ${other}, but is read as ${format}: ` +
+          `import lines of ${other} with --format ${other}, from a file of their own.`,
       );
     }
   }

@@ -25,7 +25,7 @@ export function frontPageDomain(address: string): string {
   );
 }
 
-/** The scheme of an address in lower case, where it has one, and what else it names; empty where it names none. */
+/** The scheme is in lower case; undefined: there is none. The host is empty where there is none. */
 export function parseAddress(address: string) {
   const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
   const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];

@@ -21,8 +21,8 @@ const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-en
 
 const LEFT_OUT = 'A header field was left out that cannot be read.';
 const UNDERSCORES =
-  'httpx -irh writes each - of a field name as _, so that names with _ cannot be told from others: all are taken as ' +
-  'names with -. Run it with -irr for exact names.';
+  'httpx -irh writes each - of a field name as _, so that names with _ cannot be told from others: all are ' +
+  'taken as names with -. Run it with -irr for exact names.';
 
 /**
  * Makes what parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the
@@ -128,7 +128,7 @@ function fieldsOf({ raw_header: raw, header }: Json): readonly (readonly [name: 
   );
 }
 
-/** What cannot be read of a field costs all of its name, and nothing else. @returns the fields, and why others are lost. */
+/** What cannot be read of a field costs all of its name. @returns the fields, and why others are lost. */
 function joinFields(given: readonly (readonly [string, unknown])[]) {
   const values = new Map<string, string[]>();
   const unread = new Map<string, string>();

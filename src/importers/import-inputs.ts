@@ -77,7 +77,7 @@ async function* readLines(
   }
 }
 
-/** What the beginning of an input shows decides about its first lines, too. Lines of most formats show only their format. */
+/** Its first lines show what decides about others, too. Those of most formats show only their format. */
 function foresee(parser: InputParser, lines: readonly Line[]): void {
   for (const line of lines) {
     parser.parse(line);
@@ -116,15 +116,15 @@ async function importGroup(inputs: Inputs, options: InputOptions): Promise<boole
 }
 
 /**
- * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each batch with
- * lines of a domain is put into the domain's whole history, which takes the longer the more batches there are. Not where
- * lines may come from a running tool, which are to be recorded at once, nor with `strict`.
+ * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each
+ * batch with lines of a domain is put into the domain's whole history, which takes the longer the more batches
+ * there are. Not where lines may come from a running tool, which are to be recorded at once, nor with `strict`.
  */
 function isToBeGathered({ input, parser }: Opened): boolean {
   return input.size !== null && parser.format === 'cof';
 }
 
-/** Throws the signal's reason also where the input never waits, and so does not see the signal before its end. */
+/** Throws the signal's reason also where the input never waits, and would not see the signal. */
 async function* watch(
   chunks: AsyncIterable<readonly Line[]>,
   signal: AbortSignal,

@@ -15,34 +15,35 @@ export interface ImportOptions {
   /** Put observations before what is known, too. */
   readonly older: boolean;
   /**
-   * The lines come domain by domain, in the order of time: those of a domain are recorded together, however many they
-   * are. Older ones have to be, since what comes first then precedes what comes next.
+   * The lines come domain by domain, in the order of time: those of a domain are recorded together, however
+   * many they are. Older ones have to be, since what comes first then precedes what comes next.
    */
   readonly byDomain: boolean;
 }
 
 /**
- * Large enough to see several observations of a domain at once, and small enough for four in memory, in which they take
- * many times as much. The bytes are those of lines that do not repeat what an earlier one says.
+ * Large enough to see several observations of a domain at once, and small enough for four in memory, in which
+ * they take many times as much. The bytes are those of lines that do not repeat what an earlier one says.
  */
 const BATCH_OBSERVATIONS = 10_000;
 const BATCH_DOMAINS = 2_000;
 const BATCH_BYTES = 256 * 1024;
 
-/** Full batches that have no domain in common: while the rules are applied to one, the database writes others. */
+/** Batches without a common domain: while the rules are applied to one, the database writes others. */
 const BATCHES_AT_ONCE = 4;
 
 /**
- * How often a batch is recorded though it is not full, unless batches before still are: the lines of a running tool are
- * to be recorded within a second, and few are to be lost with a process.
+ * How often a batch is recorded though it is not full, unless batches before still are: the lines of a running
+ * tool are to be recorded within a second, and few are to be lost with a process.
  */
 const FLUSH_MILLISECONDS = 250;
 
 /**
- * Records the observations of lines, those of a domain in the order of the lines: while four batches at most are being
- * recorded the next is read, and no more, so that memory does not grow with the input.
+ * Records the observations of lines, those of a domain in the order of the lines: while four batches at most
+ * are being recorded the next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is recorded; when
+ * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is
+ *   recorded; when
  *   the database does, of each domain no line after one that is not.
  */
 export async function importLines(
@@ -162,7 +163,8 @@ class BatchQueue {
     this.#batch = new Batch();
     const recording = this.#record(batch)
       .catch((error: unknown) => {
-        // What fails after it may fail for its sake; where the server ends, only one connection may be told why.
+        // What fails after it may fail for its sake; where the server ends, only one connection may be told
+        // why.
         if (this.#failure === undefined || isLost(this.#failure.error)) this.#failure = { error };
       })
       .finally(() => this.#recording.delete(batch));

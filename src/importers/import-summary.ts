@@ -22,9 +22,9 @@ export class ImportSummary {
   /** Those that are older than all that is recorded of a part, of domains that were recorded before. */
   older = 0;
   #olderStale = 0;
-  /** Stale ones of domains that this import has recorded first, older than all that is recorded of a part: they came too late. */
+  /** Stale ones of domains that are new, older than all that is recorded of a part: they came too late. */
   #lostOlder = 0;
-  /** Stale ones of such domains that lie between what is recorded: they came too late, too, or a second time. */
+  /** Stale ones of domains that are new, between what is recorded: too late, too, or a second time. */
   lostBetween = 0;
   /** Recorded, but for parts of which something newer is recorded. */
   partial = 0;
@@ -35,8 +35,9 @@ export class ImportSummary {
   headersUpdated = 0;
   readonly #remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
   /**
-   * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one that
-   * repeats what is recorded; null for others. One map, since it is most of what an import keeps in memory.
+   * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one
+   * that repeats what is recorded; null for others. One map, since it is most of what an import keeps in
+   * memory.
    */
   readonly #domains = new Map<string, number | null>();
 

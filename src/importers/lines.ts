@@ -36,7 +36,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * Splits bytes into lines, an array for each chunk that comes in. Blank lines are counted and left
  * out; a line ends with LF or CRLF; a byte order mark at the beginning is dropped.
  *
- * @param longest in bytes, so that a file without line ends cannot fill the memory; of a longer line one more is kept.
+ * @param longest in bytes, so that a file without line ends cannot fill the memory; of a longer line one more
+ *   is kept.
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,

@@ -11,11 +11,11 @@ import { type FormatParser, type Json, parseJsonLine } from './json-line.js';
 
 const TXT_STRINGS = {
   text:
-    'massdns does not write how the data of a TXT record are divided into strings: one that is present with the same ' +
-    'text counts as the same, and of others each string but the last has 255 octets.',
+    'massdns does not write how the data of a TXT record are divided into strings: one that is present with ' +
+    'the same text counts as the same, and of others each string but the last has 255 octets.',
 };
 
-/** Makes what parses the lines that massdns writes with `-o J`, version 1.1: the answer to a question for one type. */
+/** Makes what parses the lines of massdns `-o J`, version 1.1: the answer to a question for one type. */
 export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
@@ -33,7 +33,7 @@ export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
   };
 }
 
-/** Up to the year 2286. Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
+/** Up to the year 2286. Quotes within a text are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d{1,19})/;
 
 /** In nanoseconds since the epoch, of which JSON.parse loses digits. @returns undefined where there is none. */
@@ -46,7 +46,7 @@ function receivedAt(value: unknown, text: string): string | undefined {
   return readAt('rx_ts', () => formatInstant(BigInt(digits) / 1000n));
 }
 
-/** Where names are in the rdata that massdns writes as text. Of all other types but CAA it writes the octets. */
+/** Where names are in the rdata that is written as text. Of all other types but CAA it is octets. */
 const NAMES: ReadonlyMap<string, RegExp | null> = new Map<string, RegExp | null>([
   ...['A', 'AAAA', 'TLSA', 'SMIMEA'].map((type) => [type, null] as const),
   ...['NS', 'CNAME', 'DNAME', 'PTR'].map((type) => [type, /^.+$/s] as const),
@@ -69,8 +69,8 @@ function fieldsOf(type: string, text: string): Json {
   if (names !== undefined) return { data: names === null ? text : text.replace(names, nameText) };
   if (type === 'CAA') return { data: authorization(text) };
   const data = genericText(octetsOf(text));
-  // Names in octets may be compressed, by the place of another in the message, which is not known here. (For other octets
-  // that are not valid, the form of RFC 3597 is all that there is.)
+  // Names in octets may be compressed, by the place of another in the message, which is not known here. (For
+  // other octets that are not valid, the form of RFC 3597 is all that there is.)
   if (!LAYOUTS.has(known) || !String(parseRdataText(known, data)['data']).startsWith('\\#')) return { data };
   throw new InvalidObservationError(
     `data: it is not the data of a record of type ${known}, or has a compressed name.`,
@@ -85,14 +85,14 @@ function octetsOf(text: string): Buffer {
   return Buffer.from(octets, 'latin1');
 }
 
-/** A name as a master file has it: within its labels, massdns escapes only dots, backslashes and what is not visible. */
+/** A name as a master file has it: massdns escapes only dots, backslashes and what is not visible. */
 function nameText(text: string): string {
   return text.replace(/\\x([\da-f]{2})|[^\w.*-]/gi, (character, digits: string | undefined) =>
     octetEscape(digits === undefined ? character.charCodeAt(0) : Number.parseInt(digits, 16)),
   );
 }
 
-/** Its flags are shifted to the right by 7, so that the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
+/** Flags are shifted right by 7: the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
 function authorization(text: string): string {
   const [, flags, tag = '', value = ''] = /^([01]) (\S+) "(.*)"$/s.exec(text) ?? [];
   if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);

@@ -39,8 +39,8 @@ const ENCODED: Recodings = [
 ];
 
 /**
- * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked, and UTF-16 with its
- * byte order mark becomes UTF-8.
+ * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked, and UTF-16 with
+ * its byte order mark becomes UTF-8.
  *
  * @param path `-` for standard input.
  * @param onBytes called with the number of bytes, before they are unpacked, of which all lines have been taken.

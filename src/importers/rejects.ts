@@ -7,8 +7,8 @@ import type { Line } from './lines.js';
 const LINE_FEED = Buffer.from('\n');
 
 /**
- * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The first
- * of them creates it; what is in it stays.
+ * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The
+ * first of them creates it; what is in it stays.
  */
 export class RejectsFile {
   readonly #path: string;
@@ -38,7 +38,8 @@ function unwritableRejects(path: string, error: unknown): OperationError {
 }
 
 /**
- * Checks, before anything is read or written, that a file may take rejected lines: what is imported holds something.
+ * Checks, before anything is read or written, that a file may take rejected lines: what is imported holds
+ * something.
  *
  * @throws UsageError where the file holds something already; OperationError where it cannot be written.
  */

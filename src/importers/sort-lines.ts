@@ -30,8 +30,9 @@ const LONG_AGO: Instant = -(10n ** 18n);
 /**
  * Gives lines in the order of their keys; lines of one key stay in the order they came in.
  *
- * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from there. Not
- * to a temporary table: the embedded database's one session would hold it for all clients, and take the input twice.
+ * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from
+ * there. Not to a temporary table: the embedded database's one session would hold it for all clients, and take
+ * the input twice.
  *
  * @param keyOf The key of a line; null for one that has none: it stays with the line before it.
  * @throws OperationError where the temporary file cannot be written.
@@ -103,8 +104,8 @@ class RunFile {
     } catch (error) {
       const reason = messageOf(error);
       throw new OperationError(
-        `Sorting needs a temporary file as large as the input, which cannot be written in ${tmpdir()} (${reason}): ` +
-          'make room there, or set TMPDIR to a folder with enough.',
+        'Sorting needs a temporary file as large as the input, which cannot be written in ' +
+          `${tmpdir()} (${reason}): make room there, or set TMPDIR to a folder with enough.`,
         { cause: error },
       );
     }

@@ -11,11 +11,11 @@ import type { Remark } from './lines.js';
 const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
 
 /**
- * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS
- * records of a name, as many observations as there are times.
+ * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`):
+ * the DNS records of a name, as many observations as there are times.
  *
- * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version 1 does
- * not write the type that was queried: there, the types of the name's own records were observed.
+ * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version
+ * 1 does not write the type that was queried: there, the types of the name's own records were observed.
  */
 export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {
@@ -77,8 +77,8 @@ function recordOf(answer: Json, module: string | null): dns.AnswerRecord {
 type Reader = (answer: Json) => Json;
 
 /**
- * Rdata by their keys: as fields of the type, each with its key behind `=`, or as in a master file, where keys stand
- * for their values. Names may lack the final dot, and the root is empty there.
+ * Rdata by their keys: as fields of the type, each with its key behind `=`, or as in a master file, where keys
+ * stand for their values. Names may lack the final dot, and the root is empty there.
  */
 const LAYOUTS: Readonly<Record<string, string>> = {
   A: 'ip=answer',
