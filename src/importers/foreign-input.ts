@@ -74,7 +74,7 @@ const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^%PDF-/, 'a PDF', FORMATS_READ],
   [
     // RFC 1035, section 5.1: a directive, a comment, or an owner name, perhaps a TTL and a class, a type, data.
-    /^(?:\$(?:ORIGIN|TTL|INCLUDE)\s|;|[\w.*@-]+\s+(?:\d+\s+)?(?:IN\s+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)\s+\S)/,
+    /^(?:\$[A-Z]+\s|;|[\w.*@-]+\s+(?:\d+\s+)?(?:IN\s+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)\s+\S)/,
     'a zone file, or the output of dig or massdns -o S',
     `${FORMATS_READ}. To record the records of a domain as they are now, run dms observe DOMAIN`,
   ],
