@@ -40,9 +40,9 @@ const BEHIND_ALIAS =
   'them.';
 
 /**
- * What a line says: what was observed of its types, and which types were not, for its remarks.
+ * What a line says: what was observed of its types, and which types were not, for its remarks. A type with more
+ * records than the limits allow was not observed.
  *
- * @param limits A type with more records than they allow was not observed.
  * @param unobserved Types without an answer, and why; of one that is not told, by an empty text.
  * @param otherwise Why nothing was observed, if nothing else tells it.
  * @throws InvalidObservationError where nothing was observed.

@@ -19,6 +19,8 @@ import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './
  */
 const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
 
+type Field = readonly [name: string, value: unknown];
+
 const LEFT_OUT = 'A header field was left out that cannot be read.';
 const UNDERSCORES =
   'httpx -irh writes each - of a field name as _, so that names with _ cannot be told from others: all are ' +
@@ -47,12 +49,11 @@ export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
     const isExact = line['raw_header'] !== undefined;
-    const given = fieldsOf(line).filter(([name]) => !always.has(name.toLowerCase()));
+    const isRecorded = ([name]: Field) => !always.has(name.toLowerCase());
+    const given = fieldsOf(line).filter(isRecorded);
     const isUnclear = !isExact && given.some(([name]) => name.includes('_'));
-    const named = isUnclear
-      ? given.map(([name, value]) => [name.replaceAll('_', '-'), value] as const)
-      : given;
-    const [httpHeaders, unread] = joinFields(named.filter(([name]) => !always.has(name.toLowerCase())));
+    const hyphenated = () => given.map(([name, value]): Field => [name.replaceAll('_', '-'), value]);
+    const [httpHeaders, unread] = joinFields(isUnclear ? hyphenated().filter(isRecorded) : given);
     const missing = ignoring(TAKEN_OUT.filter((name) => !httpHeaders.has(name)).join(' '));
     const ignoredHeaders = unread.size === 0 ? missing : alwaysIgnoring([...missing, ...unread.keys()]);
     return {
@@ -118,7 +119,7 @@ function isIpAddress(value: unknown): value is string {
 }
 
 /** From `raw_header`, which is exact, or else from `header`. */
-function fieldsOf({ raw_header: raw, header }: Json): readonly (readonly [name: string, value: unknown])[] {
+function fieldsOf({ raw_header: raw, header }: Json): readonly Field[] {
   if (raw !== undefined) return readAt('raw_header', () => rawFields(requireText(raw)));
   if (isJsonObject(header)) return Object.entries(header);
   if (header !== undefined) throw new InvalidObservationError('header: it is not an object.');
@@ -129,7 +130,7 @@ function fieldsOf({ raw_header: raw, header }: Json): readonly (readonly [name: 
 }
 
 /** What cannot be read of a field costs all of its name. @returns the fields, and why others are lost. */
-function joinFields(given: readonly (readonly [string, unknown])[]) {
+function joinFields(given: readonly Field[]) {
   const values = new Map<string, string[]>();
   const unread = new Map<string, string>();
   for (const [name, value] of given) {

@@ -43,8 +43,7 @@ const FLUSH_MILLISECONDS = 250;
  * are being recorded the next is read, and no more, so that memory does not grow with the input.
  *
  * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is
- *   recorded; when
- *   the database does, of each domain no line after one that is not.
+ *   recorded; when the database does, of each domain no line after one that is not.
  */
 export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
@@ -163,8 +162,7 @@ class BatchQueue {
     this.#batch = new Batch();
     const recording = this.#record(batch)
       .catch((error: unknown) => {
-        // What fails after it may fail for its sake; where the server ends, only one connection may be told
-        // why.
+        // What fails after it may fail for its sake; where the server ends, only one may be told why.
         if (this.#failure === undefined || isLost(this.#failure.error)) this.#failure = { error };
       })
       .finally(() => this.#recording.delete(batch));
