@@ -1,4 +1,4 @@
-import { hostOf } from '../importers/front-page.js';
+import { parseAddress } from '../importers/front-page.js';
 import { type Line, readLines, textOf } from '../importers/lines.js';
 import { openInput } from '../importers/open-input.js';
 import { attempt } from '../model/attempt.js';

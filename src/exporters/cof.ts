@@ -16,40 +16,33 @@ export const COF: ExportFormat = { head: '', linesOf: exportCof };
 
 function* exportCof(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
   for (const stay of presentStays(history, selection, omit)) {
-    if (stay.record.class === 'IN') yield `${JSON.stringify(objectOf(stay, history.name))}\n`;
+    if (stay.record.class === 'IN') yield `${JSON.stringify(toObject(stay, history.name))}\n`;
     else omit('class');
   }
   omit('header', countHeaders(history, selection));
 }
 
-function objectOf({ record, rdata, firstSeen, lastSeen, source }: PresentedStay, domain: string): object {
+function toObject({ record, rdata, firstSeen, lastSeen, source }: PresentedStay, domain: string): object {
+  const { host, type } = record;
+  const [first, last] = [milliseconds(firstSeen), milliseconds(lastSeen)];
   return {
     // Without a final dot, as in the draft's examples.
-    rrname: record.host,
-    rrtype: typeOf(record.type),
+    rrname: host,
+    // "If the value cannot be interpreted, the decimal value is returned".
+    rrtype: (type.startsWith('TYPE') && typeNumber(type)) || type,
     // "Senders SHOULD send an array for rdata".
     rdata: [rdata],
-    time_first: unixTime(firstSeen, SECOND),
-    time_last: unixTime(lastSeen, SECOND),
-    time_first_ms: unixTime(firstSeen, MILLISECOND),
-    time_last_ms: unixTime(lastSeen, MILLISECOND),
+    time_first: Math.floor(first / 1000),
+    time_last: Math.floor(last / 1000),
+    time_first_ms: first,
+    time_last_ms: last,
     ...(source === null ? {} : { sensor_id: source }),
     // For who imports it: the name does not tell.
-    ...(domainOfOwner(record.host) === null && { dms_domain: domain }),
+    ...(domainOfOwner(host) === null && { dms_domain: domain }),
   };
 }
 
-/** "If the value cannot be interpreted, the decimal value is returned". */
-function typeOf(type: string): string | number {
-  return (type.startsWith('TYPE') && typeNumber(type)) || type;
-}
-
-/** In microseconds. */
-const SECOND = 1_000_000n;
-const MILLISECOND = 1_000n;
-
-/** How many units have passed since 1970, also before: BigInt division would cut towards it. */
-function unixTime(time: Instant, unit: bigint): number {
-  const cut = time / unit;
-  return Number(cut * unit > time ? cut - 1n : cut);
+/** Since 1970. BigInt division cuts towards it, also of times before. */
+function milliseconds(time: Instant): number {
+  return Number(time / 1000n) - Number(time % 1000n < 0n);
 }

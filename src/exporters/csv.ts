@@ -10,30 +10,28 @@ import {
   selectedPeriods,
 } from './export-format.js';
 
-/** CSV as RFC 4180 has it, in UTF-8: a row for each stay of a record, and for each time in which a header had a value. */
+/** RFC 4180, in UTF-8: a row for each stay of a record, and for each time in which a header had a value. */
 export const CSV: ExportFormat = { head: csvHead(STAY_COLUMNS), linesOf: exportCsv };
 
 function* exportCsv(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
   const domain = history.name;
-  for (const { record, rdata, ...stay } of presentStays(history, selection, omit)) {
-    const { host: name, class: recordClass, type } = record;
-    yield csvLine(STAY_COLUMNS, {
-      ...{ domain, kind: 'DNS', name, class: recordClass, type, value: rdata },
-      ...timesOf(stay),
-    });
+  for (const stay of presentStays(history, selection, omit)) {
+    const { host: name, class: recordClass, type } = stay.record;
+    yield lineOf({ domain, kind: 'DNS', name, class: recordClass, type, value: stay.rdata }, stay);
   }
-  for (const { name, value, ...period } of selectedPeriods(history, selection)) {
-    yield csvLine(STAY_COLUMNS, { domain, kind: 'HTTP', name, value, ...timesOf(period) });
+  for (const period of selectedPeriods(history, selection)) {
+    yield lineOf({ domain, kind: 'HTTP', name: period.name, value: period.value }, period);
   }
 }
 
 type Times = Pick<KnownStay, 'firstSeen' | 'lastSeen' | 'removed' | 'source'>;
 
-function timesOf({ firstSeen, lastSeen, removed, source }: Times): CsvRow {
-  return {
+function lineOf(row: CsvRow, { firstSeen, lastSeen, removed, source }: Times): string {
+  return csvLine(STAY_COLUMNS, {
+    ...row,
     first_seen: formatInstant(firstSeen),
     last_seen: formatInstant(lastSeen),
     removed: removed === null ? null : formatInstant(removed),
     source,
-  };
+  });
 }

@@ -1,19 +1,19 @@
 import { momentsOf, responsesByTime, sightingMoments } from '../history/moments.js';
-import { NOT, OTHER_TYPES, type RecordStay } from '../history/state.js';
+import { NOT, OTHER_TYPES } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { dnsRecordData, recordsByType } from '../model/dns-record.js';
 import { addTo } from '../model/groups.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
-import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
+import type { DnsObservation, Observation } from '../model/observation.js';
 import { type ExportFormat, isSelected, type Selection } from './export-format.js';
 
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
 
 /**
  * A domain's history as lines of format `dms`, each with its line feed: recorded elsewhere, they give
- * the same history; with an instant, the history that was known then; with types, theirs. Of what is present, the latest observation of
- * each part.
+ * the same history; with an instant, the history that was known then; with types, theirs. Of what is present,
+ * the latest observation of each part.
  */
 export function* exportDms(history: StoredHistory, selection: Selection = {}): Generator<string> {
   const { at, present = false } = selection;
@@ -21,24 +21,30 @@ export function* exportDms(history: StoredHistory, selection: Selection = {}): G
   for (const moment of present ? latestMoments(history, at) : momentsOf(history)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
-    const selected = ofTypes(moment, selection);
+    const selected = selectTypes(moment, selection);
     if (selected === null) continue;
     const { dns, httpHeaders } = selected;
-    const types = dns?.types && toDnsTypes(dns.types, history);
     const site = httpHeaders && responses.get(moment.observedAt);
-    yield `${JSON.stringify(lineOf(selected, types, site))}\n`;
+    yield lineOf(selected, {
+      dnsTypes: dns?.types && toDnsTypes(dns.types, history),
+      httpHeaders: httpHeaders && Object.fromEntries(httpHeaders),
+      site: site && { scheme: site.scheme, status: site.status },
+    });
   }
-  const stays = history.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
+  const stays = history.stays.filter(({ record: { type }, removal }) => {
+    const removed = removal !== null && isKnown(removal.removed, at) ? removal.removed : null;
+    return isSelected(selection, { type, removed });
+  });
   for (const line of sightingsByLine({ ...history, stays })) {
-    if (isKnown(line.observedAt, at)) yield `${JSON.stringify({ ...lineOf(line), sighted: true })}\n`;
+    if (isKnown(line.observedAt, at)) yield lineOf(line, {}, { sighted: true });
   }
 }
 
-function asOf({ record, removal }: RecordStay, at: Instant | undefined) {
-  return {
-    type: record.type,
-    removed: removal !== null && isKnown(removal.removed, at) ? removal.removed : null,
-  };
+/** The keys of a line are in the order of the documents. */
+function lineOf({ domain, observedAt, dns, source }: Observation, parts: object, sighted = {}): string {
+  const dnsRecords = dns && [...dns.records.values()].flat().map(dnsRecordData);
+  const line = { domain, observedAt: formatInstant(observedAt), dnsRecords, ...parts, source, ...sighted };
+  return `${JSON.stringify(line)}\n`;
 }
 
 /** Types as a line names them: OTHER_TYPES are none of those that are known. */
@@ -49,8 +55,8 @@ function toDnsTypes(types: ReadonlySet<string>, { state }: StoredHistory): reado
   return [...named, OTHER_TYPES, ...except.map((type) => `${NOT}${type}`)];
 }
 
-/** What a moment tells of the types that are selected; null: nothing. It is kept where it tells that there was nothing: that was seen. */
-function ofTypes(moment: Observation, { types: wanted }: Selection): Observation | null {
+/** Null: it tells nothing of them. It is kept where it tells that there was nothing: that was seen. */
+function selectTypes(moment: Observation, { types: wanted }: Selection): Observation | null {
   if (wanted === undefined) return moment;
   const { dns, httpHeaders: _, ...rest } = moment;
   const types = [...(dns?.types ?? [...wanted].sort())].filter((type) => wanted.has(type));
@@ -62,8 +68,9 @@ function onlyTypes({ records }: DnsObservation, types: readonly string[]): DnsOb
 }
 
 /**
- * The latest observation of each part up to an instant, in the order of time: it held what was present then, whole. Earlier ones
- * held what is gone, too, and without it they would tell of an absence that nobody has seen.
+ * The latest observation of each part up to an instant, in the order of time: it held what was present then,
+ * whole. Earlier ones held what is gone, too, and without it they would tell of an absence that nobody has
+ * seen.
  */
 function latestMoments(history: StoredHistory, at: Instant | undefined): Observation[] {
   let [ofAll, ofHttp]: (Observation | undefined)[] = [];
@@ -79,8 +86,8 @@ function latestMoments(history: StoredHistory, at: Instant | undefined): Observa
   const others = [...history.state.types.keys()].filter((type) => type !== OTHER_TYPES && !byType.has(type));
   const dnsOf = (moment: Observation) => {
     if (moment.dns === undefined || (moment === ofAll && byType.size === 0)) return moment.dns;
-    const types =
-      moment === ofAll ? others : [...(moment.dns.types ?? [])].filter((type) => byType.get(type) === moment);
+    const named = [...(moment.dns.types ?? [])].filter((type) => byType.get(type) === moment);
+    const types = moment === ofAll ? others : named;
     return types.length === 0 ? undefined : onlyTypes(moment.dns, types);
   };
   return [...new Set([ofAll, ofHttp, ...byType.values()])]
@@ -106,21 +113,4 @@ function sightingsByLine(history: StoredHistory): Observation[] {
     return [{ ...first, dns: { records: recordsByType(records) } }];
   });
   return merged.sort((a, b) => compareInstants(a.observedAt, b.observedAt));
-}
-
-/** @param types As a line names them; undefined: all. @param site Where the headers came from, if that is known. */
-function lineOf(
-  { domain, observedAt, dns, httpHeaders, source }: Observation,
-  dnsTypes?: readonly string[],
-  site?: SiteResponse,
-): object {
-  return {
-    domain,
-    observedAt: formatInstant(observedAt),
-    ...(dns && { dnsRecords: [...dns.records.values()].flat().map(dnsRecordData) }),
-    ...(dnsTypes && { dnsTypes }),
-    ...(httpHeaders && { httpHeaders: Object.fromEntries(httpHeaders) }),
-    ...(site && { site: { scheme: site.scheme, status: site.status } }),
-    ...(source !== undefined && { source }),
-  };
 }

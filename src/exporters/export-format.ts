@@ -1,11 +1,10 @@
 import { type HeaderPeriod, headerPeriods } from '../history/header-periods.js';
 import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
+import { attempt } from '../model/attempt.js';
 import type { Instant } from '../model/instant.js';
-import { readOr } from '../model/json-values.js';
 import { presentRdata } from '../model/rdata-text.js';
 
-/** What of a history is written. */
 export interface Selection {
   /** What was known at that instant; absent: everything. */
   readonly at?: Instant | undefined;
@@ -15,7 +14,7 @@ export interface Selection {
   readonly present?: boolean;
 }
 
-/** Whether a stay, or the time in which a header had a value, is selected. */
+/** @param part When it was removed, and its DNS type; null: it is a header. */
 export function isSelected(
   { types, present = false }: Selection,
   { type, removed }: { readonly type: string | null; readonly removed: Instant | null },
@@ -39,7 +38,6 @@ export interface ExportFormat {
   linesOf(history: StoredHistory, selection: Selection, omit: Omit): Iterable<string>;
 }
 
-/** A stay with the rdata of its record in the presentation of master files. */
 export interface PresentedStay extends KnownStay {
   readonly rdata: string;
 }
@@ -52,11 +50,8 @@ export function* presentStays(
 ): Generator<PresentedStay> {
   for (const stay of staysAsOf(history, selection.at)) {
     if (!isSelected(selection, { type: stay.record.type, removed: stay.removed })) continue;
-    const rdata = readOr(
-      () => presentRdata(stay.record),
-      () => null,
-    );
-    if (rdata === null) omit('unpresentable');
+    const rdata = attempt(() => presentRdata(stay.record));
+    if (rdata === undefined) omit('unpresentable');
     else yield { ...stay, rdata };
   }
 }
@@ -66,7 +61,7 @@ export function countHeaders(history: StoredHistory, selection: Selection): numb
   return new Set(selectedPeriods(history, selection).map(({ name }) => name)).size;
 }
 
-/** The times in which headers had a value, of those that are selected, by name and time. */
+/** The times in which headers had a value, by name and time. */
 export function selectedPeriods(history: StoredHistory, selection: Selection): HeaderPeriod[] {
   return headerPeriods(history, selection.at).filter(({ removed }) =>
     isSelected(selection, { type: null, removed }),

@@ -1,24 +1,23 @@
 /**
- * The same data; the first piece is as much of their beginning as is needed to examine it.
+ * The same data; the first piece is as much of their beginning as is needed to examine it, or all.
  *
- * @param isEnough Called with what has come so far, at last with all.
+ * @param isEnough Called with what has come so far.
  */
 export async function* withHead(
   source: AsyncIterable<Buffer>,
-  isEnough: (head: Buffer, isAll: boolean) => boolean,
+  isEnough: (head: Buffer) => boolean,
 ): AsyncGenerator<Buffer, void> {
-  let head: Buffer | undefined = Buffer.alloc(0);
+  let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of source) {
-    if (head !== undefined) {
+    if (head === null) yield chunk;
+    else {
       head = Buffer.concat([head, chunk]);
-      if (!isEnough(head, false)) continue;
+      if (!isEnough(head)) continue;
+      yield head;
+      head = null;
     }
-    yield head ?? chunk;
-    head = undefined;
   }
-  if (head === undefined) return;
-  isEnough(head, true);
-  yield head;
+  if (head !== null) yield head;
 }
 
 /** The first item, if there is one, and all of them. */

@@ -16,26 +16,54 @@ import {
 import { type DnsObservation, isStatus, type Observation, type SiteResponse } from '../model/observation.js';
 import { parseSourceName, quoted } from '../model/text.js';
 import { type Json, parseJsonLine, parseObservedAt } from './json-line.js';
-import { LatestLines } from './latest-lines.js';
 
-const KEYS = new Set([
-  ...['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHeaders', 'site', 'sighted', 'source'],
-]);
+const KEYS = new Set('domain observedAt dnsRecords dnsTypes httpHeaders site sighted source'.split(' '));
 const SITE_KEYS = new Set(['scheme', 'status']);
 
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
 
-/** What a line contains besides its domain and time. */
 type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'response' | 'source'>;
 
-const latestLines = new LatestLines<{ readonly domain: string; readonly body: Body }>();
+/** A line of a domain: what comes after its time, and what that was parsed to. */
+interface LatestLine {
+  readonly rest: string;
+  readonly domain: string;
+  readonly body: Body;
+}
+
+/** About 25 MB with what the texts stand for. */
+const MOST_CHARACTERS = 3_000_000;
+/** More domains than these have no room for their lines anyway. */
+const MOST_NAMES = 50_000;
+
+/**
+ * The latest line of each domain, by its name there: its next line nearly always says the same at another time,
+ * and comparing texts costs a fraction of parsing them. A domain's first line is not kept: of many domains that
+ * come once each, their names take hardly any memory. Everything is forgotten where it is full: lru-cache would
+ * keep no more, since where more domains take turns than have room, the line used longest ago is the one that
+ * comes next.
+ */
+const latestLines = new Map<string, LatestLine | null>();
+let characters = 0;
+
+function keepLine(name: string, line: LatestLine): void {
+  const before = latestLines.get(name);
+  if (latestLines.size >= MOST_NAMES || characters + line.rest.length > MOST_CHARACTERS) {
+    latestLines.clear();
+    characters = 0;
+  }
+  const kept = before === undefined ? null : line;
+  characters += (kept?.rest.length ?? 0) - (latestLines.get(name)?.rest.length ?? 0);
+  latestLines.set(name, kept);
+}
 
 /**
  * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
  * optionally `dnsRecords` (the complete set of records), `dnsTypes` (the types that it is complete for),
- * `httpHeaders` (name to value or values), `site` (where these came from), `sighted` (the records were seen, and nothing else is
- * known) and `source`. Lines of one domain that differ only in their times may give the same `dns` and `httpHeaders` objects.
+ * `httpHeaders` (name to value or values), `site` (where these came from), `sighted` (the records were seen,
+ * and nothing else is known) and `source`. Lines of one domain that differ only in their times may give the
+ * same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
  * @throws InvalidObservationError for a line that cannot be accepted as a whole. The message, one line,
@@ -44,30 +72,33 @@ const latestLines = new LatestLines<{ readonly domain: string; readonly body: Bo
 export function parseDmsLine(line: string, now: Instant): Observation {
   const [{ length } = '', name = '', time] = HEAD.exec(line) ?? [];
   const rest = line.slice(length);
-  const latest = latestLines.get(name, rest);
-  if (latest !== undefined) {
+  const latest = latestLines.get(name);
+  if (latest?.rest === rest) {
     return { domain: latest.domain, observedAt: parseObservedAt('observedAt', time, now), ...latest.body };
   }
   const object = parseJsonLine(line);
-  for (const key in object) if (!KEYS.has(key)) throw unknownKey(key, KEYS);
+  requireKeys(object, KEYS);
   const text = readAt('domain', () => requireText(object['domain']));
   const domain = readAt('domain', () => parseDomainName(text));
   const observedAt = parseObservedAt('observedAt', object['observedAt'], now);
   const body = parseBody(object);
-  if (length > 0) latestLines.set(text, rest, { domain, body });
+  // The name is a text of its own: HEAD's would keep its whole line in memory.
+  if (length > 0) keepLine(text, { rest, domain, body });
   return { domain, observedAt, ...body };
 }
 
+function requireKeys(object: Json, keys: ReadonlySet<string>): void {
+  for (const key in object) if (!keys.has(key)) throw unknownKey(key, keys);
+}
+
 function parseBody(object: Json): Body {
-  const { dnsRecords, httpHeaders, source } = object;
+  const { dnsRecords, dnsTypes, httpHeaders, site, sighted, source } = object;
   const body: { -readonly [Key in keyof Body]: Body[Key] } = {};
-  const dns = parseDns(dnsRecords, object['dnsTypes']);
-  const isSighted = object['sighted'] !== undefined;
-  if (isSighted) requireSightings(object);
-  if (dns !== undefined) body.dns = isSighted ? sightingsIn(dns) : dns;
+  const dns = parseDns(dnsRecords, dnsTypes);
+  if (sighted !== undefined) requireSightings(object);
+  if (dns !== undefined) body.dns = sighted === undefined ? dns : sightingsIn(dns);
   if (httpHeaders !== undefined) body.httpHeaders = parseHeaders(httpHeaders);
-  if (object['site'] !== undefined)
-    body.response = readAt('site', () => parseSite(object['site'], httpHeaders));
+  if (site !== undefined) body.response = readAt('site', () => parseSite(site, httpHeaders));
   if (source !== undefined) body.source = readAt('source', () => parseSourceName(requireText(source)));
   if (dnsRecords === undefined && httpHeaders === undefined) {
     throw new InvalidObservationError('it has neither dnsRecords nor httpHeaders: nothing was observed.');
@@ -75,12 +106,11 @@ function parseBody(object: Json): Body {
   return body;
 }
 
-/** The response that the headers are of. */
 function parseSite(site: unknown, headers: unknown): SiteResponse {
   if (headers === undefined)
     throw new InvalidObservationError('it is where httpHeaders came from, which the line has not.');
   if (!isJsonObject(site)) throw new InvalidObservationError('it is not an object.');
-  for (const key in site) if (!SITE_KEYS.has(key)) throw unknownKey(key, SITE_KEYS);
+  requireKeys(site, SITE_KEYS);
   const { scheme, status } = site;
   if (scheme !== 'https' && scheme !== 'http')
     throw new InvalidObservationError('scheme: it is neither https nor http.');
@@ -88,29 +118,24 @@ function parseSite(site: unknown, headers: unknown): SiteResponse {
   return { scheme, status, address: null };
 }
 
-/** @throws InvalidObservationError for what cannot be sightings. */
-function requireSightings({ sighted, dnsRecords, ...others }: Json): void {
+function requireSightings({ sighted, dnsRecords, dnsTypes, httpHeaders }: Json): void {
   if (sighted !== true) throw new InvalidObservationError('sighted: it is not true; leave it out otherwise.');
-  for (const key of ['dnsTypes', 'httpHeaders']) {
-    if (others[key] !== undefined)
-      throw new InvalidObservationError(`${key}: a line with sighted tells of its dnsRecords alone.`);
-  }
+  if (dnsTypes !== undefined || httpHeaders !== undefined)
+    throw new InvalidObservationError('sighted: such a line has no dnsTypes and no httpHeaders.');
   if (!Array.isArray(dnsRecords) || dnsRecords.length === 0)
     throw new InvalidObservationError('sighted: the line has no dnsRecords that were seen.');
 }
 
-function sightingsIn({ records }: DnsObservation): DnsObservation {
+export function sightingsIn({ records }: Pick<DnsObservation, 'records'>): DnsObservation {
   return { types: new Set(records.keys()), sighted: true, records };
 }
 
 function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {
-  const types =
-    dnsTypes === undefined ? undefined : readAt('dnsTypes', () => parseTypes(requireTexts(dnsTypes)));
+  const types = dnsTypes === undefined ? {} : readAt('dnsTypes', () => parseTypes(requireTexts(dnsTypes)));
   if (dnsRecords !== undefined) {
-    const records = recordsByType(parseRecords(dnsRecords, types?.types));
-    return types === undefined ? { records } : { ...types, records };
+    return { ...types, records: recordsByType(parseRecords(dnsRecords, types.types)) };
   }
-  if (types === undefined) return undefined;
+  if (dnsTypes === undefined) return undefined;
   throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
 }
 
@@ -130,18 +155,15 @@ function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): D
   const records: DnsRecord[] = [];
   for (const data of value) {
     try {
-      records.push(recordOfTypes(data, types));
+      const record = parseDnsRecord(data);
+      if (types?.has(record.type) === false)
+        throw new InvalidObservationError(`its type ${record.type} is not in dnsTypes.`);
+      records.push(record);
     } catch (error) {
       throw errorAt(`dnsRecords[${records.length}]`, error);
     }
   }
   return records;
-}
-
-function recordOfTypes(data: unknown, types: ReadonlySet<string> | undefined): DnsRecord {
-  const record = parseDnsRecord(data);
-  if (types === undefined || types.has(record.type)) return record;
-  throw new InvalidObservationError(`its type ${record.type} is not in dnsTypes.`);
 }
 
 function parseHeaders(value: unknown): ReadonlyMap<string, string> {

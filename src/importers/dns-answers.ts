@@ -3,23 +3,22 @@ import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-reco
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
-import type { Instant } from '../model/instant.js';
+import { formatInstant, type Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
 import { quoted } from '../model/text.js';
-import type { Json } from './json-line.js';
+import { EARLIEST_OF_TOOLS, type Json, parseObservedAt } from './json-line.js';
 import type { ParsedLine, Remark } from './lines.js';
 
 export interface AnswerOptions {
-  /** The time of lines without one. */
+  /** The time of lines without one; absent: they are rejected. */
   readonly observedAt?: Instant | undefined;
   readonly limits: ObservationLimits;
 }
 
 /** A record as a tool writes it. What cannot be read of it costs its type, and nothing else of the line. */
 export interface AnswerRecord {
-  /** The owner name, in the form of a master file. */
   readonly host: unknown;
   /** As far as it can be told; in canonical form or not. */
   readonly type: string;
@@ -29,7 +28,6 @@ export interface AnswerRecord {
   readonly fields: () => Json;
 }
 
-/** What a name server answered about one name. */
 export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 'source'> {
   /** The types that were queried and answered, in canonical form; null: those of which the name has records. */
   readonly types: ReadonlySet<string> | null;
@@ -37,98 +35,98 @@ export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 
   readonly records: readonly AnswerRecord[];
 }
 
-interface Untold {
-  /** Types without an answer, and why; of one that is not told, by an empty text. */
-  readonly unobserved?: ReadonlyMap<string, string>;
-  readonly remarks?: readonly Remark[];
-  /** Why nothing was observed, if nothing else tells it. */
-  readonly otherwise?: string;
-}
+const BEHIND_ALIAS =
+  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record ' +
+  'them.';
 
 /**
- * What a line says: what was observed of its types, and which types were not, for its remarks.
+ * What a line says: what was observed of its types, and which types were not, for its remarks. A type with more
+ * records than the limits allow was not observed.
  *
- * @param limits A type with more records than they allow was not observed.
+ * @param unobserved Types without an answer, and why; of one that is not told, by an empty text.
+ * @param otherwise Why nothing was observed, if nothing else tells it.
  * @throws InvalidObservationError where nothing was observed.
  */
 export function lineOfAnswers(
   answers: readonly DnsAnswers[],
-  limits: ObservationLimits,
-  { unobserved = new Map(), remarks = [], otherwise = 'the line has no answers' }: Untold = {},
+  { limits }: AnswerOptions,
+  remarks: readonly Remark[] = [],
+  unobserved: ReadonlyMap<string, string> = new Map(),
+  otherwise = 'the line has no answers',
 ): ParsedLine {
   const reasons = new Map(unobserved);
   const observations = answers.flatMap((each) => {
     const unread = new Map<string, string>();
-    const observation = observationOfAnswers(each, limits, unread);
+    const observation = observationOf(each, limits, unread);
     for (const [type, reason] of unread) reasons.set(type, reason);
     return observation ?? [];
   });
   if (observations.length > 0) {
-    const behindAlias = answers.flatMap(addressBehindAlias).slice(0, 1);
-    return { observations, remarks: [...remarks, ...Array.from(reasons, remarkOf), ...behindAlias] };
+    const lost = Array.from(reasons, ([type, example]): Remark => {
+      const text =
+        type === '' ? 'A record was left out that cannot be read.' : `${type} counts as not observed.`;
+      return { text, example };
+    });
+    const behindAlias = answers.flatMap(addressesBehindAlias).slice(0, 1);
+    return { observations, remarks: [...remarks, ...lost, ...behindAlias] };
   }
   const told = [
     ...Array.from(reasons, ([type, reason]) => (type === '' ? reason : `${type}: ${reason}`)),
-    ...remarks.flatMap(({ example }) => example ?? []),
+    ...remarks.flatMap(({ example = [] }) => example),
   ];
   const why = told.map((reason) => reason.replace(/\.$/, '')).join('; ');
   throw new InvalidObservationError(`nothing was observed: ${why || otherwise}.`);
 }
 
-function remarkOf([type, example]: readonly [string, string]): Remark {
-  if (type === '') return { text: 'A record was left out that cannot be read.', example };
-  return { text: `${type} counts as not observed.`, example };
-}
-
 /**
  * The observation of a name's answers. It is complete for the owner name that was queried, and for no other.
  *
- * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME known before is gone.
- * An answer without any shows nothing of that: some tools leave the alias out where its target has no such records.
+ * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME
+ * known before is gone. An answer without any shows nothing of that: some tools leave the alias out where its
+ * target has no such records.
  *
  * @param unobserved Gets the types with a record that is not valid, or not of class IN: they were not observed.
  * @returns null where no type was observed.
  */
-function observationOfAnswers(
-  answers: DnsAnswers,
+function observationOf(
+  { domain, observedAt, source, types: asked, records: given }: DnsAnswers,
   limits: ObservationLimits,
   unobserved: Map<string, string>,
 ): Observation | null {
-  const { domain, observedAt, source, types: asked } = answers;
-  const all = answers.records.flatMap((record, at) => {
-    if (!isWanted(record, asked) || !isOf(domain, record)) return [];
-    const unread = (reason: string) => {
-      const type = canonicalType(record.type) ?? '';
-      unobserved.set(type, unobserved.get(type) ?? reason);
-      return [];
-    };
-    return readOr(() => readAt(`answers[${at}]`, () => parseRecord(record)), unread);
+  const read = given.flatMap((record, at) => {
+    const type = canonicalType(record.type);
+    const isAsked = asked === null ? !PROOFS.has(type ?? '') : type === 'CNAME' || asked.has(type ?? '');
+    if ((type !== undefined && !isAsked) || !isOf(domain, record)) return [];
+    return readOr(
+      () => readAt(`answers[${at}]`, () => parseRecord(record)),
+      (reason) => {
+        if (!unobserved.has(type ?? '')) unobserved.set(type ?? '', reason);
+        return [];
+      },
+    );
   });
-  const found = recordsByType(all);
-  for (const [type, { length }] of found) {
+  const records = recordsByType(read);
+  for (const [type, { length }] of records) {
     const excess = excessOfRecords(type, length, limits);
     if (excess !== null) unobserved.set(type, `${excess}.`);
   }
-  const records = new Map([...found].filter(([type]) => !unobserved.has(type)));
+  for (const type of unobserved.keys()) records.delete(type);
   const types = [...(asked ?? []), ...records.keys()].filter((type) => !unobserved.has(type));
   if (types.length === 0) return null;
-  const owners = new Set([domain]);
   const excludesAlias =
     !unobserved.has('CNAME') && [...records.keys()].some((type) => !BESIDE_ALIAS.has(type));
-  const covered = excludesAlias ? [...types, 'CNAME'] : types;
-  const observedOwners = new Map(covered.map((type) => [type, owners]));
-  const dns = { types: new Set(types), observedOwners, records };
-  return { domain, observedAt, ...(source && { source }), dns };
+  const owners = new Set([domain]);
+  const observedOwners = new Map(
+    [...types, ...(excludesAlias ? ['CNAME'] : [])].map((type) => [type, owners]),
+  );
+  return {
+    domain,
+    observedAt,
+    ...(source && { source }),
+    dns: { types: new Set(types), observedOwners, records },
+  };
 }
 
-/** Whether a record is of a type that is to be read, or may be, since its type cannot be told. */
-function isWanted({ type }: AnswerRecord, asked: DnsAnswers['types']): boolean {
-  const known = canonicalType(type);
-  if (known === undefined) return true;
-  return asked === null ? !PROOFS.has(known) : known === 'CNAME' || asked.has(known);
-}
-
-/** @throws InvalidObservationError for a record that cannot be read. */
 export function parseRecord(record: AnswerRecord): DnsRecord {
   const { data, ...fields } = record.fields();
   requireClassIn(record.class);
@@ -139,16 +137,12 @@ export function parseRecord(record: AnswerRecord): DnsRecord {
   return parseDnsRecord({ host: textOf('name', record.host), class: 'IN', type, ...fields, ...text });
 }
 
-/** The first address that an alias leads to: it is of another name. */
-function addressBehindAlias({ domain, records }: DnsAnswers): readonly Remark[] {
+function addressesBehindAlias({ domain, records }: DnsAnswers): readonly Remark[] {
   if (!records.some((record) => record.type === 'CNAME' && isOf(domain, record))) return [];
   const address = records.find((record) => /^A(?:AAA)?$/.test(record.type) && !isOf(domain, record));
   if (address === undefined) return [];
   return [{ text: BEHIND_ALIAS, example: `${address.type} records of ${shownValue(address.host)}.` }];
 }
-
-const BEHIND_ALIAS =
-  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
 
 /** Whether a record is of the name itself, or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
@@ -165,70 +159,66 @@ function requireClassIn(value: unknown): void {
 /**
  * The records of a response in JSON, if it answers the question: by its status, its flags and its sections.
  *
- * @param place Of the response in its line, for messages.
  * @throws InvalidObservationError that says why it does not.
  */
 export function recordsOfResponse(
   domain: string,
   response: Json,
-  place: string,
   recordOf: (record: Json) => AnswerRecord,
 ): readonly AnswerRecord[] {
-  const { status, data, error } = response;
-  requireClassIn(response['class']);
-  if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    if (status !== undefined) throw new InvalidObservationError(`status ${shownValue(status)}.`);
-    throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
-  }
+  const { status, data } = response;
+  requireAnswered(response);
   const isEmpty = status === 'NXDOMAIN' && data === undefined;
-  const { answers, authorities, flags } = isEmpty ? {} : readAt(`${place}data`, () => requireObject(data));
+  const { answers, authorities, flags } = isEmpty ? {} : readAt('data', () => requireObject(data));
   const isSet = flagReader(flags ?? response['flags']);
   if (isSet('tc', 'truncated') === true) throw new InvalidObservationError('the response was truncated.');
-  const records = readAt(`${place}data.answers`, () => objectsIn(answers).map(recordOf));
-  const others = readAt(`${place}data.authorities`, () => objectsIn(authorities));
-  if (records.length === 0)
-    requireNegative(others, isSet('aa', 'authoritative'), isSet('ra', 'recursion_available'));
-  else if (!records.some((record) => isOf(domain, record)))
+  const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
+  const others = readAt('data.authorities', () => objectsIn(authorities));
+  if (records.length > 0) {
+    if (records.some((record) => isOf(domain, record))) return records;
     throw new InvalidObservationError('the answers are of other names.');
-  return records;
+  }
+  const isAuthoritative = isSet('aa', 'authoritative');
+  if (isAuthoritative === false && isSet('ra', 'recursion_available') === false)
+    throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
+  const servers = others.filter(({ type }) => type === 'NS');
+  const isOfRoot = servers.some(({ name }) => name === '.' || name === '');
+  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
+  const isReferral =
+    servers.length > 0 && isAuthoritative !== true && !others.some(({ type }) => type === 'SOA');
+  if (isReferral || isOfRoot) throw new InvalidObservationError('the response is a referral.');
+  return [];
 }
 
-/** How a bit of a message's header is told: by its name in an object, or in a list of those that are set. */
+function requireAnswered({ status, error, class: dnsClass }: Json): void {
+  requireClassIn(dnsClass);
+  if (status === 'NOERROR' || status === 'NXDOMAIN') return;
+  if (status !== undefined) throw new InvalidObservationError(`status ${shownValue(status)}.`);
+  throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
+}
+
+/** Tells a bit of a message's header, if that is known: by its name in an object, or in a list of those set. */
 function flagReader(flags: unknown): (short: string, long: string) => unknown {
   if (Array.isArray(flags)) return (short) => flags.includes(short);
   return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
 }
 
-/**
- * Whether a response without answers says that there are none.
- *
- * @param aa, ra Undefined: that is not told.
- * @throws InvalidObservationError for a referral, or where the server does not know.
- */
-function requireNegative(authorities: readonly Json[], aa: unknown, ra: unknown): void {
-  if (aa === false && ra === false)
-    throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
-  const servers = authorities.filter(({ type }) => type === 'NS');
-  const isOfRoot = servers.some(({ name }) => name === '.' || name === '');
-  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
-  const isReferral = servers.length > 0 && aa !== true && !authorities.some(({ type }) => type === 'SOA');
-  if (isReferral || isOfRoot) throw new InvalidObservationError('the response is a referral.');
+/** When a line was observed. @param value Undefined or null: the line has no time. */
+export function parseTime(key: string, value: unknown, now: Instant, { observedAt }: AnswerOptions): Instant {
+  const time = value === undefined || value === null ? undefined : parseObservedAt(key, value, now);
+  if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
+  if (observedAt !== undefined) return observedAt;
+  const problem = time === undefined ? 'it is missing' : `${formatInstant(time)} is before 1990`;
+  throw new InvalidObservationError(
+    `${key}: ${problem}; say when the lines were observed, --observed-at 2024-03-01T10:20:30Z.`,
+  );
 }
 
-/**
- * A list of parsed JSON; empty where it is absent or null, as Go writes empty lists.
- *
- * @throws InvalidObservationError for anything but a list of objects.
- */
+/** Go writes empty lists as null, or leaves them out. @throws InvalidObservationError for anything else */
 export function objectsIn(value: unknown): readonly Json[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every(isJsonObject)) return value;
   throw new InvalidObservationError('it is not a list of objects.');
-}
-
-/** A field of a record that must be a text, or a number. @throws InvalidObservationError */
-export function fieldText(record: Json, name: string): string {
-  return textOf(name, record[name]);
 }
 
 /** A text, or a number, at a place that messages name. @throws InvalidObservationError for anything else. */
@@ -242,13 +232,12 @@ export function typeText(value: unknown): string {
   return /^\d+$/.test(text) ? `TYPE${text}` : text;
 }
 
-/** Tools that write JSON have U+FFFD in place of octets that are not UTF-8. @throws InvalidObservationError for such a text. */
+/** @throws InvalidObservationError for U+FFFD, which tools write in place of octets that are not UTF-8. */
 export function requireWhole(text: string): string {
   if (!text.includes('\ufffd')) return text;
   throw new InvalidObservationError(`octets that were not UTF-8 are lost in ${quoted(text)}.`);
 }
 
-/** Any value of parsed JSON, for messages. */
 export function shownValue(value: unknown): string {
   return quoted(typeof value === 'string' ? value : JSON.stringify(value));
 }

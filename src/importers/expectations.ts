@@ -10,6 +10,7 @@ import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from '../
 import type { Observation } from '../model/observation.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { previewFirst } from '../recorder/recorder.js';
+import { requireObject } from './dns-answers.js';
 import { parseZone } from './zone.js';
 
 const KEYS = new Set(['domain', 'records', 'headers']);
@@ -21,8 +22,8 @@ export function expectationOfZone(text: string, origin?: string): Expectation {
     const domain = domainOfOwner(owner) ?? owner;
     return [domain, ...between(domain, registrableDomain(domain) ?? domain)];
   };
-  const none = { types: new Set<string>(), headers: new Map(), allOwners: false, allHeaders: false };
-  return { domain: null, domainsOf, records, ...none };
+  const types = new Set<string>();
+  return { domain: null, domainsOf, records, types, headers: new Map(), allOwners: false, allHeaders: false };
 }
 
 /** The names above a name, the nearest first, up to one of them; none where that is not above it. */
@@ -43,9 +44,13 @@ export function expectationsOfObservations(observations: readonly Observation[])
     const headers = new Map((changes?.headers ?? []).map(({ name, value }) => [name, value] as const));
     const named = all.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
     return {
-      ...{ domain, domainsOf: () => [domain], types: new Set(named), headers },
+      domain,
+      domainsOf: () => [domain],
       records: (changes?.added ?? []).filter(({ removal }) => removal === null).map(({ record }) => record),
-      ...{ allOwners: false, allHeaders: all.some(({ httpHeaders }) => httpHeaders !== undefined) },
+      types: new Set(named),
+      allOwners: false,
+      headers,
+      allHeaders: all.some(({ httpHeaders }) => httpHeaders !== undefined),
     };
   });
 }
@@ -86,26 +91,19 @@ function startOf(item: Node, path: readonly (string | number)[]): number {
 type At = <Result>(path: readonly (string | number)[], read: () => Result) => Result;
 
 function expectationOf(value: unknown, at: At): Expectation {
-  const object = at([], () => {
-    if (!isJsonObject(value))
-      throw new InvalidObservationError('it is not an object with domain, records, headers.');
-    return value;
-  });
+  const object = at([], () => requireObject(value));
   for (const key in object) {
     at([key], () => {
       if (!KEYS.has(key)) throw unknownKey(key, KEYS);
     });
   }
-  const domain = at(['domain'], () => parseDomainName(requireText(object['domain'])));
   const { records = [], headers = {} } = object;
-  const listed = at(['records'], () => {
+  const domain = at(['domain'], () => parseDomainName(requireText(object['domain'])));
+  const listed: readonly unknown[] = at(['records'], () => {
     if (Array.isArray(records)) return records;
     throw new InvalidObservationError('it is not a list.');
   });
-  const fields = at(['headers'], () => {
-    if (isJsonObject(headers)) return headers;
-    throw new InvalidObservationError('it is not an object of names and values.');
-  });
+  const fields = Object.entries(at(['headers'], () => requireObject(headers)));
   return {
     domain,
     // Names below the domain may be recorded as domains of their own.
@@ -117,11 +115,7 @@ function expectationOf(value: unknown, at: At): Expectation {
     records: listed.flatMap((each, place) => at(['records', place], () => recordsOf(each, domain))),
     types: new Set(),
     allOwners: true,
-    headers: new Map(
-      Object.entries(fields).flatMap(([name, each]) => [
-        ...at(['headers', name], () => headerOf(name, each)),
-      ]),
-    ),
+    headers: new Map(fields.flatMap(([name, each]) => at(['headers', name], () => headerOf(name, each)))),
     allHeaders: false,
   };
 }
@@ -132,15 +126,12 @@ function recordsOf(value: unknown, domain: string): DnsRecord[] {
   return [parseDnsRecord(isJsonObject(value) ? { class: 'IN', ...value } : value)];
 }
 
-function headerOf(name: string, value: unknown): ReadonlyMap<string, string | null> {
+/** @returns the field's name and value, in canonical form. */
+function headerOf(name: string, value: unknown): [string, string | null][] {
   const fields = new Map<string, string[]>();
-  const texts = Array.isArray(value) ? requireTexts(value) : [value === null ? '' : requireValue(value)];
-  for (const text of texts) addHeaderField(fields, name, text);
-  const joined: ReadonlyMap<string, string> = joinHeaderFields(fields);
-  return value === null ? new Map([...joined.keys()].map((key) => [key, null] as const)) : joined;
-}
-
-/** YAML takes `0` and `true` for a number and a truth value. */
-function requireValue(value: unknown): string {
-  return readAt('write it in quotes', () => requireText(value));
+  // YAML takes `0` and `true` for a number and a truth value.
+  const requireQuoted = () => [readAt('write it in quotes', () => requireText(value ?? ''))];
+  for (const text of Array.isArray(value) ? requireTexts(value) : requireQuoted())
+    addHeaderField(fields, name, text);
+  return Array.from(joinHeaderFields(fields), ([key, joined]) => [key, value === null ? null : joined]);
 }

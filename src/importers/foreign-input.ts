@@ -12,31 +12,32 @@ const LINE_FEED = 0x0a;
  *
  * @throws OperationError, before it gives any, that says what the input is and what to do.
  */
-export function requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
-  return withHead(bytes, (head, isAll) => {
-    // Nothing can be imported before the first line is complete, so buffering it delays nothing.
-    if (!isAll && head.length < HEAD_BYTES && !head.includes(LINE_FEED)) return false;
-    rejectForeign(name, head);
-    return true;
-  });
+export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
+  // Nothing can be imported before the first line is complete, so buffering it delays nothing.
+  const isEnough = (head: Buffer) => head.length >= HEAD_BYTES || head.includes(LINE_FEED);
+  let isExamined = false;
+  for await (const chunk of withHead(bytes, isEnough)) {
+    if (!isExamined) rejectForeign(name, chunk);
+    isExamined = true;
+    yield chunk;
+  }
 }
 
 function rejectForeign(name: string, beginning: Buffer): void {
   const head = beginning.subarray(0, HEAD_BYTES);
   const [octets, text] = [head.toString('hex'), head.toString('utf8').replace(/^\ufeff?\s*/, '')];
-  const foreign =
+  const [, kind, advice] =
     FOREIGN_OCTETS.find(([pattern]) => pattern.test(octets)) ??
     FOREIGN_TEXTS.find(([pattern]) => pattern.test(text)) ??
-    (isTable(text) ? TABLE : undefined);
-  if (foreign === undefined) return;
-  const [, kind, advice] = foreign;
+    [];
+  if (kind === undefined) return;
   throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
 }
 
-/** The supported formats, for messages. */
-export const FORMATS_READ =
+const FORMATS_READ =
   'dms import reads one JSON object per line, in format dms ({"domain":"example.org",' +
-  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and massdns -o J write it, or in the Common Output Format of passive DNS';
+  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and ' +
+  'massdns -o J write it, or in the Common Output Format of passive DNS';
 
 /** How an input begins that has no lines to import, what it is, and what to do about it. */
 type Foreign = readonly [pattern: RegExp, kind: string, advice: string];
@@ -72,22 +73,11 @@ const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^\[\s*[{\n]/, 'one JSON array', "write one object per line, jq -c '.[]' FILE | dms import -"],
   [/^%PDF-/, 'a PDF', FORMATS_READ],
   [
-    // A directive, a comment, or an owner name with perhaps a TTL and a class, a type, and data (RFC 1035, section 5.1).
-    /^(?:\$(?:ORIGIN|TTL|INCLUDE)\s|;|[\w.*@-]+[ \t]+(?:\d+[ \t]+)?(?:IN[ \t]+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)[ \t]+\S)/,
+    // RFC 1035, section 5.1: a directive, a comment, or an owner name, perhaps a TTL and a class, a type, data.
+    /^(?:\$[A-Z]+\s|;|[\w.*@-]+\s+(?:\d+\s+)?(?:IN\s+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)\s+\S)/,
     'a zone file, or the output of dig or massdns -o S',
     `${FORMATS_READ}. To record the records of a domain as they are now, run dms observe DOMAIN`,
   ],
+  // Columns in two lines, the first of which names them.
+  [/^["\w .#-]+([,;\t])["\w .#-][^\n]*\n[^{\n]*\1/, 'a table (CSV)', FORMATS_READ],
 ];
-
-/** The first line names the columns. */
-const TABLE: Foreign = [/^[\w .#"-]+(?:[,;\t][\w .#"-]+)+$/, 'a table (CSV)', FORMATS_READ];
-
-/** Two lines with as many commas, semicolons or tabs, the first of which names the columns. */
-function isTable(text: string): boolean {
-  const [names = '', values] = text.split(/\r?\n/, 2);
-  if (values === undefined || !TABLE[0].test(names)) return false;
-  return [',', ';', '\t'].some((separator) => {
-    const columns = names.split(separator).length;
-    return columns > 1 && columns === values.split(separator).length;
-  });
-}

@@ -2,16 +2,12 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { quoted } from '../model/text.js';
 
-/** Scheme, host, port, path, and what follows it: RFC 3986, section 3 and appendix B. A scheme may be missing. */
-const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([^?#]*)(.*)$/is;
+/** Scheme, host, port, and what follows them: RFC 3986, section 3 and appendix B. A scheme may be missing. */
+const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 
-/** Ports that need not be written, by scheme (RFC 9110, section 4.2). */
-const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefined)[]> = new Map([
-  ['https', ['443', '', undefined]],
-  ['http', ['80', '', undefined]],
-  [undefined, ['443', '80', '', undefined]],
-]);
+/** Scheme and port of a front page, either of which may be missing (RFC 9110, section 4.2). */
+const FRONT_PAGE = /^(?:(?:https?)?:|(?:https)?:443|(?:http)?:80)$/;
 
 /**
  * The canonical name of the domain whose front page an address names: `https://{domain}/` or
@@ -21,32 +17,18 @@ const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefine
  *   what is seen there is not the front page's, and would alternate with that in one history.
  */
 export function frontPageDomain(address: string): string {
-  const { scheme, host, port, path, rest } = partsOf(address);
-  const ports = DEFAULT_PORTS.get(scheme);
-  const invalid = (reason: string) =>
-    new InvalidObservationError(`${quoted(address)} is not the front page of a domain: ${reason}.`);
-  if (ports === undefined) throw invalid('its scheme is neither https nor http');
-  if (!ports.includes(port))
-    throw invalid(`its port is not that of ${scheme ?? 'a site'}; run httpx without -p`);
-  if ((path !== '' && path !== '/') || rest !== '') {
-    throw invalid('its path is not /; run httpx on names alone, without -path');
-  }
-  return parseDomainName(host);
+  const { scheme = '', host, port = '', path } = parseAddress(address);
+  if (FRONT_PAGE.test(`${scheme}:${port}`) && /^\/?$/.test(path)) return parseDomainName(host);
+  throw new InvalidObservationError(
+    `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
+      'run httpx on names alone, without -p and -path.',
+  );
 }
 
-/** The scheme of an address in lower case; undefined where it has none. */
-export function schemeOf(address: string): string | undefined {
-  return partsOf(address).scheme;
-}
-
-/** The host that an address names, whatever its scheme, port and path; empty where it names none. */
-export function hostOf(address: string): string {
-  return partsOf(address).host;
-}
-
-function partsOf(address: string) {
-  const [, scheme, authority = '', path = '', rest = ''] = ADDRESS.exec(address) ?? [];
+/** The scheme is in lower case; undefined: there is none. The host is empty where there is none. */
+export function parseAddress(address: string) {
+  const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
   const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
   // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.
-  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path, rest };
+  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path };
 }

@@ -9,9 +9,8 @@ import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireWhole } from './dns-answers.js';
-import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
+import { frontPageDomain, parseAddress } from './front-page.js';
 import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
-import type { Remark } from './lines.js';
 
 /**
  * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
@@ -19,6 +18,13 @@ import type { Remark } from './lines.js';
  * again. If one is missing, nothing is known about it.
  */
 const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
+
+type Field = readonly [name: string, value: unknown];
+
+const LEFT_OUT = 'A header field was left out that cannot be read.';
+const UNDERSCORES =
+  'httpx -irh writes each - of a field name as _, so that names with _ cannot be told from others: all are ' +
+  'taken as names with -. Run it with -irr for exact names.';
 
 /**
  * Makes what parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the
@@ -42,13 +48,22 @@ export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
     requireFrontPage(line);
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
-    const { fields, unread, remarks } = headersOf(line, always);
-    const missing = ignoring(TAKEN_OUT.filter((name) => !fields.has(name)).join(' '));
-    const ignoredHeaders = unread.length === 0 ? missing : alwaysIgnoring([...missing, ...unread]);
-    const headers = { httpHeaders: fields, ignoredHeaders };
+    const isExact = line['raw_header'] !== undefined;
+    const isRecorded = ([name]: Field) => !always.has(name.toLowerCase());
+    const given = fieldsOf(line).filter(isRecorded);
+    const isUnclear = !isExact && given.some(([name]) => name.includes('_'));
+    const hyphenated = () => given.map(([name, value]): Field => [name.replaceAll('_', '-'), value]);
+    const [httpHeaders, unread] = joinFields(isUnclear ? hyphenated().filter(isRecorded) : given);
+    const missing = ignoring(TAKEN_OUT.filter((name) => !httpHeaders.has(name)).join(' '));
+    const ignoredHeaders = unread.size === 0 ? missing : alwaysIgnoring([...missing, ...unread.keys()]);
     return {
-      observations: [{ domain, observedAt, source: 'httpx', ...headers, ...responseOf(line) }],
-      remarks,
+      observations: [
+        { domain, observedAt, source: 'httpx', httpHeaders, ignoredHeaders, ...responseOf(line) },
+      ],
+      remarks: [
+        ...[...unread.values()].slice(0, 1).map((example) => ({ text: LEFT_OUT, example })),
+        ...(isUnclear ? [{ text: UNDERSCORES }] : []),
+      ],
     };
   };
 }
@@ -71,10 +86,8 @@ function requireFrontPage({ failed, method, final_url, chain_status_codes, chain
 
 /** By `url`, which was requested; `host` is an IP address in versions up to 1.7.2. */
 function domainOf({ url, input }: Json): string {
-  if (url === undefined && input === undefined) {
-    throw new InvalidObservationError('url: it is missing, and so is input.');
-  }
-  if (url === undefined) return readAt('input', () => frontPageDomain(targetOf(input)));
+  if (url === undefined && input !== undefined)
+    return readAt('input', () => frontPageDomain(targetOf(input)));
   const domain = readAt('url', () => frontPageDomain(requireText(url)));
   if (input !== undefined) readAt('input', () => requireSameHost(domain, targetOf(input)));
   return domain;
@@ -89,13 +102,13 @@ function targetOf(input: unknown): string {
 
 /** One host may have been requested for the page of another, for example by `-vhost-input`. */
 function requireSameHost(domain: string, target: string): void {
-  if (parseDomainName(hostOf(target)) === domain) return;
+  if (parseDomainName(parseAddress(target).host) === domain) return;
   throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
 }
 
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
 function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Observation, 'response'> {
-  const scheme = typeof url === 'string' ? schemeOf(url) : undefined;
+  const scheme = typeof url === 'string' ? parseAddress(url).scheme : undefined;
   const address = [host_ip, host].find(isIpAddress);
   const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
   return isComplete ? { response: { scheme, status, address: canonicalIp(address) } } : {};
@@ -105,47 +118,22 @@ function isIpAddress(value: unknown): value is string {
   return typeof value === 'string' && (isIpv4(value) || isIpv6(value));
 }
 
-interface Headers {
-  readonly fields: Map<string, string>;
-  /** Names in lower case whose values cannot be read: nothing is known of them. */
-  readonly unread: readonly string[];
-  readonly remarks: readonly Remark[];
-}
-
-const UNDERSCORES = {
-  text:
-    'httpx -irh writes each - of a field name as _, so that names with _ cannot be told from others: all are taken as names with -. ' +
-    'Run it with -irr for exact names.',
-};
-
 /** From `raw_header`, which is exact, or else from `header`. */
-function headersOf({ raw_header: raw, header }: Json, ignored: ReadonlySet<string>): Headers {
-  if (raw !== undefined) return readAt('raw_header', () => joined(rawFields(requireText(raw)), ignored));
-  if (header === undefined) {
-    throw new InvalidObservationError(
-      'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
-        '(-include-response) for the exact names.',
-    );
-  }
-  return readAt('header', () => {
-    if (!isJsonObject(header)) throw new InvalidObservationError('it is not an object.');
-    // A name that had `_` cannot be told from one that had `-`.
-    const given = Object.entries(header).filter(([name]) => !ignored.has(name));
-    const headers = joined(
-      given.map(([name, value]) => [name.replaceAll('_', '-'), value]),
-      ignored,
-    );
-    const isUnclear = given.some(([name]) => name.includes('_'));
-    return isUnclear ? { ...headers, remarks: [...headers.remarks, UNDERSCORES] } : headers;
-  });
+function fieldsOf({ raw_header: raw, header }: Json): readonly Field[] {
+  if (raw !== undefined) return readAt('raw_header', () => rawFields(requireText(raw)));
+  if (isJsonObject(header)) return Object.entries(header);
+  if (header !== undefined) throw new InvalidObservationError('header: it is not an object.');
+  throw new InvalidObservationError(
+    'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
+      '(-include-response) for the exact names.',
+  );
 }
 
-/** What cannot be read of a field costs all of its name, and nothing else. */
-function joined(given: readonly (readonly [string, unknown])[], ignored: ReadonlySet<string>): Headers {
+/** What cannot be read of a field costs all of its name. @returns the fields, and why others are lost. */
+function joinFields(given: readonly Field[]) {
   const values = new Map<string, string[]>();
   const unread = new Map<string, string>();
   for (const [name, value] of given) {
-    if (ignored.has(name.toLowerCase())) continue;
     const add = () => addHeaderField(values, name, requireWhole(requireText(value)));
     readOr(
       () => readAt(quoted(name), add),
@@ -153,11 +141,8 @@ function joined(given: readonly (readonly [string, unknown])[], ignored: Readonl
     );
   }
   for (const name of unread.keys()) values.delete(name);
-  const remarks = Array.from(unread.values(), (example) => ({ text: LEFT_OUT, example }));
-  return { fields: joinHeaderFields(values), unread: [...unread.keys()], remarks: remarks.slice(0, 1) };
+  return [joinHeaderFields(values), unread] as const;
 }
-
-const LEFT_OUT = 'A header field was left out that cannot be read.';
 
 /** How `HTTP/` begins in base64, which -irrb (-include-response-base64) writes. */
 const HEAD_IN_BASE64 = /^SFRUUC[8-9+/]/;

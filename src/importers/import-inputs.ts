@@ -3,15 +3,13 @@ import { requireLines } from './foreign-input.js';
 import type { InputParser } from './formats.js';
 import { type ImportOptions, importLines } from './import-lines.js';
 import { readJsonTexts } from './json-texts.js';
-import type { Line, ParsedLine } from './lines.js';
+import type { Line } from './lines.js';
 import type { Input } from './open-input.js';
 import { type SortKey, sortLines } from './sort-lines.js';
 
 export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary' | 'strict'> {
-  readonly createParser: (input: Input) => InputParser;
-  readonly onRejected: (input: Input, line: Line, reason: string) => Promise<void> | void;
-  /** In bytes: a longer line is rejected. */
-  readonly longestLine: number;
+  readonly createParser: () => InputParser;
+  readonly onRejected: (input: Input, line: Line, reason: string) => void;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
   /** Sort all inputs together, by domain and time, and put observations before what is known, too. */
@@ -24,6 +22,8 @@ export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary'
 
 /** All is read, or a line was rejected and `strict`, or the import was stopped. */
 export type ImportEnd = 'complete' | 'rejected' | 'stopped';
+
+type Inputs = AsyncIterable<Input> | Iterable<Input>;
 
 /**
  * Records the observations of inputs: one after the other, or together.
@@ -45,15 +45,13 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   }
 }
 
-type ReadOptions = Pick<InputOptions, 'createParser' | 'longestLine'>;
-
 /**
  * Reads the beginning of an input, to find before anything is recorded that it cannot be imported.
  *
- * @throws OperationError where it cannot be read, is foreign, or its lines are of a tool whose lines are not read.
+ * @throws OperationError where it cannot be read, or is of another kind.
  */
-export async function requireImportable(input: Input, options: ReadOptions): Promise<void> {
-  for await (const _ of readLines([input], options, [])) return;
+export async function requireImportable(input: Input): Promise<void> {
+  for await (const _ of requireLines(input)) return;
 }
 
 interface Opened {
@@ -61,63 +59,73 @@ interface Opened {
   readonly parser: InputParser;
 }
 
-/** What the beginning of an input shows decides about its first lines, too. @param opened Gets each input. */
+/** @param opened Gets each input. */
 async function* readLines(
-  inputs: AsyncIterable<Input> | Iterable<Input>,
-  { createParser, longestLine }: ReadOptions,
+  inputs: Inputs,
+  createParser: InputOptions['createParser'],
   opened: Opened[],
 ): AsyncGenerator<readonly Line[]> {
   for await (const input of inputs) {
-    const parser = createParser(input);
+    const parser = createParser();
     const place = opened.push({ input, parser }) - 1;
     let isFirst = true;
-    for await (const lines of readJsonTexts(requireLines(input), longestLine)) {
-      if (isFirst) for (const line of lines) parser.foresee(line);
+    for await (const lines of readJsonTexts(requireLines(input), parser.longestLine)) {
+      if (isFirst) foresee(parser, lines);
       isFirst = false;
-      yield lines.map(({ number, bytes, exceeded }) => ({ input: place, number, bytes, exceeded }));
+      yield lines.map(({ number, bytes }) => ({ input: place, number, bytes }));
     }
   }
 }
 
+/** Its first lines show what decides about others, too. Those of most formats show only their format. */
+function foresee(parser: InputParser, lines: readonly Line[]): void {
+  for (const line of lines) {
+    parser.parse(line);
+    if (parser.format !== undefined && parser.format !== 'cof') return;
+  }
+}
+
 /** @returns false if it stopped at a rejected line. */
-async function importGroup(
-  inputs: AsyncIterable<Input> | Iterable<Input>,
-  options: InputOptions,
-): Promise<boolean> {
-  const { backfill, strict, sorting, signal, summary } = options;
+async function importGroup(inputs: Inputs, options: InputOptions): Promise<boolean> {
+  const { backfill, strict, sorting, signal } = options;
   const opened: Opened[] = [];
-  const of = ({ input = 0 }: Line) => {
+  const openedFor = ({ input = 0 }: Line) => {
     const found = opened[input];
     if (found === undefined) throw new Error('A line is of an input that was not opened.');
     return found;
   };
-  const [, all] = await peek(readLines(inputs, options, opened));
+  const parse = (line: Line) => openedFor(line).parser.parse(line);
+  const [, all] = await peek(readLines(inputs, options.createParser, opened));
   const byDomain = backfill || (!strict && opened.every(isToBeGathered));
+  // By the first observation of a line; one that has none, or is rejected, the import tells of later.
+  const keyOf = (line: Line): SortKey | null => {
+    const said = parse(line);
+    const [first] = typeof said === 'string' ? [] : said.observations;
+    return first === undefined ? null : { domain: byDomain ? first.domain : '', time: first.observedAt };
+  };
   const isSorted = byDomain || options.sort;
-  const keyOf = (line: Line) => keyOfLine(of(line).parser.parse(line), byDomain);
-  let lines = watched(all, signal, isSorted ? sorting.onRead : () => {});
-  if (isSorted) lines = watched(sortLines(lines, { keyOf, signal }), signal, sorting.onSorted);
-  const isDone = await importLines(lines, {
+  const read = watch(all, signal, isSorted ? sorting.onRead : () => {});
+  const lines = isSorted ? watch(sortLines(read, keyOf), signal, sorting.onSorted) : read;
+  return importLines(lines, {
     ...options,
-    ...{ older: backfill, byDomain },
-    parse: (line) => of(line).parser.parse(line),
-    onRejected: (line, reason) => options.onRejected(of(line).input, line, reason),
+    older: backfill,
+    byDomain,
+    parse,
+    onRejected: (line, reason) => options.onRejected(openedFor(line).input, line, reason),
   });
-  for (const { parser } of opened) summary.addRemarks(parser.atEnd());
-  return isDone;
 }
 
 /**
- * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each batch with lines of
- * a domain is put into the domain's whole history, which takes the longer the more batches there are. Not where lines may
- * come from a running tool, which are to be recorded at once, nor with `strict`.
+ * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each
+ * batch with lines of a domain is put into the domain's whole history, which takes the longer the more batches
+ * there are. Not where lines may come from a running tool, which are to be recorded at once, nor with `strict`.
  */
 function isToBeGathered({ input, parser }: Opened): boolean {
-  return input.size !== null && parser.isUnordered;
+  return input.size !== null && parser.format === 'cof';
 }
 
-/** Throws the signal's reason also where the input never waits, and so does not see the signal before its end. */
-async function* watched(
+/** Throws the signal's reason also where the input never waits, and would not see the signal. */
+async function* watch(
   chunks: AsyncIterable<readonly Line[]>,
   signal: AbortSignal,
   onChunk: (lines: number) => void,
@@ -127,10 +135,4 @@ async function* watched(
     onChunk(lines.length);
     yield lines;
   }
-}
-
-/** By the first observation of a line; null: it has none, or is rejected, which the import says later. */
-function keyOfLine(said: ParsedLine | string, byDomain: boolean): SortKey | null {
-  const [first] = typeof said === 'string' ? [] : said.observations;
-  return first === undefined ? null : { domain: byDomain ? first.domain : '', time: first.observedAt };
 }

@@ -9,51 +9,47 @@ export interface ImportOptions {
   readonly parse: (line: Line) => ParsedLine | string;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Awaited. */
-  readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
+  readonly onRejected: (line: Line, reason: string) => void;
   /** Stop at the first line that is rejected. */
   readonly strict: boolean;
   /** Put observations before what is known, too. */
   readonly older: boolean;
   /**
-   * The lines come domain by domain, in the order of time: those of a domain are recorded together, however many they are. Older
-   * ones have to be, since what comes first then precedes what comes next.
+   * The lines come domain by domain, in the order of time: those of a domain are recorded together, however
+   * many they are. Older ones have to be, since what comes first then precedes what comes next.
    */
   readonly byDomain: boolean;
 }
 
 /**
- * Large enough to see several observations of a domain at once, and small enough for four in memory, in which they take many
- * times as much. The bytes are those of lines that do not repeat what an earlier one says.
+ * Large enough to see several observations of a domain at once, and small enough for four in memory, in which
+ * they take many times as much. The bytes are those of lines that do not repeat what an earlier one says.
  */
 const BATCH_OBSERVATIONS = 10_000;
 const BATCH_DOMAINS = 2_000;
 const BATCH_BYTES = 256 * 1024;
 
-/** Full batches that have no domain in common: while the rules are applied to one, the database writes others. */
+/** Batches without a common domain: while the rules are applied to one, the database writes others. */
 const BATCHES_AT_ONCE = 4;
 
 /**
- * A line waits no longer for its batch to fill, unless batches before are still being recorded: the lines of a running
+ * How often a batch is recorded though it is not full, unless batches before still are: the lines of a running
  * tool are to be recorded within a second, and few are to be lost with a process.
  */
-const LONGEST_WAIT_MILLISECONDS = 500;
+const FLUSH_MILLISECONDS = 250;
 
 /**
- * Records the observations of lines, those of a domain in the order of the lines: while four batches at most are being
- * recorded the next is read, and no more, so that memory does not grow with the input.
+ * Records the observations of lines, those of a domain in the order of the lines: while four batches at most
+ * are being recorded the next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is recorded; when the
- *   database does, of each domain no line after one that is not.
+ * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is
+ *   recorded; when the database does, of each domain no line after one that is not.
  */
 export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: ImportOptions,
 ): Promise<boolean> {
-  const { recorder, summary, older, byDomain } = options;
-  const record = async ({ observations, lines }: Batch) =>
-    summary.add(lines, observations, await recorder.record(observations, older));
-  const batches = new BatchQueue(record, byDomain);
+  const batches = new BatchQueue(options);
   try {
     for await (const lines of chunks) {
       if (!(await takeLines(lines, options, batches))) return false;
@@ -72,11 +68,11 @@ async function takeLines(
   for (const line of lines) {
     const said = parse(line);
     const observations = typeof said === 'string' ? [] : said.observations;
-    if (batches.mayEndBefore(observations)) await batches.submitInTurn();
+    if (batches.mayEndBefore(observations[0]?.domain)) await batches.submitInTurn();
     summary.linesRead += 1;
     if (typeof said === 'string') {
       summary.linesRejected += 1;
-      await onRejected(line, said);
+      onRejected(line, said);
       if (strict) return false;
       continue;
     }
@@ -86,126 +82,99 @@ async function takeLines(
   return true;
 }
 
+class Batch {
+  readonly observations: Observation[] = [];
+  readonly domains = new Set<string>();
+  /** How many of the observations each line has, in their order. */
+  readonly lines: number[] = [];
+  bytes = 0;
+
+  get isFull(): boolean {
+    return (
+      this.observations.length >= BATCH_OBSERVATIONS ||
+      this.domains.size >= BATCH_DOMAINS ||
+      this.bytes >= BATCH_BYTES
+    );
+  }
+}
+
 /** The batch that is being filled, and those that are being recorded. */
 class BatchQueue {
-  readonly #record: (batch: Batch) => Promise<void>;
-  readonly #isWhole: boolean;
+  readonly #options: Pick<ImportOptions, 'recorder' | 'summary' | 'older' | 'byDomain'>;
   #batch = new Batch();
   /** What the lines said so far, for as long as it is in memory. */
   readonly #contents = new WeakSet<object>();
-  /** Runs from a batch's first line on; undefined: the batch is overdue, or empty. */
-  #timer: NodeJS.Timeout | undefined;
   readonly #recording = new Map<Batch, Promise<void>>();
+  readonly #timer: NodeJS.Timeout | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param whole A domain's observations are in one batch, however many they are and however long that takes. */
-  constructor(record: (batch: Batch) => Promise<void>, whole: boolean) {
-    this.#record = record;
-    this.#isWhole = whole;
+  constructor(options: ImportOptions) {
+    this.#options = options;
+    const flush = () => {
+      if (this.#recording.size === 0) this.#submit();
+    };
+    if (!options.byDomain) this.#timer = setInterval(flush, FLUSH_MILLISECONDS);
   }
 
-  mayEndBefore([next]: readonly Observation[]): boolean {
-    return (
-      this.#batch.isFull &&
-      (!this.#isWhole || (next !== undefined && next.domain !== this.#batch.observations.at(-1)?.domain))
-    );
+  /** @param next The domain of the next line; undefined: it tells of none. */
+  mayEndBefore(next: string | undefined): boolean {
+    if (!this.#batch.isFull || !this.#options.byDomain) return this.#batch.isFull;
+    return next !== undefined && next !== this.#batch.observations.at(-1)?.domain;
   }
 
   /** @param bytes Of the line. @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
     this.#throwFailure();
-    if (this.#batch.isEmpty && observations.length > 0 && !this.#isWhole) {
-      this.#timer = setTimeout(this.#onOverdue, LONGEST_WAIT_MILLISECONDS);
-    }
-    this.#batch.lines.push(observations.length);
+    const batch = this.#batch;
+    batch.lines.push(observations.length);
     for (const observation of observations) {
+      batch.observations.push(observation);
+      batch.domains.add(observation.domain);
       // Lines that say the same have their contents in common (see parseDmsLine).
       const content = observation.dns ?? observation.httpHeaders ?? observation;
-      this.#batch.add(observation, this.#contents.has(content) ? 0 : bytes);
+      batch.bytes += this.#contents.has(content) ? 0 : bytes;
       this.#contents.add(content);
     }
   }
 
-  /** Hands over the batch when its turn has come. It may have become overdue while it waited. */
+  /** Hands over the batch when its turn has come: those of a domain are recorded one after the other. */
   async submitInTurn(): Promise<void> {
-    while (!this.#batch.isEmpty && this.#mustWait()) await Promise.race(this.#recording.values());
-    if (!this.#batch.isEmpty) this.#submit();
+    // It may be handed over while it waits: the next one, empty, has no domain in common with others.
+    const hasSameDomain = ({ domains }: Batch) => [...this.#batch.domains].some((name) => domains.has(name));
+    const mustWait = () =>
+      this.#recording.size >= BATCHES_AT_ONCE || [...this.#recording.keys()].some(hasSameDomain);
+    while (mustWait()) await Promise.race(this.#recording.values());
+    this.#submit();
   }
 
   /** Records what is left. @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
     await this.submitInTurn();
     await Promise.all(this.#recording.values());
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     this.#throwFailure();
   }
 
-  /** Observations of one domain are recorded one after the other. */
-  #mustWait(): boolean {
-    return (
-      this.#recording.size >= BATCHES_AT_ONCE ||
-      [...this.#recording.keys()].some((batch) => batch.hasDomainOf(this.#batch))
-    );
-  }
-
-  /** Hands over the batch; after a failure, nothing more is recorded. */
+  /** Hands over the batch, if it has any; after a failure, nothing more is recorded. */
   #submit(): void {
-    if (this.#failure !== undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    if (this.#failure !== undefined || this.#batch.observations.length === 0) return;
     const batch = this.#batch;
     this.#batch = new Batch();
     const recording = this.#record(batch)
       .catch((error: unknown) => {
-        // What fails after it may fail for its sake; where the server ends, only one connection may be told why.
+        // What fails after it may fail for its sake; where the server ends, only one may be told why.
         if (this.#failure === undefined || isLost(this.#failure.error)) this.#failure = { error };
       })
-      .finally(() => {
-        this.#recording.delete(batch);
-        // What came meanwhile was gathered: a slow database does not get a batch of each moment.
-        if (this.#timer === undefined) this.#onOverdue();
-      });
+      .finally(() => this.#recording.delete(batch));
     this.#recording.set(batch, recording);
   }
 
-  readonly #onOverdue = (): void => {
-    this.#timer = undefined;
-    if (this.#recording.size === 0 && !this.#batch.isEmpty && !this.#isWhole) this.#submit();
-  };
+  async #record({ observations, lines }: Batch): Promise<void> {
+    const { recorder, summary, older } = this.#options;
+    summary.add(lines, observations, await recorder.record(observations, older));
+  }
 
   #throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
-  }
-}
-
-/** Observations that are recorded together. */
-class Batch {
-  readonly observations: Observation[] = [];
-  readonly #domains = new Set<string>();
-  /** How many of the observations each line has, in their order. */
-  readonly lines: number[] = [];
-  #bytes = 0;
-
-  get isEmpty(): boolean {
-    return this.observations.length === 0;
-  }
-
-  get isFull(): boolean {
-    return (
-      this.observations.length >= BATCH_OBSERVATIONS ||
-      this.#domains.size >= BATCH_DOMAINS ||
-      this.#bytes >= BATCH_BYTES
-    );
-  }
-
-  hasDomainOf(other: Batch): boolean {
-    for (const domain of other.#domains) if (this.#domains.has(domain)) return true;
-    return false;
-  }
-
-  add(observation: Observation, bytes: number): void {
-    this.observations.push(observation);
-    this.#domains.add(observation.domain);
-    this.#bytes += bytes;
   }
 }

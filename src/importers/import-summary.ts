@@ -3,10 +3,9 @@ import type { Recording } from '../recorder/recorder.js';
 import type { Remark } from './lines.js';
 
 type Outcomes = Recording['outcomes'];
-type Kind = Outcomes[number]['kind'];
 
 /** The kinds of outcomes, the one first by which a line is counted that has several. */
-const KINDS: readonly Kind[] = ['changed', 'unchanged', 'stale', 'repeated'];
+const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
 
 /** More domains than these are not told apart, so that the count does not fill the memory. */
 const MOST_DOMAINS_COUNTED = 1_000_000;
@@ -22,14 +21,10 @@ export class ImportSummary {
   stale = 0;
   /** Those that are older than all that is recorded of a part, of domains that were recorded before. */
   older = 0;
-  /** Those of them that are stale. */
-  olderStale = 0;
-  /**
-   * Of the stale ones, those of domains that this import has recorded first and that are older than all that is recorded of a part:
-   * they came in the wrong order.
-   */
-  lostOlder = 0;
-  /** Those of such domains that lie between what is recorded: they came in the wrong order, too, or a second time. */
+  #olderStale = 0;
+  /** Stale ones of domains that are new, older than all that is recorded of a part: they came too late. */
+  #lostOlder = 0;
+  /** Stale ones of domains that are new, between what is recorded: too late, too, or a second time. */
   lostBetween = 0;
   /** Recorded, but for parts of which something newer is recorded. */
   partial = 0;
@@ -38,23 +33,21 @@ export class ImportSummary {
   recordsRemoved = 0;
   headersCreated = 0;
   headersUpdated = 0;
-  /** What lines could not tell, of how many lines that is true, and the example of the first. */
-  readonly remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
+  readonly #remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
   /**
-   * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one that repeats what is
-   * recorded; null for others. One map, since it is most of what an import keeps in memory.
+   * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one
+   * that repeats what is recorded; null for others. One map, since it is most of what an import keeps in
+   * memory.
    */
   readonly #domains = new Map<string, number | null>();
 
   /** @param lines How many of the observations each line has, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
-    for (const name of recording.newNames) {
-      if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, 0);
-    }
+    for (const name of recording.newNames) this.#addDomain(name, 0);
     let first = 0;
     for (const count of lines) {
-      if (count > 0)
-        this.#addLine(recording.outcomes.slice(first, first + count), batch[first]?.domain ?? '');
+      const outcomes = recording.outcomes.slice(first, first + count);
+      if (count > 0) this.#addLine(outcomes, batch[first]?.domain ?? '');
       first += count;
     }
     this.newDomains += recording.newNames.length;
@@ -62,26 +55,28 @@ export class ImportSummary {
     this.recordsRemoved += recording.recordsRemoved;
     this.headersCreated += recording.headersCreated;
     this.headersUpdated += recording.headersUpdated;
-    for (const { domain } of batch) {
-      if (this.#domains.size < MOST_DOMAINS_COUNTED && !this.#domains.has(domain))
-        this.#domains.set(domain, null);
-    }
+    for (const { domain } of batch) if (!this.#domains.has(domain)) this.#addDomain(domain, null);
+  }
+
+  #addDomain(name: string, between: number | null): void {
+    if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, between);
   }
 
   #addLine(outcomes: Outcomes, domain: string): void {
     const kind = KINDS.find((each) => outcomes.some((outcome) => outcome.kind === each)) ?? 'repeated';
     const precedes = outcomes.some((outcome) => outcome.precedes);
-    this[kind] += 1;
     const contradicts = outcomes.some((outcome) => outcome.contradicts);
-    this.contradicting += contradicts ? 1 : 0;
-    this.partial += kind !== 'stale' && outcomes.some(isLeftOut) ? 1 : 0;
+    const isPartial = outcomes.some((outcome) => outcome.isPartial || outcome.kind === 'stale');
+    this[kind] += 1;
+    this.contradicting += Number(contradicts);
+    this.partial += Number(kind !== 'stale' && isPartial);
     const between = this.#domains.get(domain) ?? null;
     if (kind === 'stale' && between !== null) {
-      if (precedes) this.lostOlder += 1;
+      if (precedes) this.#lostOlder += 1;
       else this.#setBetween(domain, between, between + 1);
     } else if (precedes) {
       this.older += 1;
-      this.olderStale += kind === 'stale' ? 1 : 0;
+      this.#olderStale += Number(kind === 'stale');
     }
     // Lines that end with the latest that is recorded come a second time: they are recorded.
     else if (kind === 'repeated' && !contradicts && between !== null) this.#setBetween(domain, between, 0);
@@ -94,25 +89,30 @@ export class ImportSummary {
 
   /** @param domain Of the line; absent: it tells of none. */
   addRemarks(remarks: readonly Remark[], domain?: string): void {
-    for (const { text, example } of remarks) {
-      const first =
-        example === undefined ? {} : { example: domain === undefined ? example : `${domain}: ${example}` };
-      const known = this.remarks.get(text) ?? { lines: 0, ...first };
-      this.remarks.set(text, { ...known, lines: known.lines + 1 });
+    for (const { text, example, lines = 1 } of remarks) {
+      const where = domain === undefined ? '' : `${domain}: `;
+      const first = example === undefined ? {} : { example: `${where}${example}` };
+      const known = this.#remarks.get(text) ?? { lines: 0, ...first };
+      this.#remarks.set(text, { ...known, lines: known.lines + lines });
     }
+  }
+
+  /** What lines could not tell, of how many lines that is true, and the example of the first. */
+  get remarks() {
+    return [...this.#remarks].filter(([, { lines }]) => lines > 0);
   }
 
   /** Lines that came in the wrong order. */
   get lost(): number {
-    return this.lostOlder + this.lostBetween;
+    return this.#lostOlder + this.lostBetween;
   }
 
   /** Stale lines that came a second time, or lie between what was recorded before. */
   get staleAgain(): number {
-    return this.stale - this.lost - this.olderStale;
+    return this.stale - this.lost - this.#olderStale;
   }
 
-  /** Lines that were recorded, with a change or without. */
+  /** With a change or without. */
   get recorded(): number {
     return this.changed + this.unchanged;
   }
@@ -121,9 +121,4 @@ export class ImportSummary {
   get domains(): { readonly count: number; readonly exact: boolean } {
     return { count: this.#domains.size, exact: this.#domains.size < MOST_DOMAINS_COUNTED };
   }
-}
-
-/** Whether something of an observation, or all of it, is older than what is recorded. */
-function isLeftOut({ kind, isPartial }: Outcomes[number]): boolean {
-  return isPartial || kind === 'stale';
 }

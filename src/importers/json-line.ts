@@ -2,19 +2,17 @@ import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { endOfString, isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
-import type { ParsedLine, Remark } from './lines.js';
+import type { ParsedLine } from './lines.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Parses the lines of one input in one format. */
-export interface FormatParser {
-  /** @param now The present. @throws InvalidObservationError for an invalid line. */
-  (text: string, now: Instant): ParsedLine;
-  /** Takes a line that will be parsed later for what it shows of others. @throws InvalidObservationError */
-  readonly foresee?: (text: string) => void;
-  /** What the input as a whole could not tell, after its last line. */
-  readonly atEnd?: () => readonly Remark[];
-}
+/**
+ * Parses the lines of one input in one format. What some lines show of the others is used from then on.
+ *
+ * @param now The present.
+ * @throws InvalidObservationError for an invalid line.
+ */
+export type FormatParser = (text: string, now: Instant) => ParsedLine;
 
 /** For pretty-printed, binary or truncated files. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';
@@ -62,27 +60,6 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
 export const EARLIEST_OF_TOOLS = parseInstant('1990-01-01T00:00:00Z');
 
 /**
- * The time of a line of a tool whose lines may have none.
- *
- * @param given What such a line gets; undefined: it is rejected.
- */
-export function parseTimeOfLine(
-  key: string,
-  value: unknown,
-  now: Instant,
-  given: Instant | undefined,
-): Instant {
-  const isGiven = value !== undefined && value !== null;
-  const time = isGiven ? parseObservedAt(key, value, now) : undefined;
-  if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
-  if (given !== undefined) return given;
-  const problem = time === undefined ? 'it is missing' : `${formatInstant(time)} is before 1990`;
-  throw new InvalidObservationError(
-    `${key}: ${problem}; say when the lines were observed, --observed-at 2024-03-01T10:20:30Z.`,
-  );
-}
-
-/**
  * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,
  * section 4: the meaning of such an object is unpredictable).
  *
@@ -90,7 +67,7 @@ export function parseTimeOfLine(
  */
 export function requireUniqueKeys(text: string, value: object): void {
   // Nearly always the two are equal. Counting takes a small part of the time that parsing takes.
-  if (text.match(KEY_END)?.length === keysOf(value)) return;
+  if (text.match(KEY_END)?.length === countKeys(value)) return;
   const key = repeatedKey(text);
   if (key === undefined) return;
   throw new InvalidObservationError(`the key ${quoted(key)} occurs twice in one object: write it once.`);
@@ -100,7 +77,7 @@ export function requireUniqueKeys(text: string, value: object): void {
 const KEY_END = /(?<!\\)(?:\\\\)*"\s*:/g;
 
 /** Without recursion, since JSON may be nested as deep as it is long. */
-function keysOf(value: object): number {
+function countKeys(value: object): number {
   let keys = 0;
   const open: object[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -111,19 +88,15 @@ function keysOf(value: object): number {
   return keys;
 }
 
-/** The first key that its object has had already. */
 function repeatedKey(text: string): string | undefined {
-  /** The keys so far, if any, of each object or array that is open; sets for all of a deep line would fill the memory. */
+  /** The keys so far, if any, of what is open; sets for all of a deep line would fill the memory. */
   const open: (Set<string> | undefined)[] = [];
-  const structure = /["{[\]}]/g;
-  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
-    const [character] = found;
+  for (const [character, start, end] of tokensIn(text)) {
+    COLON.lastIndex = end;
     if (character === '{' || character === '[') open.push(undefined);
     else if (character !== '"') open.pop();
-    else {
-      structure.lastIndex = endOfString(text, found.index);
-      const key = keyAt(text, found.index, structure.lastIndex);
-      if (key === undefined) continue;
+    else if (COLON.test(text)) {
+      const key: string = JSON.parse(text.slice(start, end));
       const keys = open.pop() ?? new Set();
       if (keys.has(key)) return key;
       open.push(keys.add(key));
@@ -132,10 +105,13 @@ function repeatedKey(text: string): string | undefined {
   return undefined;
 }
 
-/** The string between two places; undefined where no colon follows it, and it is no key. */
-function keyAt(text: string, start: number, end: number): string | undefined {
-  COLON.lastIndex = end;
-  return COLON.test(text) ? JSON.parse(text.slice(start, end)) : undefined;
-}
-
 const COLON = /\s*:/y;
+
+/** The strings, braces and brackets of a text in JSON: each with its first character, its start and its end. */
+export function* tokensIn(text: string): Generator<[character: string, start: number, end: number]> {
+  const structure = /["{[\]}]/g;
+  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
+    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
+    yield [found[0], found.index, structure.lastIndex];
+  }
+}

@@ -1,55 +1,55 @@
 import { trimmed } from '../model/header-fields.js';
-import { endOfString } from '../model/json-values.js';
+import { tokensIn } from './json-line.js';
 import { type Line, readLines } from './lines.js';
 
-const [OPEN, CLOSE] = [Buffer.from('{'), Buffer.from('}')];
-const SPACE = Buffer.from(' ');
+const [OPEN, CLOSE, SPACE] = [Buffer.from('{'), Buffer.from('}'), Buffer.from(' ')];
 /** Between two objects, as they are written in one line. */
 const BETWEEN = [Buffer.from('}{'), Buffer.from('} {')];
 
 /**
- * Splits bytes into lines as readLines() does, each with one JSON object: an object over several lines, as jq prints it,
- * becomes one, with the number of its first, and each of several objects in one line one of its own. What is neither stays as it is.
+ * Splits bytes into lines as readLines() does, each with one JSON object: an object over several lines, as jq
+ * prints it, becomes one, with the number of its first, and each of several objects in one line one of its own.
+ * What is neither stays as it is.
  *
- * The lines of an object are told by their beginnings, so that a broken one takes no other with it: `{` alone begins it, and
- * the first line that begins with `}` or `{` ends it.
+ * The lines of an object are told by their beginnings, so that a broken one takes no other with it: `{` alone
+ * begins it, and the first line that begins with `}` or `{` ends it.
  *
- * @param longest In bytes, also of an object over several lines: of a longer one only the beginning is kept, and it is marked.
+ * @param longest In bytes, also of an object over several lines.
  */
 export async function* readJsonTexts(
   source: AsyncIterable<Buffer>,
-  longest = Number.POSITIVE_INFINITY,
+  longest: number,
 ): AsyncGenerator<readonly Line[]> {
-  /** The lines of the object that has no end yet. */
-  let open: Line[] = [];
+  /** The object that has no end yet, and the number of its first line. */
+  let pieces: Buffer[] = [];
   let size = 0;
+  let number = 0;
   const add = (line: Line) => {
-    if (size <= longest) open.push(line);
-    size += line.bytes.length + 1;
+    if (pieces.length === 0) number = line.number;
+    if (size <= longest) pieces.push(line.bytes, SPACE);
+    size += line.bytes.length + SPACE.length;
   };
   const finish = (): Line[] => {
-    const [first] = open;
-    if (first === undefined) return [];
-    const bytes = Buffer.concat(open.flatMap((line) => [line.bytes, SPACE]));
-    const exceeded = size > longest ? longest : null;
-    open = [];
+    if (pieces.length === 0) return [];
+    const bytes = Buffer.concat(pieces);
+    pieces = [];
     size = 0;
-    return [{ ...first, bytes, exceeded }];
+    return [{ number, bytes }];
   };
   const take = (line: Line): Line[] => {
     const { bytes } = line;
-    if (open.length > 0 && bytes[0] === CLOSE[0]) {
+    if (pieces.length > 0 && bytes[0] === CLOSE[0]) {
       add({ ...line, bytes: CLOSE });
       const rest = withoutBlanks(bytes.subarray(1));
       return [...finish(), ...(rest.length === 0 ? [] : take({ ...line, bytes: rest }))];
     }
     const before = bytes[0] === OPEN[0] ? finish() : [];
-    if (open.length > 0 || isAlone(bytes)) add(line);
-    else {
-      const objects = objectsOf(line);
-      return [...before, ...(objects.length > 1 ? objects.flatMap(take) : objects)];
+    if (pieces.length > 0 || isAlone(bytes)) {
+      add(line);
+      return before;
     }
-    return before;
+    const objects = bytes.length > longest ? [line] : objectsOf(line);
+    return [...before, ...(objects.length > 1 ? objects.flatMap(take) : objects)];
   };
   for await (const lines of readLines(source, longest)) yield lines.flatMap(take);
   yield finish();
@@ -66,21 +66,22 @@ function withoutBlanks(bytes: Buffer): Buffer {
 
 /** The objects of a line, if there are several, and then what follows them. */
 function objectsOf(line: Line): Line[] {
-  const { bytes, exceeded } = line;
-  if (exceeded !== null || !BETWEEN.some((between) => bytes.includes(between))) return [line];
+  const { bytes } = line;
+  if (!BETWEEN.some((between) => bytes.includes(between))) return [line];
   // Octets as characters: none of UTF-8 beyond ASCII is taken for another.
   const text = bytes.toString('latin1');
-  const structure = /["{}]/g;
-  const pieces: Buffer[] = [];
+  const objects: Line[] = [];
   let [start, depth] = [0, 0];
-  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
-    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
-    else depth += found[0] === '{' ? 1 : -1;
-    if (depth !== 0 || found[0] === '"') continue;
-    pieces.push(withoutBlanks(bytes.subarray(start, structure.lastIndex)));
-    start = structure.lastIndex;
+  const cut = (end: number) => {
+    const piece = withoutBlanks(bytes.subarray(start, end));
+    if (piece.length > 0) objects.push({ number: line.number, bytes: piece });
+    start = end;
+  };
+  for (const [character, , end] of tokensIn(text)) {
+    if (!'{}'.includes(character)) continue;
+    depth += character === '{' ? 1 : -1;
+    if (depth === 0) cut(end);
   }
-  const rest = withoutBlanks(bytes.subarray(start));
-  const all = rest.length === 0 ? pieces : [...pieces, rest];
-  return all.map((piece) => ({ ...line, bytes: piece }));
+  cut(bytes.length);
+  return objects;
 }

@@ -8,10 +8,8 @@ export interface Line {
   readonly input?: number;
   /** Counted from 1. */
   readonly number: number;
-  /** Without the line's end. Of a line that is too long, only its beginning. */
+  /** Without the line's end. Of a line that is too long, as much as shows that it is. */
   readonly bytes: Buffer;
-  /** The limit, in bytes, that the line exceeds; null: it is whole. */
-  readonly exceeded: number | null;
 }
 
 export interface ParsedLine {
@@ -26,6 +24,8 @@ export interface Remark {
   readonly text: string;
   /** Of this line: the summary shows the first one. */
   readonly example?: string;
+  /** How many lines it is about; -1: it no longer holds for one before. Absent: 1. */
+  readonly lines?: number;
 }
 
 const LINE_FEED = 0x0a;
@@ -36,8 +36,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * Splits bytes into lines, an array for each chunk that comes in. Blank lines are counted and left
  * out; a line ends with LF or CRLF; a byte order mark at the beginning is dropped.
  *
- * @param longest in bytes, so that a file without line ends cannot fill the memory; of a longer line only
- *   the beginning is kept, and it is marked.
+ * @param longest in bytes, so that a file without line ends cannot fill the memory; of a longer line one more
+ *   is kept.
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,
@@ -48,20 +48,18 @@ export async function* readLines(
   let pieces: Buffer[] = [];
   let length = 0;
   const add = (piece: Buffer) => {
-    if (piece.length === 0 || length > longest) return;
+    const room = longest + 1 - length;
+    if (piece.length > 0 && room > 0) pieces.push(piece.length > room ? piece.subarray(0, room) : piece);
     length += piece.length;
-    if (length > longest && pieces.length > 0) pieces.length = 1;
-    else pieces.push(piece);
   };
   const finish = (): Line[] => {
     number += 1;
     const [only] = pieces;
     const all = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
-    const bytes = withoutEnds(all, number === 1);
-    const exceeded = length > longest ? longest : null;
+    const bytes = length > longest ? all : withoutEnds(all, number === 1);
     pieces = [];
     length = 0;
-    return bytes.length === 0 ? [] : [{ number, bytes, exceeded }];
+    return bytes.length === 0 ? [] : [{ number, bytes }];
   };
   for await (const chunk of source) {
     const lines: Line[] = [];
@@ -86,10 +84,10 @@ function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
 }
 
 /** The text of a line. @throws InvalidObservationError when the line is too long or is not UTF-8. */
-export function textOf({ bytes, exceeded }: Line): string {
-  if (exceeded !== null) {
+export function textOf({ bytes }: Line, longest = Number.POSITIVE_INFINITY): string {
+  if (bytes.length > longest) {
     throw new InvalidObservationError(
-      `the line is longer than LIMIT_LINE allows (${exceeded} bytes): set it higher to import the line.`,
+      `the line is longer than LIMIT_LINE allows (${longest} bytes): set it higher to import the line.`,
     );
   }
   if (isAscii(bytes)) return bytes.toString('latin1');

@@ -6,60 +6,47 @@ import { readAt, requireText } from '../model/json-values.js';
 import { genericText, parseRdataText } from '../model/rdata-text.js';
 import { LAYOUTS } from '../model/rdata-types.js';
 import { octetEscape, quoted } from '../model/text.js';
-import {
-  type AnswerOptions,
-  type AnswerRecord,
-  fieldText,
-  isOf,
-  joinedText,
-  lineOfAnswers,
-  PROOFS,
-  recordsOfResponse,
-  typeText,
-} from './dns-answers.js';
-import { type FormatParser, type Json, parseJsonLine, parseTimeOfLine } from './json-line.js';
-
-/** Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
-const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;
+import * as dns from './dns-answers.js';
+import { type FormatParser, type Json, parseJsonLine } from './json-line.js';
 
 const TXT_STRINGS = {
   text:
-    'massdns does not write how the data of a TXT record are divided into strings: one that is present with the same text counts ' +
-    'as the same, and of others each string but the last has 255 octets.',
+    'massdns does not write how the data of a TXT record are divided into strings: one that is present with ' +
+    'the same text counts as the same, and of others each string but the last has 255 octets.',
 };
 
-/**
- * Makes what parses the lines that massdns writes with `-o J`, version 1.1: the answer to a question for one type.
- */
-export function createMassdnsParser({ observedAt, limits }: AnswerOptions): FormatParser {
+/** Makes what parses the lines of massdns `-o J`, version 1.1: the answer to a question for one type. */
+export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
-    const records = readAt('nothing was observed', () => recordsOfResponse(domain, line, '', recordOf));
-    const type = readAt('type', () => requireType(typeText(requireText(line['type']))));
-    if (PROOFS.has(type))
+    const read = () => dns.recordsOfResponse(domain, line, recordOf);
+    const records = readAt('nothing was observed', read);
+    const type = readAt('type', () => requireType(dns.typeText(requireText(line['type']))));
+    if (dns.PROOFS.has(type))
       throw new InvalidObservationError(`type: answers for ${type} need not be complete.`);
-    const time = parseTimeOfLine('rx_ts', receivedAt(line['rx_ts'], text), now, observedAt);
-    const answers = { domain, observedAt: time, source: 'massdns', types: new Set([type]), records };
-    const hasText = type === 'TXT' && records.some((record) => record.type === type && isOf(domain, record));
-    return lineOfAnswers([answers], limits, { remarks: hasText ? [TXT_STRINGS] : [] });
+    const observedAt = dns.parseTime('rx_ts', receivedAt(line['rx_ts'], text), now, options);
+    const answers = { domain, observedAt, source: 'massdns', types: new Set([type]), records };
+    const hasText =
+      type === 'TXT' && records.some((record) => record.type === type && dns.isOf(domain, record));
+    return dns.lineOfAnswers([answers], options, hasText ? [TXT_STRINGS] : []);
   };
 }
 
-/** Up to the year 2286. */
-const MOST_DIGITS = 19;
+/** Up to the year 2286. Quotes within a text are escaped: only keys have this form. */
+const RECEIVED = /"rx_ts"\s*:\s*(\d{1,19})/;
 
 /** In nanoseconds since the epoch, of which JSON.parse loses digits. @returns undefined where there is none. */
 function receivedAt(value: unknown, text: string): string | undefined {
   if (value === undefined) return undefined;
   const digits = RECEIVED.exec(text)?.[1];
-  if (digits === undefined || digits.length > MOST_DIGITS || Number(digits) !== value) {
+  if (digits === undefined || Number(digits) !== value) {
     throw new InvalidObservationError('rx_ts: it is not a number of nanoseconds since 1970.');
   }
   return readAt('rx_ts', () => formatInstant(BigInt(digits) / 1000n));
 }
 
-/** Where names are in the rdata that massdns writes as text. Of all other types it writes the octets. */
+/** Where names are in the rdata that is written as text. Of all other types but CAA it is octets. */
 const NAMES: ReadonlyMap<string, RegExp | null> = new Map<string, RegExp | null>([
   ...['A', 'AAAA', 'TLSA', 'SMIMEA'].map((type) => [type, null] as const),
   ...['NS', 'CNAME', 'DNAME', 'PTR'].map((type) => [type, /^.+$/s] as const),
@@ -68,37 +55,25 @@ const NAMES: ReadonlyMap<string, RegExp | null> = new Map<string, RegExp | null>
   ['SOA', /(?<=^|^[^ ]+ )[^ ]+(?=.* \d+ \d+ \d+ \d+ \d+$)/gs],
 ]);
 
-function recordOf(record: Json): AnswerRecord {
-  const { name, class: dnsClass, type: given } = record;
-  const type = typeof given === 'string' ? typeText(given) : '';
+function recordOf({ name, class: dnsClass, type: given, data }: Json): dns.AnswerRecord {
+  const type = typeof given === 'string' ? dns.typeText(given) : '';
   const host = typeof name === 'string' ? nameText(name) : name;
-  return { host, type, class: dnsClass, fields: () => fieldsOf(type, fieldText(record, 'data')) };
+  return { host, type, class: dnsClass, fields: () => fieldsOf(type, dns.textOf('data', data)) };
 }
 
 function fieldsOf(type: string, text: string): Json {
   if (/[^ -~]/.test(text)) throw new InvalidObservationError('data: massdns writes nothing but ASCII.');
   const known = canonicalType(type) ?? type;
-  return known === 'TXT' ? joinedText(octetsOf(text)) : { data: rdataOf(type, known, text) };
-}
-
-/** @param known The type in canonical form. */
-function rdataOf(type: string, known: string, text: string): string {
+  if (known === 'TXT') return dns.joinedText(octetsOf(text));
   const names = NAMES.get(type);
-  if (names !== undefined) return names === null ? text : text.replace(names, nameText);
-  if (type === 'CAA') return authorization(text);
+  if (names !== undefined) return { data: names === null ? text : text.replace(names, nameText) };
+  if (type === 'CAA') return { data: authorization(text) };
   const data = genericText(octetsOf(text));
-  return LAYOUTS.has(known) ? requireValid(known, data) : data;
-}
-
-/**
- * Names in octets may be compressed, by the place of another in the message, which is not known here. (For other octets that are not
- * valid, the form of RFC 3597 is all that there is.)
- */
-function requireValid(type: string, data: string): string {
-  const { data: text } = parseRdataText(type, data);
-  if (!String(text).startsWith('\\#')) return data;
+  // Names in octets may be compressed, by the place of another in the message, which is not known here. (For
+  // other octets that are not valid, the form of RFC 3597 is all that there is.)
+  if (!LAYOUTS.has(known) || !String(parseRdataText(known, data)['data']).startsWith('\\#')) return { data };
   throw new InvalidObservationError(
-    `data: it is not the data of a record of type ${type}, or has a compressed name.`,
+    `data: it is not the data of a record of type ${known}, or has a compressed name.`,
   );
 }
 
@@ -110,14 +85,14 @@ function octetsOf(text: string): Buffer {
   return Buffer.from(octets, 'latin1');
 }
 
-/** A name as a master file has it: within its labels, massdns escapes only dots, backslashes and what is not visible. */
+/** A name as a master file has it: massdns escapes only dots, backslashes and what is not visible. */
 function nameText(text: string): string {
   return text.replace(/\\x([\da-f]{2})|[^\w.*-]/gi, (character, digits: string | undefined) =>
     octetEscape(digits === undefined ? character.charCodeAt(0) : Number.parseInt(digits, 16)),
   );
 }
 
-/** Its flags are shifted to the right by 7, so that the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
+/** Flags are shifted right by 7: the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
 function authorization(text: string): string {
   const [, flags, tag = '', value = ''] = /^([01]) (\S+) "(.*)"$/s.exec(text) ?? [];
   if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);

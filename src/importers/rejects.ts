@@ -1,55 +1,35 @@
-import { once } from 'node:events';
-import { constants, createWriteStream, type WriteStream } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { accessSync, appendFileSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { finished } from 'node:stream/promises';
-import { errorCode, OperationError, UsageError } from '../model/errors.js';
+import { OperationError, UsageError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
 
-/** Gathered while the disk is behind. */
-const MOST_PENDING_BYTES = 64 * 1024;
-
 /**
- * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The first
- * of them creates it; what is in it stays.
+ * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The
+ * first of them creates it; what is in it stays.
  */
 export class RejectsFile {
   readonly #path: string;
-  #file: WriteStream | undefined;
+  #file: number | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Waits only when the disk is behind. @throws OperationError when the file cannot be written. */
-  async write({ bytes }: Line): Promise<void> {
+  /** @throws OperationError when the file cannot be written. */
+  write({ bytes }: Line): void {
     try {
-      this.#file ??= this.#open();
-      // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
-      const isBehind = !this.#file.write(Buffer.concat([bytes, LINE_FEED]));
-      if (this.#file.errored !== null) throw this.#file.errored;
-      if (isBehind) await once(this.#file, 'drain');
+      this.#file ??= openSync(this.#path, 'a');
+      appendFileSync(this.#file, Buffer.concat([bytes, LINE_FEED]));
     } catch (error) {
       throw unwritableRejects(this.#path, error);
     }
   }
 
-  /** Waits until all is written. @throws OperationError when the file could not be written. */
-  async close(): Promise<void> {
-    try {
-      if (this.#file !== undefined) await finished(this.#file.end());
-    } catch (error) {
-      throw unwritableRejects(this.#path, error);
-    }
-  }
-
-  #open(): WriteStream {
-    const file = createWriteStream(this.#path, { flags: 'a', highWaterMark: MOST_PENDING_BYTES });
-    // It is thrown by the write that comes next, or by close().
-    return file.on('error', () => {});
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 }
 
@@ -58,22 +38,20 @@ function unwritableRejects(path: string, error: unknown): OperationError {
 }
 
 /**
- * Checks, before anything is read or written, that a file may take rejected lines: what is imported holds something.
+ * Checks, before anything is read or written, that a file may take rejected lines: what is imported holds
+ * something.
  *
  * @throws UsageError where the file holds something already; OperationError where it cannot be written.
  */
-export async function checkRejects(path: string): Promise<void> {
+export function checkRejects(path: string): void {
   try {
-    const file = await stat(path).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return null;
-      throw error;
-    });
+    const file = statSync(path, { throwIfNoEntry: false });
     if (file?.isDirectory() === true) throw new UsageError(`--rejects ${path} is a folder: name a file.`);
     // A pipe or a terminal holds nothing that could be lost.
     if (file?.isFile() === true && file.size > 0) {
       throw new UsageError(`--rejects ${path} exists and is not empty: choose another name, or remove it.`);
     }
-    await access(file === null ? dirname(path) : path, constants.W_OK);
+    accessSync(file === undefined ? dirname(path) : path, constants.W_OK);
   } catch (error) {
     throw error instanceof UsageError ? error : unwritableRejects(path, error);
   }

@@ -17,7 +17,9 @@ export async function recordSamples(recorder: Recorder, now: Instant): Promise<n
     parse: (line) => ({ observations: [parseDmsLine(textOf(line), now)] }),
     recorder,
     summary,
-    ...{ strict: true, older: false, byDomain: false },
+    strict: true,
+    older: false,
+    byDomain: false,
     onRejected: (line, reason) => {
       throw new OperationError(`${SAMPLES}, line ${line.number}: ${reason}`);
     },

@@ -30,7 +30,11 @@ export function parseZone(text: string, origin?: string): DnsRecord[] {
     const [directive = '', argument = ''] = entry.split(/\s+/);
     if (!directive.startsWith('$')) return [recordOf(entry, known, absolute)];
     if (directive.toUpperCase() === '$ORIGIN') known.origin = absolute(argument);
-    else requireIgnored(directive);
+    // RFC 2308, section 4: TTLs are not recorded.
+    else if (directive.toUpperCase() !== '$TTL')
+      throw new InvalidObservationError(
+        `${quoted(directive)} is not read: write the records that it stands for.`,
+      );
     return [];
   };
   return [...entriesOf(text)].flatMap(({ line, entry }) => readAt(`line ${line}`, () => read(entry)));
@@ -59,21 +63,11 @@ function absoluteTo(origin: string | undefined, name: string): string {
   );
 }
 
-function requireIgnored(directive: string): void {
-  // RFC 2308, section 4: TTLs are not recorded.
-  if (directive.toUpperCase() === '$TTL') return;
-  throw new InvalidObservationError(
-    `${quoted(directive)} is not read: write the records that it stands for.`,
-  );
-}
-
 /** Entries in one line each, without comments, and parentheses, which join lines. */
 function* entriesOf(text: string): Generator<{ readonly line: number; readonly entry: string }> {
   let open = { line: 0, depth: 0, entry: '' };
-  for (const [at, content] of text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .entries()) {
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
+  for (const [at, content] of lines.entries()) {
     const line = open.depth > 0 ? open.line : at + 1;
     const { depth, kept } = readAt(`line ${at + 1}`, () => piecesOf(content, open.depth));
     const entry = open.entry + kept;

@@ -55,7 +55,7 @@ async function stored(): Promise<StoredHistory[]> {
 
 const FIRST = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
 const SECOND = observationLine({ at: 2, records: ['192.0.2.2'], headers: { server: 'b' } });
-const FOREIGN = '{"host":"a.example","input":"a.example","source":"crtsh"}\n';
+const TABLE = 'host,source\na.example,crtsh\n';
 
 describe('dms import', () => {
   test('dms import records a file, standard input and a packed file alike, and sums up what it did', async () => {
@@ -237,7 +237,7 @@ describe('dms import', () => {
     const cut = await file('cut.ndjson.gz', gzipSync(`${FIRST}\n`.repeat(50)).subarray(0, 60));
     const followed = await file('followed.gz', Buffer.concat([gzipSync(FIRST), Buffer.from('junk')]));
     const page = await file('page.gz', gzipSync('<!DOCTYPE html>\n'.repeat(3)));
-    const foreign = await file('foreign', FOREIGN.repeat(3));
+    const foreign = await file('foreign', TABLE);
     for (const [path, reason, ...options] of [
       [join(folder, 'missing'), 'does not exist: check the path.'],
       [folder, 'is a folder: name the files in it.'],
@@ -250,7 +250,7 @@ describe('dms import', () => {
         'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it ',
       ],
       [page, 'is HTML or XML, and nothing of it is', '--format', 'httpx'],
-      [foreign, 'has lines of subfinder, and nothing of it is imported: ', '--sort'],
+      [foreign, 'is a table (CSV), and nothing of it is imported: ', '--sort'],
     ] as const) {
       const { code, stdout, stderr } = await dms(['import', ...options, path]);
       expect([code, stdout, await stored()]).toEqual([1, '', []]);
@@ -279,11 +279,11 @@ describe('dms import', () => {
 
   test('where one of several files cannot be imported, nothing is: the later ones would make it stale', async () => {
     const plain = await file('sound.ndjson', `${FIRST}\n`);
-    const foreign = await file('foreign.ndjson', FOREIGN);
+    const table = await file('table.csv', TABLE);
     const page = await file('page.ndjson', '<!DOCTYPE html>\n');
     for (const [path, message] of [
       [join(folder, 'missing'), /missing does not exist/],
-      [foreign, /has lines of subfinder/],
+      [table, /is a table/],
       [page, /is HTML or XML/],
     ] as const) {
       const { code, stdout, stderr } = await dms(['import', plain, path, plain]);

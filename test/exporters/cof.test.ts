@@ -17,7 +17,7 @@ function objectsOf(...parts: readonly Parameters<typeof observation>[0][]) {
   return exportHistory(COF, historyOf(parts.map(observation))).lines.map(parseCofLine);
 }
 
-test('any record is a line that the draft allows, and the record itself, or is counted as left out', () => {
+test('any record is a line of passive DNS that the draft allows, and the record itself, or is counted as left out', () => {
   fc.assert(
     fc.property(dnsRecordInput, (input) => {
       const record = parseDnsRecord(input);
@@ -35,7 +35,7 @@ test('any record is a line that the draft allows, and the record itself, or is c
   );
 });
 
-test('a record of the root is imported again, for the domain at which it was observed', () => {
+test('a record of the root, exported as passive DNS, is imported again, for the domain at which it was observed', () => {
   const input = { host: '.', class: 'IN', type: 'NS', target: 'ns.example' };
   const { lines } = exportHistory(COF, historyOf([observation({ at: 0, records: [input] })]));
   expect(lines.map((line) => parseCofLine(line)['rrname'])).toEqual(['.']);
@@ -43,7 +43,7 @@ test('a record of the root is imported again, for the domain at which it was obs
   expect(sighted).toMatchObject({ domain: 'example.com' });
 });
 
-test('a stay is a line with its own times: to the last observation before the removal, or the latest of the type', () => {
+test('a stay is a line of passive DNS with its own times: to the last observation before the removal, or the latest of the type', () => {
   const stays = objectsOf(
     { at: 0.25, records: ['192.0.2.1'], source: 'probe' },
     { at: 10, records: ['192.0.2.1'] },
@@ -68,13 +68,13 @@ test('a stay is a line with its own times: to the last observation before the re
   ]);
 });
 
-test('times before 1970 are the second that had begun', () => {
+test('times of passive DNS before 1970 are the second that had begun', () => {
   const seconds = Date.UTC(1969, 11, 31, 23, 59, 58) / 1000 + 0.5;
   const [stay] = objectsOf({ at: seconds - Date.UTC(2024, 0, 1) / 1000, records: ['192.0.2.1'] });
   expect(stay).toMatchObject({ time_first: -2, time_first_ms: -1500 });
 });
 
-test('HTTP headers and records of other classes than IN are left out, and counted', () => {
+test('HTTP headers and records of other classes than IN are left out of passive DNS, and counted', () => {
   const chaos = { host: 'version.bind', class: 'CH', type: 'TXT', txt: '9' };
   const history = historyOf([
     observation({ at: 0, records: [chaos], headers: { server: 'a', via: 'b' } }),

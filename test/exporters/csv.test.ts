@@ -24,7 +24,7 @@ const HISTORY = historyOf([
 const record = { domain: 'example.com', kind: 'DNS', name: 'example.com', class: 'IN', type: 'A' };
 const header = { domain: 'example.com', kind: 'HTTP', class: '', type: '' };
 
-test('a row for each stay of a record and each time in which a header had a value', () => {
+test('CSV has a row for each stay of a record and each time in which a header had a value', () => {
   expect(rowsOf(HISTORY)).toEqual([
     { ...record, value: '192.0.2.1', ...spanOf(0, 10, 20), source: 'one' },
     { ...record, value: '192.0.2.2', ...spanOf(20, 30), source: '' },
@@ -34,7 +34,7 @@ test('a row for each stay of a record and each time in which a header had a valu
   ]);
 });
 
-test('as of an instant, what came later is unknown, and what ended later is present', () => {
+test('in CSV as of an instant, what came later is unknown, and what ended later is present', () => {
   expect(rowsOf(HISTORY, instant(15))).toEqual([
     { ...record, value: '192.0.2.1', ...spanOf(0, 10), source: 'one' },
     { ...header, name: 'server', value: 'a', ...spanOf(0, 10), source: 'one' },

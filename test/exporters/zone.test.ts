@@ -18,7 +18,7 @@ function ofDomain(domain: string, ...records: readonly Readonly<Record<string, u
 
 const text = (record: DnsRecord) => JSON.stringify(record);
 
-test('any record is a line that is the same record again, or is counted as left out', () => {
+test('any record is a line of a zone file that is the same record again, or is counted as left out', () => {
   fc.assert(
     fc.property(dnsRecordInput, (input) => {
       const record = parseDnsRecord(input);
@@ -39,7 +39,7 @@ const SOA = {
 const NS = { host: 'example.com', class: 'IN', type: 'NS', target: 'ns1.example.com' };
 const GLUE = { host: 'ns1.example.com', class: 'IN', type: 'A', ip: '192.0.2.53' };
 
-test('begins with the SOA record, and has a comment that says so where there is none', () => {
+test('a zone file begins with the SOA record, and has a comment that says so where there is none', () => {
   const { lines } = exportHistory(ZONE, ofDomain('example.com', GLUE, NS, SOA));
   expect(lines).toEqual([
     '\n; domain example.com, as of 2024-01-01T00:00:00.000000Z\n',
@@ -61,7 +61,7 @@ test.each(RETIRED_EXAMPLES)(
   },
 );
 
-test('records of other zones are comments: of names that are not below the domain, whatever their text', () => {
+test('records of other zones are comments in a zone file: of names that are not below the domain, whatever their text', () => {
   const others = ['www.example.net', 'a\\.example.com', 'notexample.com'];
   const below = ['*.example.com', 'a\\.b.example.com', '_a.\\"b.example.com', '\\000.example.com'];
   const records = [...others, ...below].map((host) => ({ ...GLUE, host }));
@@ -77,7 +77,7 @@ test('records of other zones are comments: of names that are not below the domai
   ).toEqual([...below].sort());
 });
 
-test('the DS records of a zone are those of the zone above, and comments', () => {
+test('the DS records of a zone file are those of the zone above, and comments', () => {
   const ds = { host: 'example.com', class: 'IN', type: 'DS', data: '1 2 9 AB' };
   const below = { ...ds, host: 'sub.example.com' };
   const types = (...records: readonly Readonly<Record<string, unknown>>[]) =>
@@ -96,7 +96,7 @@ test('the DS records of a zone are those of the zone above, and comments', () =>
   ]);
 });
 
-test('only what is present is in it: now, or at an instant', () => {
+test('only what is present is in a zone file: now, or at an instant', () => {
   const history = historyOf([
     observation({ at: 0, records: ['192.0.2.1'] }),
     observation({ at: 20, records: ['192.0.2.2'] }),

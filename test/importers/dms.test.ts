@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
@@ -61,317 +61,247 @@ test('dnsTypes may have all types that were not seen before, and the types that 
   });
 });
 
-describe('what a line does not say is absent', () => {
-  test('without dnsTypes, every type was queried', () => {
-    expect(parseWith({ dnsTypes: undefined }).dns).toEqual({
-      records: new Map([['A', [parseDnsRecord(a)]]]),
-    });
-  });
-
-  test('without dnsRecords, DNS was not observed', () => {
-    expect(Object.keys(parseWith({ dnsRecords: undefined, dnsTypes: undefined }))).not.toContain('dns');
-  });
-
-  test('without httpHeaders, HTTP was not observed', () => {
-    expect(Object.keys(parseWith({ httpHeaders: undefined }))).not.toContain('httpHeaders');
-  });
-
-  test('without a source, there is no name', () => {
-    expect(Object.keys(parseWith({ source: undefined }))).not.toContain('source');
-  });
-
-  test('an empty set of records or of headers was observed', () => {
-    expect(parseWith({ dnsRecords: [], dnsTypes: undefined }).dns).toEqual({ records: new Map() });
-    expect(parseWith({ dnsRecords: [] }).dns).toEqual({ types: new Set(['A', 'AAAA']), records: new Map() });
-    expect(parseWith({ httpHeaders: {} }).httpHeaders).toEqual(new Map());
-  });
+test.each([
+  ['dns', { dnsRecords: undefined, dnsTypes: undefined }],
+  ['httpHeaders', { httpHeaders: undefined }],
+  ['source', { source: undefined }],
+])('what a line does not say is absent: %s', (part, keys) => {
+  expect(Object.keys(parseWith(keys))).not.toContain(part);
 });
 
-describe('canonical form', () => {
-  test('the domain is canonical', () => {
-    expect(parseWith({ domain: 'BÜCHER.example.' }).domain).toBe('xn--bcher-kva.example');
-  });
-
-  test('records that are the same after canonical form are one', () => {
-    const again = { ttl: 60, ip: '192.0.2.7', type: 'a', class: 'in', host: 'EXAMPLE.com.' };
-    expect(parseWith({ dnsRecords: [a, again, a] })).toEqual(parse(whole));
-  });
-
-  test('types are upper-case, and naming one twice is naming it once', () => {
-    expect(parseWith({ dnsTypes: ['a', 'AAAA', 'A', 'aaaa'] })).toEqual(parse(whole));
-  });
-
-  test('the order of the records, of the types and of the keys does not matter', () => {
-    const records = fc.array(dnsRecordInput, { minLength: 1, maxLength: 8 });
-    const permuted = records.chain((list) =>
-      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
-    );
-    fc.assert(
-      fc.property(permuted, ([list, shuffled]) => {
-        const dnsTypes = list.map(({ type }) => type);
-        const { domain, observedAt } = whole;
-        const line = parse({ domain, observedAt, dnsRecords: list, dnsTypes });
-        expect(parse({ dnsTypes: dnsTypes.reverse(), dnsRecords: shuffled, observedAt, domain })).toEqual(
-          line,
-        );
-      }),
-    );
-  });
-
-  test('an observation that was read, printed and read again is the same', () => {
-    const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', '"', 'é', '\u{1f600}') });
-    const headers = fc.dictionary(
-      fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/),
-      fc.oneof(value, fc.array(value, { minLength: 1 })),
-    );
-    fc.assert(
-      fc.property(fc.array(dnsRecordInput, { maxLength: 6 }), headers, (dnsRecords, httpHeaders) => {
-        const observation = parseWith({ dnsRecords, dnsTypes: undefined, httpHeaders });
-        expect(parseDmsLine(printed(observation), now)).toEqual(observation);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test.each([
-    [{ Via: 'a', VIA: ' b ', via: ['c', '\td'] }, [['via', 'a, b, c, d']]],
-    [{ 'Set-Cookie': ['a=1', 'b=2'] }, [['set-cookie', 'a=1, b=2']]],
-    [{ 'X-A': '' }, [['x-a', '']]],
-  ])('headers %j become %j', (httpHeaders, fields) => {
-    expect([...(parseWith({ httpHeaders }).httpHeaders ?? [])]).toEqual(fields);
-  });
-
-  test('a header may be called __proto__', () => {
-    const line =
-      '{"domain":"a","observedAt":"2024-03-01T10:20:30Z","httpHeaders":{"__proto__":"x","constructor":"y"}}';
-    expect([...(parseDmsLine(line, now).httpHeaders ?? [])]).toEqual([
-      ['__proto__', 'x'],
-      ['constructor', 'y'],
-    ]);
-  });
-
-  test('numbers are read as JSON means them', () => {
-    const line = JSON.stringify({ ...whole, dnsTypes: undefined, dnsRecords: [mx] });
-    for (const pri of ['10.0', '1e1', '"10"', '"010"']) {
-      expect(parseDmsLine(line.replace('"pri":10', `"pri":${pri}`), now)).toEqual(parseDmsLine(line, now));
-    }
-    expect(parseDmsLine(line.replace('"pri":10', '"pri":-0'), now)).toEqual(
-      parseDmsLine(line.replace('"pri":10', '"pri":0'), now),
-    );
-  });
+test.each([
+  [{ dnsTypes: undefined }, { records: new Map([['A', [parseDnsRecord(a)]]]) }],
+  [{ dnsTypes: undefined, dnsRecords: [] }, { records: new Map() }],
+  [{ dnsRecords: [] }, { types: new Set(['A', 'AAAA']), records: new Map() }],
+])('without dnsTypes every type was queried, and an empty set of records was observed: %j', (keys, dns) => {
+  expect(parseWith(keys).dns).toEqual(dns);
 });
 
-describe('the time', () => {
-  test('up to five minutes in the future is taken, more is rejected', () => {
-    expect(parseWith({ observedAt: '2024-03-01T12:05:00Z' }).observedAt).toBe(now + 300_000_000n);
-    expect(() => parseWith({ observedAt: '2024-03-01T12:05:00.000001Z' })).toThrow(
-      new InvalidObservationError(
-        'observedAt: 2024-03-01T12:05:00.000001Z is more than five minutes in the future.',
-      ),
-    );
-  });
-
-  test('may have an offset, and keeps its microseconds', () => {
-    const { observedAt } = parseWith({ observedAt: '2024-03-01T10:20:30.1234567+05:30' });
-    expect(formatInstant(observedAt)).toBe('2024-03-01T04:50:30.123456Z');
-  });
+test('the domain is canonical', () => {
+  expect(parseWith({ domain: 'BÜCHER.example.' }).domain).toBe('xn--bcher-kva.example');
 });
 
-describe("a domain's lines that repeat each other", () => {
-  const lines = [
-    whole,
-    { ...whole, observedAt: '2024-03-01T10:20:31.000001Z' },
-    { ...whole, observedAt: '2024-03-01T10:20:32Z', dnsRecords: [] },
-    { ...whole, observedAt: '2024-03-01T10:20:33Z' },
-    { ...whole, domain: 'EXAMPLE.com.', observedAt: '2024-03-01T10:20:33Z' },
-    { ...whole, domain: 'other.example', observedAt: '2024-03-01T10:20:33Z' },
-    { ...whole, source: 'probe-2' },
-    whole,
-  ];
+test('records, and types, that are the same in canonical form are one', () => {
+  const again = { ttl: 60, ip: '192.0.2.7', type: 'a', class: 'in', host: 'EXAMPLE.com.' };
+  expect(parseWith({ dnsRecords: [a, again, a] })).toEqual(parse(whole));
+  expect(parseWith({ dnsTypes: ['a', 'AAAA', 'A', 'aaaa'] })).toEqual(parse(whole));
+});
 
-  test.each([
-    ['as JSON.stringify writes them', (line: unknown) => JSON.stringify(line)],
-    [
-      'with spaces',
-      (line: unknown) =>
-        JSON.stringify(line, null, 1).replaceAll(/\n */g, ' ').replaceAll('{ "domain', '{"domain'),
-    ],
-  ])('are each read as if alone, written %s', (_, write) => {
-    for (const line of lines) {
-      const reordered = JSON.stringify(Object.fromEntries(Object.entries(line).reverse()));
-      expect(parseDmsLine(write(line), now)).toEqual(parseDmsLine(reordered, now));
-    }
-  });
+test('the order of the records, of the types and of the keys does not matter', () => {
+  const records = fc.array(dnsRecordInput, { minLength: 1, maxLength: 8 });
+  const permuted = records.chain((list) =>
+    fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+  );
+  fc.assert(
+    fc.property(permuted, ([list, shuffled]) => {
+      const dnsTypes = list.map(({ type }) => type);
+      const { domain, observedAt } = whole;
+      const line = parse({ domain, observedAt, dnsRecords: list, dnsTypes });
+      expect(parse({ dnsTypes: dnsTypes.reverse(), dnsRecords: shuffled, observedAt, domain })).toEqual(line);
+    }),
+  );
+});
 
-  test('are rejected each time they come from the future, or name a domain that cannot be', () => {
-    parse(whole);
-    expect(() => parseWith({ observedAt: '2024-03-02T00:00:00Z' })).toThrow('in the future');
-    expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
-    expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
-  });
+test('an observation that was read, printed and read again is the same', () => {
+  const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', '"', 'é', '\u{1f600}') });
+  const headers = fc.dictionary(
+    fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/),
+    fc.oneof(value, fc.array(value, { minLength: 1 })),
+  );
+  fc.assert(
+    fc.property(fc.array(dnsRecordInput, { maxLength: 6 }), headers, (dnsRecords, httpHeaders) => {
+      const observation = parseWith({ dnsRecords, dnsTypes: undefined, httpHeaders });
+      expect(parseDmsLine(printed(observation), now)).toEqual(observation);
+    }),
+    { numRuns: 300 },
+  );
+});
 
-  test('are rejected each time they have a key twice, and the reason names it', () => {
-    const line = JSON.stringify({ ...whole, dnsRecords: [a] });
-    const twice = (key: string) =>
-      new InvalidObservationError(`the key ${key} occurs twice in one object: write it once.`);
-    for (const [changed, key] of [
-      [`${line.slice(0, -1)},"domain":"other.example"}`, '"domain"'],
-      [`${line.slice(0, -1)},"observedAt":"2024-01-01T00:00:00Z"}`, '"observedAt"'],
-      [`${line.slice(0, -1)}, "dnsRec\\u006frds" : []}`, '"dnsRecords"'],
-      [line.replace('"class":"IN"', '"class":"IN","class":"CH"'), '"class"'],
-      [line.replace('"httpHeaders":{', '"httpHeaders":{"a":"1","a":"2",'), '"a"'],
-    ] as const) {
-      expect(changed).not.toBe(line);
-      expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
-      expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
-    }
-  });
+test('fields of one name, in whatever case, are one with their values joined in the order given', () => {
+  const httpHeaders = { Via: 'a', VIA: ' b ', via: ['c', '\td'], 'X-A': '' };
+  expect(parseWith({ httpHeaders }).httpHeaders).toEqual(
+    new Map([
+      ['via', 'a, b, c, d'],
+      ['x-a', ''],
+    ]),
+  );
+});
+
+test('a header may be called __proto__', () => {
+  const line =
+    '{"domain":"a","observedAt":"2024-03-01T10:20:30Z","httpHeaders":{"__proto__":"x","constructor":"y"}}';
+  expect([...(parseDmsLine(line, now).httpHeaders ?? [])]).toEqual([
+    ['__proto__', 'x'],
+    ['constructor', 'y'],
+  ]);
+});
+
+test('a time up to five minutes in the future is taken, a later one is rejected', () => {
+  expect(parseWith({ observedAt: '2024-03-01T12:05:00Z' }).observedAt).toBe(now + 300_000_000n);
+  expect(() => parseWith({ observedAt: '2024-03-01T12:05:00.000001Z' })).toThrow(
+    new InvalidObservationError(
+      'observedAt: 2024-03-01T12:05:00.000001Z is more than five minutes in the future.',
+    ),
+  );
+});
+
+const lines = [
+  whole,
+  { ...whole, observedAt: '2024-03-01T10:20:31.000001Z' },
+  { ...whole, observedAt: '2024-03-01T10:20:32Z', dnsRecords: [] },
+  { ...whole, observedAt: '2024-03-01T10:20:33Z' },
+  { ...whole, domain: 'EXAMPLE.com.', observedAt: '2024-03-01T10:20:33Z' },
+  { ...whole, domain: 'other.example', observedAt: '2024-03-01T10:20:33Z' },
+  { ...whole, source: 'probe-2' },
+  whole,
+];
+
+test.each([
+  ['as JSON.stringify writes them', (line: unknown) => JSON.stringify(line)],
+  [
+    'with spaces',
+    (line: unknown) =>
+      JSON.stringify(line, null, 1).replaceAll(/\n */g, ' ').replaceAll('{ "domain', '{"domain'),
+  ],
+])('lines of a domain that repeat each other are each read as if alone, written %s', (_, write) => {
+  for (const line of lines) {
+    const reordered = JSON.stringify(Object.fromEntries(Object.entries(line).reverse()));
+    expect(parseDmsLine(write(line), now)).toEqual(parseDmsLine(reordered, now));
+  }
+});
+
+test('a line that repeats another is rejected as that was: from the future, or of a domain that cannot be', () => {
+  parse(whole);
+  expect(() => parseWith({ observedAt: '2024-03-02T00:00:00Z' })).toThrow('in the future');
+  expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
+  expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
+});
+
+test('a line with a key twice in one object is rejected each time, and the reason names the key', () => {
+  const line = JSON.stringify({ ...whole, dnsRecords: [a] });
+  const twice = (key: string) =>
+    new InvalidObservationError(`the key ${key} occurs twice in one object: write it once.`);
+  for (const [changed, key] of [
+    [`${line.slice(0, -1)},"domain":"other.example"}`, '"domain"'],
+    [`${line.slice(0, -1)},"observedAt":"2024-01-01T00:00:00Z"}`, '"observedAt"'],
+    [`${line.slice(0, -1)}, "dnsRec\\u006frds" : []}`, '"dnsRecords"'],
+    [line.replace('"class":"IN"', '"class":"IN","class":"CH"'), '"class"'],
+    [line.replace('"httpHeaders":{', '"httpHeaders":{"a":"1","a":"2",'), '"a"'],
+  ] as const) {
+    expect(changed).not.toBe(line);
+    expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
+    expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
+  }
 });
 
 const NOT_JSON =
   /^the line is not valid JSON( at character \d+)?: each line must be one whole JSON object\.$/;
 const NO_OBJECT = /^the line is JSON, but not an object: each line must be one whole JSON object\.$/;
 
-describe('a line that cannot be taken is rejected, and the reason names the key', () => {
-  test.each([
-    ['', NOT_JSON],
-    ['{', NOT_JSON],
-    ['\x7fELF\u0002', NOT_JSON],
-    ['  "domain": "a",', NOT_JSON],
-    ['{"domain":"a",}', NOT_JSON],
-    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z",}', NOT_JSON],
-    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]', NOT_JSON],
-    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]}}', NOT_JSON],
-    ['{"domain":"a"} {}', NOT_JSON],
-    ['null', NO_OBJECT],
-    ['[]', NO_OBJECT],
-    ['"a"', NO_OBJECT],
-    ['1', NO_OBJECT],
-    [
-      '{"__proto__":{"domain":"a"}}',
-      /^unknown key "__proto__": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source\.$/,
-    ],
-    ['{}', /^domain: it is missing\.$/],
-  ])('%j', (line, reason) => {
-    expect(() => parseDmsLine(line, now)).toThrow(InvalidObservationError);
-    expect(() => parseDmsLine(line, now)).toThrow(reason);
-  });
+test.each([
+  ['', NOT_JSON],
+  ['{', NOT_JSON],
+  ['\x7fELF\u0002', NOT_JSON],
+  ['  "domain": "a",', NOT_JSON],
+  ['{"domain":"a",}', NOT_JSON],
+  ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]', NOT_JSON],
+  ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]}}', NOT_JSON],
+  ['{"domain":"a"} {}', NOT_JSON],
+  ['null', NO_OBJECT],
+  ['[]', NO_OBJECT],
+  ['"a"', NO_OBJECT],
+  ['1', NO_OBJECT],
+  ['{"__proto__":{"domain":"a"}}', /^unknown key "__proto__": remove it/],
+  ['{}', /^domain: it is missing\.$/],
+])('a line that is not one whole JSON object is rejected: %j', (line, reason) => {
+  expect(() => parseDmsLine(line, now)).toThrow(InvalidObservationError);
+  expect(() => parseDmsLine(line, now)).toThrow(reason);
+});
 
-  const neither = 'it has neither dnsRecords nor httpHeaders: nothing was observed.';
-  const noRecords = 'dnsTypes: the line has no dnsRecords, the answer for these types.';
+const oneOfAll =
+  'remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source.';
+const neither = 'it has neither dnsRecords nor httpHeaders: nothing was observed.';
+const ofRecordsAlone = 'sighted: such a line has no dnsTypes and no httpHeaders.';
+const noRecords = 'dnsTypes: the line has no dnsRecords, the answer for these types.';
 
-  test.each<[Readonly<Record<string, unknown>>, string]>([
-    [{ dnsrecords: [] }, 'unknown key "dnsrecords": write dnsRecords.'],
-    [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
-    [
-      { 'a\nb': 1 },
-      'unknown key "a\\nb": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source.',
-    ],
-    [
-      { constructor: 1 },
-      'unknown key "constructor": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source.',
-    ],
-    [{ domain: undefined }, 'domain: it is missing.'],
-    [{ domain: 1 }, 'domain: it is not a string.'],
-    [{ domain: '192.0.2.7' }, 'domain: "192.0.2.7" is not a domain name: it is an IP address.'],
-    [{ observedAt: undefined }, 'observedAt: it is missing.'],
-    [{ observedAt: 1_709_288_430 }, 'observedAt: it is not a string.'],
-    [
-      { observedAt: 'today' },
-      'observedAt: "today" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z.',
-    ],
-    [{ dnsRecords: undefined, dnsTypes: undefined, httpHeaders: undefined }, neither],
-    [{ site: 'https' }, 'site: it is not an object.'],
-    [{ site: { scheme: 'ftp', status: 200 } }, 'site: scheme: it is neither https nor http.'],
-    [{ site: { scheme: 'http', status: '200' } }, 'site: status: it is not a number from 100 to 999.'],
-    [
-      { site: { scheme: 'http', status: 200, address: '192.0.2.1' } },
-      'site: unknown key "address": remove it, or write one of scheme, status.',
-    ],
-    [
-      { site: { scheme: 'http', status: 200 }, httpHeaders: undefined },
-      'site: it is where httpHeaders came from, which the line has not.',
-    ],
-    [{ sighted: false }, 'sighted: it is not true; leave it out otherwise.'],
-    [{ sighted: true }, 'dnsTypes: a line with sighted tells of its dnsRecords alone.'],
-    [
-      { sighted: true, dnsTypes: undefined },
-      'httpHeaders: a line with sighted tells of its dnsRecords alone.',
-    ],
-    [
-      { sighted: true, dnsTypes: undefined, httpHeaders: undefined, dnsRecords: [] },
-      'sighted: the line has no dnsRecords that were seen.',
-    ],
-    [{ dnsRecords: undefined }, noRecords],
-    [{ dnsRecords: undefined, httpHeaders: undefined }, noRecords],
-    [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
-    [{ dnsRecords: a }, 'dnsRecords: it is not an array of records.'],
-    [{ dnsRecords: [a, null] }, 'dnsRecords[1]: a record must be a JSON object.'],
-    [
-      { dnsRecords: [a, { ...a, address: '' }] },
-      'dnsRecords[1]: unknown key "address" in a record of type A: remove it, or write one of host, class, type, ttl, ip, data.',
-    ],
-    [
-      { dnsRecords: [{ ...a, ip: '1.2.3' }] },
-      'dnsRecords[0]: ip: "1.2.3" is not an IPv4 address: write four decimals without leading zeros.',
-    ],
-    [{ dnsRecords: [a, mx] }, 'dnsRecords[1]: its type MX is not in dnsTypes.'],
-    [{ dnsTypes: [] }, 'dnsTypes: it is empty; write at least one string.'],
-    [{ dnsTypes: null }, 'dnsTypes: it is not an array of strings.'],
-    [{ dnsTypes: 'A' }, 'dnsTypes: it is not an array of strings.'],
-    [{ dnsTypes: ['A', 1] }, 'dnsTypes: it is not an array of strings.'],
-    [{ dnsTypes: ['A', ''] }, 'dnsTypes: "" is not a mnemonic of DNS, such as MX or IN.'],
-    [{ dnsTypes: ['!A'] }, 'dnsTypes: "!A" is not a mnemonic of DNS, such as MX or IN.'],
-    [{ dnsTypes: ['*', '!*'] }, 'dnsTypes: "*" is not a mnemonic of DNS, such as MX or IN.'],
-    [{ dnsTypes: ['*', '!MX'] }, 'dnsRecords[0]: its type A is not in dnsTypes.'],
-    [{ httpHeaders: null }, 'httpHeaders: it is not an object.'],
-    [{ httpHeaders: [['a', 'b']] }, 'httpHeaders: it is not an object.'],
-    [{ httpHeaders: { a: null } }, 'httpHeaders["a"]: it is neither a string nor an array of strings.'],
-    [{ httpHeaders: { a: 1 } }, 'httpHeaders["a"]: it is neither a string nor an array of strings.'],
-    [{ httpHeaders: { a: [] } }, 'httpHeaders["a"]: it is empty; write at least one string.'],
-    [{ httpHeaders: { a: ['b', null] } }, 'httpHeaders["a"]: it is not an array of strings.'],
-    [{ httpHeaders: { a: ['b', 'c\0'] } }, 'httpHeaders["a"]: "c\\u0000" contains U+0000.'],
-    [{ httpHeaders: { a: '\ud800' } }, 'httpHeaders["a"]: "\\ud800" contains a lone surrogate.'],
-    [{ httpHeaders: { '': 'b' } }, 'httpHeaders[""]: "" is not the name of a header field (RFC 9110, 5.1).'],
-    [
-      { httpHeaders: { 'a b': 'c' } },
-      'httpHeaders["a b"]: "a b" is not the name of a header field (RFC 9110, 5.1).',
-    ],
-    [{ source: null }, 'source: it is not a string.'],
-    [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
-    [{ source: 'a\u0007' }, 'source: "a\\u0007" is not 1 to 64 printable characters.'],
-    [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
-    [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
-  ])('%j: %s', (keys, reason) => {
+test.each<[Readonly<Record<string, unknown>>, string]>([
+  [{ dnsrecords: [] }, 'unknown key "dnsrecords": write dnsRecords.'],
+  [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
+  [{ 'a\nb': 1 }, `unknown key "a\\nb": ${oneOfAll}`],
+  [{ constructor: 1 }, `unknown key "constructor": ${oneOfAll}`],
+  [{ domain: undefined }, 'domain: it is missing.'],
+  [{ domain: 1 }, 'domain: it is not a string.'],
+  [{ domain: '192.0.2.7' }, 'domain: "192.0.2.7" is not a domain name: it is an IP address.'],
+  [{ observedAt: undefined }, 'observedAt: it is missing.'],
+  [{ observedAt: 1_709_288_430 }, 'observedAt: it is not a string.'],
+  [{ dnsRecords: undefined, dnsTypes: undefined, httpHeaders: undefined }, neither],
+  [{ site: 'https' }, 'site: it is not an object.'],
+  [{ site: { scheme: 'ftp', status: 200 } }, 'site: scheme: it is neither https nor http.'],
+  [{ site: { scheme: 'http', status: '200' } }, 'site: status: it is not a number from 100 to 999.'],
+  [
+    { site: { scheme: 'http', status: 200, address: '192.0.2.1' } },
+    'site: unknown key "address": remove it, or write one of scheme, status.',
+  ],
+  [
+    { site: { scheme: 'http', status: 200 }, httpHeaders: undefined },
+    'site: it is where httpHeaders came from, which the line has not.',
+  ],
+  [{ sighted: false }, 'sighted: it is not true; leave it out otherwise.'],
+  [{ sighted: true, httpHeaders: undefined }, ofRecordsAlone],
+  [{ sighted: true, dnsTypes: undefined }, ofRecordsAlone],
+  [
+    { sighted: true, dnsTypes: undefined, httpHeaders: undefined, dnsRecords: [] },
+    'sighted: the line has no dnsRecords that were seen.',
+  ],
+  [{ dnsRecords: undefined }, noRecords],
+  [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
+  [{ dnsRecords: [a, null] }, 'dnsRecords[1]: a record must be a JSON object.'],
+  [
+    { dnsRecords: [a, { ...a, address: '' }] },
+    'dnsRecords[1]: unknown key "address" in a record of type A: remove it, or write one of host, class, type, ttl, ip, data.',
+  ],
+  [{ dnsRecords: [a, mx] }, 'dnsRecords[1]: its type MX is not in dnsTypes.'],
+  [{ dnsTypes: [] }, 'dnsTypes: it is empty; write at least one string.'],
+  [{ dnsTypes: 'A' }, 'dnsTypes: it is not an array of strings.'],
+  [{ dnsTypes: ['A', 1] }, 'dnsTypes: it is not an array of strings.'],
+  [{ dnsTypes: ['A', ''] }, 'dnsTypes: "" is not a mnemonic of DNS, such as MX or IN.'],
+  [{ dnsTypes: ['!A'] }, 'dnsTypes: "!A" is not a mnemonic of DNS, such as MX or IN.'],
+  [{ dnsTypes: ['*', '!*'] }, 'dnsTypes: "*" is not a mnemonic of DNS, such as MX or IN.'],
+  [{ dnsTypes: ['*', '!MX'] }, 'dnsRecords[0]: its type A is not in dnsTypes.'],
+  [{ httpHeaders: null }, 'httpHeaders: it is not an object.'],
+  [{ httpHeaders: [['a', 'b']] }, 'httpHeaders: it is not an object.'],
+  [{ httpHeaders: { a: 1 } }, 'httpHeaders["a"]: it is neither a string nor an array of strings.'],
+  [{ httpHeaders: { a: [] } }, 'httpHeaders["a"]: it is empty; write at least one string.'],
+  [{ httpHeaders: { a: ['b', null] } }, 'httpHeaders["a"]: it is not an array of strings.'],
+  [{ httpHeaders: { a: ['b', 'c\0'] } }, 'httpHeaders["a"]: "c\\u0000" contains U+0000.'],
+  [{ httpHeaders: { '': 'b' } }, 'httpHeaders[""]: "" is not the name of a header field (RFC 9110, 5.1).'],
+  [{ source: null }, 'source: it is not a string.'],
+  [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
+  [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
+  [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
+])(
+  'a line is rejected with a reason that names the key, in whatever order its keys are: %j: %s',
+  (keys, reason) => {
     expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
     const reordered = Object.entries({ ...whole, ...keys }).reverse();
     expect(() => parse(Object.fromEntries(reordered))).toThrow(new InvalidObservationError(reason));
-  });
+  },
+);
 
-  test('the reason is one line that does not repeat the whole of a long one', () => {
-    const long = 'x\n'.repeat(100_000);
-    for (const keys of [
-      { domain: long },
-      { [long]: 1 },
-      { dnsRecords: [{ ...a, ip: long }] },
-      { source: long },
-    ]) {
-      expect(reasonOf(keys)).toMatch(/^.{1,400}$/);
-    }
-  });
-
-  test('a source of 64 printable characters is taken as it is', () => {
-    for (const source of ['x'.repeat(64), 'Sonde é 日本', '😀'.repeat(64)]) {
-      expect(parseWith({ source }).source).toBe(source);
-    }
-  });
+test('the reason of a rejection is one line that does not repeat the whole of a long one', () => {
+  const long = 'x\n'.repeat(100_000);
+  for (const keys of [
+    { domain: long },
+    { [long]: 1 },
+    { dnsRecords: [{ ...a, ip: long }] },
+    { source: long },
+  ]) {
+    expect(() => parseWith(keys)).toThrow(/^.{1,400}$/);
+  }
 });
 
-function reasonOf(keys: Readonly<Record<string, unknown>>): string {
-  try {
-    parseWith(keys);
-  } catch (error) {
-    if (error instanceof InvalidObservationError) return error.message;
+test('a source of 64 printable characters is taken as it is', () => {
+  for (const source of ['x'.repeat(64), 'Sonde é 日本', '😀'.repeat(64)]) {
+    expect(parseWith({ source }).source).toBe(source);
   }
-  return '';
-}
+});

@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { type ImportFormat, InputParser } from '../../src/importers/formats.js';
-import { InvalidObservationError, OperationError } from '../../src/model/errors.js';
+import { InvalidObservationError } from '../../src/model/errors.js';
 import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
 import { NOW, observationLine } from '../support/observations.js';
 
@@ -12,7 +12,6 @@ const HTTPX = httpxLine();
 function detecting() {
   const formats: ImportFormat[] = [];
   const options = {
-    name: 'lines.json',
     now: () => NOW,
     ignoredHeaders: new Set<string>(),
     limits: readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' }).limits,
@@ -20,120 +19,107 @@ function detecting() {
   };
   const parser = new InputParser('auto', options);
   const parse = (text: string) => {
-    const said = parser.parse({ number: 1, bytes: Buffer.from(text), exceeded: null });
+    const said = parser.parse({ number: 1, bytes: Buffer.from(text) });
     if (typeof said === 'string') throw new InvalidObservationError(said);
     return said;
   };
   return { parse, formats };
 }
 
-describe('the format of an input', () => {
-  test.each([
-    ['dms', DMS],
-    ['httpx', HTTPX],
-    ['httpx', JSON.stringify({ ...HTTPX_1_7, header: undefined })],
-    ['dms', '{"domain":"example.com","url":"https://example.com","timestamp":"2024-01-01T00:00:00Z"}'],
-    ['dms', '{"observedAt":"2024-01-01T00:00:00Z"}'],
-    [
-      'dnsx',
-      '{"host":"a.example","resolver":["192.0.2.53:53"],"a":["192.0.2.1"],"timestamp":"2024-01-01T00:00:00Z"}',
-    ],
-    ['zdns', '{"name":"a.example","results":{"A":{"data":{},"status":"NOERROR"}}}'],
-    ['zdns', '{"name":"a.example","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
-    ['massdns', '{"name":"a.example.","error":"timeout"}'],
-    ['massdns', '{"name":"a.example.","type":"A","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
-  ] as const)('is told by the keys of its first line: %s', (format, line) => {
-    const { parse, formats } = detecting();
-    try {
-      parse(line);
-    } catch {
-      // A rejected line decides the format, too.
-    }
-    expect(formats).toEqual([format]);
-  });
-
-  test('is told by its first line that has the keys of one; those before are rejected', () => {
-    const { parse, formats } = detecting();
-    expect(() => parse('broken')).toThrow(/^the line is not valid JSON/);
-    expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
-      /^its keys are of no known format \(dms: domain and observedAt; .*\)\. Name the format/,
-    );
-    expect(formats).toEqual([]);
-    expect(parse(HTTPX).observations[0]?.source).toBe('httpx');
-    expect(formats).toEqual(['httpx']);
-  });
-
-  test.each([
-    ['subfinder', { host: 'www.a.example', input: 'a.example', source: 'crtsh' }],
-    [
-      'amass',
-      { name: 'www.a.example', domain: 'a.example', addresses: [{ ip: '192.0.2.1' }], sources: ['DNS'] },
-    ],
-  ])(
-    'is that of %s: the input is rejected as a whole, and the reason names the tool and what is read',
-    (tool, line) => {
-      const { parse, formats } = detecting();
-      expect(() => parse('broken')).toThrow(InvalidObservationError);
-      const reason = `lines.json has lines of ${tool}, and nothing of it is imported: dms import reads one JSON object per line, `;
-      expect(() => parse(JSON.stringify(line))).toThrow(OperationError);
-      expect(() => parse(JSON.stringify(line))).toThrow(reason);
-      expect(formats).toEqual([]);
-    },
-  );
-
-  test('is that of its first line, but for lines with the keys of another, which are read as that', () => {
-    const { parse } = detecting();
-    const [alone, beside] = [detecting(), detecting()];
-    parse(HTTPX);
-    expect(parse(DMS)).toEqual(alone.parse(DMS));
-    expect(parse(HTTPX)).toEqual(beside.parse(HTTPX));
-    expect(() => parse('{"domain":"a"}')).toThrow('observedAt: it is missing.');
-    expect(() => parse('{}')).toThrow('url: it is missing, and so is input.');
-  });
+test.each([
+  ['dms', DMS],
+  ['httpx', HTTPX],
+  ['httpx', JSON.stringify({ ...HTTPX_1_7, header: undefined })],
+  ['dms', '{"domain":"example.com","url":"https://example.com","timestamp":"2024-01-01T00:00:00Z"}'],
+  ['dms', '{"observedAt":"2024-01-01T00:00:00Z"}'],
+  [
+    'dnsx',
+    '{"host":"a.example","resolver":["192.0.2.53:53"],"a":["192.0.2.1"],"timestamp":"2024-01-01T00:00:00Z"}',
+  ],
+  ['zdns', '{"name":"a.example","results":{"A":{"data":{},"status":"NOERROR"}}}'],
+  ['zdns', '{"name":"a.example","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
+  ['massdns', '{"name":"a.example.","error":"timeout"}'],
+  ['massdns', '{"name":"a.example.","type":"A","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
+] as const)('the format of an input is told by the keys of its first line: %s', (format, line) => {
+  const { parse, formats } = detecting();
+  try {
+    parse(line);
+  } catch {
+    // A rejected line decides the format, too.
+  }
+  expect(formats).toEqual([format]);
 });
 
-describe('a line that exceeds a limit is rejected with the limit and the setting that raises it', () => {
-  const a = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
-  const mx = (pri: number) => ({ host: 'example.com', class: 'IN', type: 'MX', pri, target: 'example.com' });
-  const headers = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'a']));
-  const via = (octets: number) => ({ via: ['é'.repeat(8), 'x'.repeat(octets - 18)] });
+test('the format of an input is told by its first line that has the keys of one; those before are rejected', () => {
+  const { parse, formats } = detecting();
+  expect(() => parse('broken')).toThrow(/^the line is not valid JSON/);
+  expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
+    /^its keys are of no known format \(dms: domain and observedAt; .*\)\. Name the format/,
+  );
+  expect(formats).toEqual([]);
+  expect(parse(HTTPX).observations[0]?.source).toBe('httpx');
+  expect(formats).toEqual(['httpx']);
+});
 
-  test.each([
-    [
-      { records: a.slice(1) },
-      { records: a },
-      'dnsRecords: 3 records of type A are more than LIMIT_RECORDS_PER_TYPE allows (2): set it higher to import the line.',
-    ],
-    [
-      { records: [...a.slice(1), mx(1)] },
-      { records: [...a.slice(1), mx(1), mx(2)] },
-      'dnsRecords: 4 records are more than LIMIT_RECORDS allows (3): set it higher to import the line.',
-    ],
-    [
-      { headers: headers(20) },
-      { headers: headers(21) },
-      'httpHeaders: 21 headers are more than LIMIT_HEADERS allows (20): set it higher to import the line.',
-    ],
-    [
-      { headers: via(32_768) },
-      { headers: via(32_769) },
-      'httpHeaders: the value of via has 32769 octets, more than LIMIT_HEADER_VALUE allows (32768): set it higher to import the line.',
-    ],
-  ])('%#', (within, beyond, reason) => {
+test('the format of an input is that of its first line, but for lines with the keys of another, which are read as that', () => {
+  const { parse } = detecting();
+  const [alone, beside] = [detecting(), detecting()];
+  parse(HTTPX);
+  expect(parse(DMS)).toEqual(alone.parse(DMS));
+  expect(parse(HTTPX)).toEqual(beside.parse(HTTPX));
+  expect(() => parse('{"domain":"a"}')).toThrow('observedAt: it is missing.');
+  expect(() => parse('{}')).toThrow('url: it is missing.');
+});
+
+const a = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+const mx = (pri: number) => ({ host: 'example.com', class: 'IN', type: 'MX', pri, target: 'example.com' });
+const headers = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'a']));
+const via = (octets: number) => ({ via: ['é'.repeat(8), 'x'.repeat(octets - 18)] });
+
+test.each([
+  [
+    { records: a.slice(1) },
+    { records: a },
+    'dnsRecords: 3 records of type A',
+    'LIMIT_RECORDS_PER_TYPE allows (2)',
+  ],
+  [
+    { records: [...a.slice(1), mx(1)] },
+    { records: [...a.slice(1), mx(1), mx(2)] },
+    ...(['dnsRecords: 4 records', 'LIMIT_RECORDS allows (3)'] as const),
+  ],
+  [
+    { headers: headers(20) },
+    { headers: headers(21) },
+    'httpHeaders: 21 headers',
+    'LIMIT_HEADERS allows (20)',
+  ],
+])(
+  'a line that exceeds a limit is rejected with the limit and the setting that raises it: %#',
+  (within, beyond, what, limit) => {
+    const reason = `${what} are more than ${limit}: set it higher to import the line.`;
     const { parse } = detecting();
     expect(parse(observationLine({ at: 1, ...within })).observations).toHaveLength(1);
     // The second line is compared with the first by its text: it is to be rejected as well.
     for (const at of [2, 3]) {
       expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
     }
-  });
+  },
+);
 
-  test('records that are the same in canonical form count once', () => {
-    const { parse } = detecting();
-    const [line] = parse(
-      observationLine({ at: 1, records: ['192.0.2.1', '192.0.2.1', '192.0.2.1'] }),
-    ).observations;
-    expect(line?.dns?.records.get('A')).toHaveLength(1);
-  });
+test('a header value that is longer than LIMIT_HEADER_VALUE, in octets, is rejected', () => {
+  const { parse } = detecting();
+  expect(parse(observationLine({ at: 1, headers: via(32_768) })).observations).toHaveLength(1);
+  expect(() => parse(observationLine({ at: 2, headers: via(32_769) }))).toThrow(
+    'httpHeaders: the value of via has 32769 octets, more than LIMIT_HEADER_VALUE allows (32768): set it higher to import the line.',
+  );
+});
+
+test('records that are the same in canonical form count once', () => {
+  const { parse } = detecting();
+  const [line] = parse(
+    observationLine({ at: 1, records: ['192.0.2.1', '192.0.2.1', '192.0.2.1'] }),
+  ).observations;
+  expect(line?.dns?.records.get('A')).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createHttpxParser } from '../../src/importers/httpx.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { addHeaderField, joinHeaderFields } from '../../src/model/header-fields.js';
@@ -37,217 +37,197 @@ function head(...fields: string[]): HttpxKeys {
   return { raw_header: `HTTP/1.1 200 OK\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n` };
 }
 
-describe('a line gives the headers of a front page', () => {
-  test('of httpx 1.6 with -irr: exactly, those of one name joined in their order', () => {
-    const { ignoredHeaders: _, ...observation } = parseWith({});
-    expect(observation).toEqual({
-      domain: 'example.com',
-      observedAt: parseInstant('2024-03-01T10:20:30.123456Z'),
-      source: 'httpx',
-      response: { scheme: 'https', status: 200, address: '192.0.2.7' },
-      httpHeaders: new Map([
-        ['content-length', '1256'],
-        ['content-type', 'text/html; charset=UTF-8'],
-        ['date', 'Fri, 01 Mar 2024 10:20:30 GMT'],
-        ['server', 'nginx'],
-        ['via', '1.1 a, 1.1 b'],
-        ['x_under_score', '1'],
-      ]),
-    });
+test('httpx 1.6 with -irr gives the headers exactly, those of one name joined in their order', () => {
+  const { ignoredHeaders: _, ...observation } = parseWith({});
+  expect(observation).toEqual({
+    domain: 'example.com',
+    observedAt: parseInstant('2024-03-01T10:20:30.123456Z'),
+    source: 'httpx',
+    response: { scheme: 'https', status: 200, address: '192.0.2.7' },
+    httpHeaders: new Map([
+      ['content-length', '1256'],
+      ['content-type', 'text/html; charset=UTF-8'],
+      ['date', 'Fri, 01 Mar 2024 10:20:30 GMT'],
+      ['server', 'nginx'],
+      ['via', '1.1 a, 1.1 b'],
+      ['x_under_score', '1'],
+    ]),
   });
+});
 
-  test('of httpx 1.7 with -irh: each "_" of a name is taken for the "-" that it nearly always was', () => {
-    const { domain, observedAt, httpHeaders } = observed(recordAll, JSON.stringify(HTTPX_1_7));
-    expect([domain, formatInstant(observedAt)]).toEqual(['www.example.com', '2025-12-06T16:52:11.061425Z']);
-    expect(Object.fromEntries(httpHeaders ?? [])).toEqual({
-      'content-length': '1256',
-      'content-type': 'text/html; charset=UTF-8',
-      date: 'Fri, 01 Mar 2024 10:20:30 GMT',
-      server: 'nginx',
-      via: '1.1 a, 1.1 b',
-      'x-under-score': '1',
-    });
+test('httpx 1.7 with -irh: each "_" of a header name is taken for the "-" that it nearly always was', () => {
+  const { domain, observedAt, httpHeaders } = observed(recordAll, JSON.stringify(HTTPX_1_7));
+  expect([domain, formatInstant(observedAt)]).toEqual(['www.example.com', '2025-12-06T16:52:11.061425Z']);
+  expect(Object.fromEntries(httpHeaders ?? [])).toEqual({
+    'content-length': '1256',
+    'content-type': 'text/html; charset=UTF-8',
+    date: 'Fri, 01 Mar 2024 10:20:30 GMT',
+    server: 'nginx',
+    via: '1.1 a, 1.1 b',
+    'x-under-score': '1',
   });
+});
 
-  test('the exact form is preferred where a line has both', () => {
-    expect(headersOf({ ...head('Server: exact'), header: { server: 'other' } })).toEqual({ server: 'exact' });
-  });
+test('the exact form of headers is preferred where a line of httpx has both', () => {
+  expect(headersOf({ ...head('Server: exact'), header: { server: 'other' } })).toEqual({ server: 'exact' });
+});
 
-  test('of -irrb: octets that are UTF-8 are read so, others as ISO 8859-1', () => {
-    const octets = 'HTTP/1.1 200 OK\r\nX-A: caf\xe9\r\nX-B: caf\xc3\xa9\r\n\r\n';
-    const raw_header = Buffer.from(octets, 'latin1').toString('base64');
-    expect(headersOf({ raw_header })).toEqual({ 'x-a': 'café', 'x-b': 'café' });
-  });
+test('httpx -irrb: octets that are UTF-8 are read so, others as ISO 8859-1', () => {
+  const octets = 'HTTP/1.1 200 OK\r\nX-A: caf\xe9\r\nX-B: caf\xc3\xa9\r\n\r\n';
+  const raw_header = Buffer.from(octets, 'latin1').toString('base64');
+  expect(headersOf({ raw_header })).toEqual({ 'x-a': 'café', 'x-b': 'café' });
+});
 
-  test('without any field, an empty set was observed', () => {
-    expect(headersOf(head())).toEqual({});
-    expect(headersOf({ raw_header: undefined, header: {} })).toEqual({});
-  });
+test('httpx without any header field has observed an empty set', () => {
+  expect(headersOf(head())).toEqual({});
+  expect(headersOf({ raw_header: undefined, header: {} })).toEqual({});
+});
 
-  test.each<[string, HttpxKeys, unknown]>([
-    ['of httpx 1.6', {}, { scheme: 'https', status: 200, address: '192.0.2.7' }],
-    [
-      'of httpx 1.7',
-      { url: 'HTTP://example.com/', host: 'example.com', host_ip: '2001:DB8::07', status_code: 301 },
-      { scheme: 'http', status: 301, address: '2001:db8::7' },
-    ],
-    ['without an address', { host: 'example.com' }, undefined],
-    ['without a status', { status_code: undefined }, undefined],
-    ['with a status that is none', { status_code: 1000 }, undefined],
-    ['without a scheme', { url: 'example.com' }, undefined],
-  ])(
-    'and the scheme, status and address of the response, where it says them all: %s',
-    (_what, keys, response) => {
-      expect(parseWith(keys).response).toEqual(response);
-    },
+test.each<[string, HttpxKeys, unknown]>([
+  ['of httpx 1.6', {}, { scheme: 'https', status: 200, address: '192.0.2.7' }],
+  [
+    'of httpx 1.7',
+    { url: 'HTTP://example.com/', host: 'example.com', host_ip: '2001:DB8::07', status_code: 301 },
+    { scheme: 'http', status: 301, address: '2001:db8::7' },
+  ],
+  ['without an address', { host: 'example.com' }, undefined],
+  ['without a status', { status_code: undefined }, undefined],
+  ['with a status that is none', { status_code: 1000 }, undefined],
+  ['without a scheme', { url: 'example.com' }, undefined],
+])(
+  'a line of httpx gives the scheme, status and address of the response, where it says them all: %s',
+  (_what, keys, response) => {
+    expect(parseWith(keys).response).toEqual(response);
+  },
+);
+
+test('a line of httpx gives nothing of DNS, which httpx queries for its own use only', () => {
+  expect(Object.keys(parseWith({ a: ['192.0.2.7'], aaaa: [], cname: ['a.example'] }))).not.toContain('dns');
+});
+
+test('a header value may be folded over lines, and a folded line that follows no field is skipped (RFC 9112, 2.2 and 5.2)', () => {
+  const raw_header = 'HTTP/2.0 200 OK\n X-A: a\n\tb\nX-B: a,\n  b,\n\tc\nServer: x\n\nServer: body\n';
+  expect(headersOf({ raw_header })).toEqual({ 'x-b': 'a, b, c', server: 'x' });
+});
+
+test('a header may be called __proto__', () => {
+  const line = httpxLine({ raw_header: undefined }).replace('"server":', '"__proto__":');
+  expect([...(observed(recordAll, line).httpHeaders ?? [])]).toContainEqual(['--proto--', 'nginx']);
+  expect([...(parseWith(head('__proto__: x')).httpHeaders ?? [])]).toEqual([['__proto__', 'x']]);
+});
+
+test('whatever fields a head has come out as an observer of the response would record them', () => {
+  const name = fc
+    .stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/)
+    .filter((text) => !/^connection$/i.test(text));
+  const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', ':', '"', '<', 'é', '\u{1f600}') });
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, value)), fc.constantFrom('\r\n', '\n'), (fields, end) => {
+      const expected = new Map<string, string[]>();
+      for (const [fieldName, text] of fields) addHeaderField(expected, fieldName, text);
+      const lines = [
+        'HTTP/1.1 200 OK',
+        ...fields.map(([fieldName, text]) => `${fieldName}: ${text}`),
+        '',
+        '',
+      ];
+      const raw = lines.join(end);
+      const recorded = [...joinHeaderFields(expected)];
+      for (const raw_header of [raw, Buffer.from(raw).toString('base64')]) {
+        expect([...(parseWith({ raw_header }).httpHeaders ?? [])]).toEqual(recorded);
+      }
+    }),
+    { numRuns: 300 },
   );
-
-  test('and nothing of DNS, which httpx queries for its own use only', () => {
-    expect(Object.keys(parseWith({ a: ['192.0.2.7'], aaaa: [], cname: ['a.example'] }))).not.toContain('dns');
-  });
-
-  test('a value may hold colons, quotes, blanks and be empty', () => {
-    const fields = ['Link: <https://a.example/>; rel="x"', 'X-Empty:', 'X-Tab:\ta\t b \t'];
-    expect(headersOf(head(...fields))).toEqual({
-      link: '<https://a.example/>; rel="x"',
-      'x-empty': '',
-      'x-tab': 'a\t b',
-    });
-  });
-
-  test('a value may be folded over lines, and lines may end with LF alone', () => {
-    const raw_header = 'HTTP/2.0 200 OK\nX-A: a,\n  b,\n\tc\nServer: x\n\nServer: body\n';
-    expect(headersOf({ raw_header })).toEqual({ 'x-a': 'a, b, c', server: 'x' });
-  });
-
-  test('field lines that begin with a blank, and follow no other, are skipped (RFC 9112, section 2.2)', () => {
-    expect(headersOf(head(' X-A: a', '\tb', 'Server: x', ' y'))).toEqual({ server: 'x y' });
-  });
-
-  test('a header may be called __proto__', () => {
-    const line = httpxLine({ raw_header: undefined }).replace('"server":', '"__proto__":');
-    expect([...(observed(recordAll, line).httpHeaders ?? [])]).toContainEqual(['--proto--', 'nginx']);
-    expect([...(parseWith(head('__proto__: x')).httpHeaders ?? [])]).toEqual([['__proto__', 'x']]);
-  });
-
-  test('whatever fields a head has come out as an observer of the response would record them', () => {
-    const name = fc
-      .stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/)
-      .filter((text) => !/^connection$/i.test(text));
-    const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', ':', '"', '<', 'é', '\u{1f600}') });
-    fc.assert(
-      fc.property(fc.array(fc.tuple(name, value)), fc.constantFrom('\r\n', '\n'), (fields, end) => {
-        const expected = new Map<string, string[]>();
-        for (const [fieldName, text] of fields) addHeaderField(expected, fieldName, text);
-        const lines = [
-          'HTTP/1.1 200 OK',
-          ...fields.map(([fieldName, text]) => `${fieldName}: ${text}`),
-          '',
-          '',
-        ];
-        const raw = lines.join(end);
-        const recorded = [...joinHeaderFields(expected)];
-        for (const raw_header of [raw, Buffer.from(raw).toString('base64')]) {
-          expect([...(parseWith({ raw_header }).httpHeaders ?? [])]).toEqual(recorded);
-        }
-      }),
-      { numRuns: 300 },
-    );
-  });
 });
 
-describe('headers that say nothing of the site', () => {
-  test('those that are ignored are left out of both forms, and count as not looked at', () => {
-    const parse = createHttpxParser(new Set([...IGNORED_HEADERS.keys(), 'x_under_score']));
-    for (const keys of [{}, { raw_header: undefined }]) {
-      const { httpHeaders, ignoredHeaders } = observed(parse, httpxLine(keys));
-      expect([...(httpHeaders?.keys() ?? [])]).toEqual(['content-length', 'content-type', 'server', 'via']);
-      for (const name of ['date', 'set-cookie', 'x_under_score'])
-        expect(ignoredHeaders?.has(name)).toBe(true);
-    }
-  });
-
-  test('"connection" is what httpx requested, and is never recorded nor marked absent', () => {
-    for (const keys of [{}, { raw_header: undefined, header: { ...HEADER, connection: 'close' } }]) {
-      const { httpHeaders, ignoredHeaders } = parseWith(keys);
-      expect(httpHeaders?.has('connection')).toBe(false);
-      expect(ignoredHeaders?.has('connection')).toBe(true);
-    }
-  });
-
-  test('those that the client takes out of a response are recorded where they are, and unknown where not', () => {
-    const taken = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
-    expect(parseWith(head('Server: x')).ignoredHeaders).toEqual(alwaysIgnoring(taken));
-    const all = parseWith(head(...taken.map((name) => `${name}: x`)));
-    expect([...(all.httpHeaders?.keys() ?? [])]).toEqual(taken);
-    expect(all.ignoredHeaders).toEqual(alwaysIgnoring([]));
-  });
-
-  test('no header is recorded and unknown at once', () => {
-    const names = fc.subarray([
-      'Date',
-      'Connection',
-      'Content-Length',
-      'Content-Encoding',
-      'Server',
-      'Trailer',
-    ]);
-    const parse = createHttpxParser(new Set(['date']));
-    fc.assert(
-      fc.property(names, (present) => {
-        const { httpHeaders, ignoredHeaders } = observed(
-          parse,
-          httpxLine(head(...present.map((name) => `${name}: 1`))),
-        );
-        expect([...(httpHeaders?.keys() ?? [])].filter((name) => ignoredHeaders?.has(name))).toEqual([]);
-      }),
-    );
-  });
+test('headers that are ignored are left out of both forms of httpx, and count as not looked at', () => {
+  const parse = createHttpxParser(new Set([...IGNORED_HEADERS.keys(), 'x_under_score']));
+  for (const keys of [{}, { raw_header: undefined }]) {
+    const { httpHeaders, ignoredHeaders } = observed(parse, httpxLine(keys));
+    expect([...(httpHeaders?.keys() ?? [])]).toEqual(['content-length', 'content-type', 'server', 'via']);
+    for (const name of ['date', 'set-cookie', 'x_under_score']) expect(ignoredHeaders?.has(name)).toBe(true);
+  }
 });
 
-describe('the domain is that of the requested front page', () => {
-  test.each([
-    ['https://example.com', 'example.com'],
-    ['https://example.com/', 'example.com'],
-    ['https://example.com:443', 'example.com'],
-    ['http://example.com:80/', 'example.com'],
-    ['HTTPS://EXAMPLE.com.', 'example.com'],
-    ['https://bücher.example', 'xn--bcher-kva.example'],
-    ['https://xn--a.example', 'xn--a.example'],
-  ])('%s: %s', (url, domain) => {
-    expect(parseWith({ url, input: undefined }).domain).toBe(domain);
-    expect(parseWith({ url: undefined, input: url }).domain).toBe(domain);
-  });
+test('"connection" is what httpx requested, and is never recorded nor marked absent', () => {
+  for (const keys of [{}, { raw_header: undefined, header: { ...HEADER, connection: 'close' } }]) {
+    const { httpHeaders, ignoredHeaders } = parseWith(keys);
+    expect(httpHeaders?.has('connection')).toBe(false);
+    expect(ignoredHeaders?.has('connection')).toBe(true);
+  }
+});
 
-  test.each([
-    'example.com',
-    'EXAMPLE.COM.',
-    '*.example.com',
-    '.example.com',
-    ' example.com ',
-    'example.com:443',
-  ])('whether it was listed as %j or as an address', (input) => {
+test('headers that the client of httpx takes out of a response are recorded where they are, and unknown where not', () => {
+  const taken = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
+  expect(parseWith(head('Server: x')).ignoredHeaders).toEqual(alwaysIgnoring(taken));
+  const all = parseWith(head(...taken.map((name) => `${name}: x`)));
+  expect([...(all.httpHeaders?.keys() ?? [])]).toEqual(taken);
+  expect(all.ignoredHeaders).toEqual(alwaysIgnoring([]));
+});
+
+test('no header of a line of httpx is recorded and unknown at once', () => {
+  const names = fc.subarray([
+    'Date',
+    'Connection',
+    'Content-Length',
+    'Content-Encoding',
+    'Server',
+    'Trailer',
+  ]);
+  const parse = createHttpxParser(new Set(['date']));
+  fc.assert(
+    fc.property(names, (present) => {
+      const { httpHeaders, ignoredHeaders } = observed(
+        parse,
+        httpxLine(head(...present.map((name) => `${name}: 1`))),
+      );
+      expect([...(httpHeaders?.keys() ?? [])].filter((name) => ignoredHeaders?.has(name))).toEqual([]);
+    }),
+  );
+});
+
+test.each([
+  ['https://example.com', 'example.com'],
+  ['https://example.com/', 'example.com'],
+  ['https://example.com:443', 'example.com'],
+  ['http://example.com:80/', 'example.com'],
+  ['HTTPS://EXAMPLE.com.', 'example.com'],
+  ['https://bücher.example', 'xn--bcher-kva.example'],
+  ['https://xn--a.example', 'xn--a.example'],
+])('the domain is that of the requested front page: %s: %s', (url, domain) => {
+  expect(parseWith({ url, input: undefined }).domain).toBe(domain);
+  expect(parseWith({ url: undefined, input: url }).domain).toBe(domain);
+});
+
+test.each([
+  'example.com',
+  'EXAMPLE.COM.',
+  '*.example.com',
+  '.example.com',
+  ' example.com ',
+  'example.com:443',
+])(
+  'the domain is that of the requested front page, whether it was listed as %j or as an address',
+  (input) => {
     expect(parseWith({ input }).domain).toBe('example.com');
     expect(parseWith({ input, url: undefined }).domain).toBe('example.com');
     expect(parseWith({ input: 'https://example.com/', url: 'https://example.com' }).domain).toBe(
       'example.com',
     );
-  });
+  },
+);
 
-  test('"host", an IP address in most versions, does not matter', () => {
-    expect(parseWith({ host: 'other.example' }).domain).toBe('example.com');
-  });
-});
-
-describe('a field that cannot be read costs its name and no other, and is told', () => {
-  test.each<[HttpxKeys, string, string]>([
-    [head('A: b', ': x'), '', '"" is not the name of a header field'],
-    [head('A: b', 'X Y: z'), 'x y', '"X Y" is not the name of a header field'],
-    [head('A: b', 'X: c', 'X: \ud800'), 'x', 'contains a lone surrogate'],
-    [head('A: b', 'X: caf\ufffd'), 'x', '"X": octets that were not UTF-8 are lost in "caf\ufffd"'],
-    [{ raw_header: undefined, header: { a: 'b', server: 1 } }, 'server', '"server": it is not a string.'],
-    [{ raw_header: undefined, header: { a: 'b', server: 'a\0' } }, 'server', 'contains U+0000'],
-  ])('%j', (keys, name, reason) => {
+test.each<[HttpxKeys, string, string]>([
+  [head('A: b', ': x'), '', '"" is not the name of a header field'],
+  [head('A: b', 'X Y: z'), 'x y', '"X Y" is not the name of a header field'],
+  [head('A: b', 'X: c', 'X: \ud800'), 'x', 'contains a lone surrogate'],
+  [head('A: b', 'X: caf\ufffd'), 'x', '"X": octets that were not UTF-8 are lost in "caf\ufffd"'],
+  [{ raw_header: undefined, header: { a: 'b', server: 1 } }, 'server', '"server": it is not a string.'],
+  [{ raw_header: undefined, header: { a: 'b', server: 'a\0' } }, 'server', 'contains U+0000'],
+])(
+  'a header field that cannot be read costs its name and no other, and is told: %j',
+  (keys, name, reason) => {
     const { observations, remarks } = recordAll(httpxLine(keys), now);
     expect([...(observations[0]?.httpHeaders ?? [])]).toEqual([['a', 'b']]);
     // Nothing is known of it: it is not absent.
@@ -255,10 +235,10 @@ describe('a field that cannot be read costs its name and no other, and is told',
     expect(remarks).toEqual([
       { text: 'A header field was left out that cannot be read.', example: expect.stringContaining(reason) },
     ]);
-  });
-});
+  },
+);
 
-test('names of which httpx has written each - as _ are told', () => {
+test('header names of which httpx has written each - as _ are told', () => {
   const remarksOf = (header: object) =>
     recordAll(httpxLine({ raw_header: undefined, header }), now).remarks?.map(({ text }) => text);
   expect(remarksOf({ content_type: 'text/html' })).toEqual([
@@ -267,98 +247,78 @@ test('names of which httpx has written each - as _ are told', () => {
   expect(remarksOf({ server: 'a' })).toEqual([]);
 });
 
-describe('a line that cannot be taken is rejected, and the reason says what to do', () => {
-  const noHeaders =
-    'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
-    '(-include-response) for the exact names.';
-  const redirected =
-    'httpx has followed redirects, and the headers are those of the last page: run it without ' +
-    '-follow-redirects and -follow-host-redirects.';
-  const notFront = (url: string, reason: string) =>
-    `url: "${url}" is not the front page of a domain: ${reason}.`;
+const noHeaders =
+  'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
+  '(-include-response) for the exact names.';
+const redirected =
+  'httpx has followed redirects, and the headers are those of the last page: run it without ' +
+  '-follow-redirects and -follow-host-redirects.';
+const notFront = (key: string, address: string) =>
+  `${key}: "${address}" is not the front page of a domain, such as https://example.org/: ` +
+  'run httpx on names alone, without -p and -path.';
 
-  test.each<[HttpxKeys, string]>([
-    [{ raw_header: undefined, header: undefined }, noHeaders],
-    [HTTPX_FAILED, 'failed: httpx got no response; nothing was observed.'],
-    [{ method: 'HEAD' }, 'method: it is not GET; run httpx without -x.'],
-    [{ final_url: 'https://www.example.com/', chain_status_codes: [301, 200] }, redirected],
-    [{ chain_status_codes: [301, 200] }, redirected],
-    [{ url: undefined, input: undefined }, 'url: it is missing, and so is input.'],
-    [{ url: 1 }, 'url: it is not a string.'],
-    [{ input: 1 }, 'input: it is not a string.'],
-    [{ url: 'https://192.0.2.7' }, 'url: "192.0.2.7" is not a domain name: it is an IP address.'],
-    [{ url: 'https://[2001:db8::7]:443/' }, 'url: "2001:db8::7" is not a domain name: it is an IP address.'],
-    [
-      { url: 'https://example.com:8443' },
-      notFront('https://example.com:8443', 'its port is not that of https; run httpx without -p'),
-    ],
-    [
-      { url: 'http://example.com:443' },
-      notFront('http://example.com:443', 'its port is not that of http; run httpx without -p'),
-    ],
-    [
-      { url: 'https://example.com/admin' },
-      notFront('https://example.com/admin', 'its path is not /; run httpx on names alone, without -path'),
-    ],
-    [
-      { url: 'https://example.com/?a=1' },
-      notFront('https://example.com/?a=1', 'its path is not /; run httpx on names alone, without -path'),
-    ],
-    [{ url: 'ftp://example.com/' }, notFront('ftp://example.com/', 'its scheme is neither https nor http')],
-    [
-      { url: undefined, input: 'example.com:22' },
-      'input: "example.com:22" is not the front page of a domain: its port is not that of a site; run httpx without -p.',
-    ],
-    [{ input: 'other.example' }, 'input: "other.example" is not of the domain in url, "example.com".'],
-    [{ timestamp: undefined }, 'timestamp: it is missing.'],
-    [
-      { timestamp: '2026-01-01T00:05:00.000001Z' },
-      'timestamp: 2026-01-01T00:05:00.000001Z is more than five minutes in the future.',
-    ],
-    [{ raw_header: 1 }, 'raw_header: it is not a string.'],
-    [{ raw_header: '' }, 'raw_header: it does not begin with a status line (RFC 9112, 4).'],
-    [
-      { raw_header: '101 Switching Protocols\nUpgrade: [websocket]\n' },
-      'raw_header: it does not begin with a status line (RFC 9112, 4).',
-    ],
-    [head('Server: x', 'nothing'), 'raw_header: field 2 has no colon after its name (RFC 9112, 5).'],
-    [head('X: a\0'), 'raw_header: field 1 contains NUL, or CR without LF (RFC 9110, 5.5).'],
-    [head('X: a\rb'), 'raw_header: field 1 contains NUL, or CR without LF (RFC 9110, 5.5).'],
-    [{ raw_header: undefined, header: 'HTTP/1.1 200 OK\r\n\r\n' }, 'header: it is not an object.'],
-  ])('%j: %s', (keys, reason) => {
+test.each<[HttpxKeys, string]>([
+  [{ raw_header: undefined, header: undefined }, noHeaders],
+  [HTTPX_FAILED, 'failed: httpx got no response; nothing was observed.'],
+  [{ method: 'HEAD' }, 'method: it is not GET; run httpx without -x.'],
+  [{ final_url: 'https://www.example.com/', chain_status_codes: [301, 200] }, redirected],
+  [{ chain_status_codes: [301, 200] }, redirected],
+  [{ url: undefined, input: undefined }, 'url: it is missing.'],
+  [{ url: 1 }, 'url: it is not a string.'],
+  [{ input: 1 }, 'input: it is not a string.'],
+  [{ url: 'https://192.0.2.7' }, 'url: "192.0.2.7" is not a domain name: it is an IP address.'],
+  [{ url: 'https://[2001:db8::7]:443/' }, 'url: "2001:db8::7" is not a domain name: it is an IP address.'],
+  ...['https://example.com:8443', 'http://example.com:443', 'https://example.com/admin'].map(
+    (url): [HttpxKeys, string] => [{ url }, notFront('url', url)],
+  ),
+  [{ url: 'https://example.com/?a=1' }, notFront('url', 'https://example.com/?a=1')],
+  [{ url: 'ftp://example.com/' }, notFront('url', 'ftp://example.com/')],
+  [{ url: undefined, input: 'example.com:22' }, notFront('input', 'example.com:22')],
+  [{ input: 'other.example' }, 'input: "other.example" is not of the domain in url, "example.com".'],
+  [{ timestamp: undefined }, 'timestamp: it is missing.'],
+  [
+    { timestamp: '2026-01-01T00:05:00.000001Z' },
+    'timestamp: 2026-01-01T00:05:00.000001Z is more than five minutes in the future.',
+  ],
+  [{ raw_header: 1 }, 'raw_header: it is not a string.'],
+  [{ raw_header: '' }, 'raw_header: it does not begin with a status line (RFC 9112, 4).'],
+  [
+    { raw_header: '101 Switching Protocols\nUpgrade: [websocket]\n' },
+    'raw_header: it does not begin with a status line (RFC 9112, 4).',
+  ],
+  [head('Server: x', 'nothing'), 'raw_header: field 2 has no colon after its name (RFC 9112, 5).'],
+  [head('X: a\0'), 'raw_header: field 1 contains NUL, or CR without LF (RFC 9110, 5.5).'],
+  [head('X: a\rb'), 'raw_header: field 1 contains NUL, or CR without LF (RFC 9110, 5.5).'],
+  [{ raw_header: undefined, header: 'HTTP/1.1 200 OK\r\n\r\n' }, 'header: it is not an object.'],
+])(
+  'a line of httpx that cannot be taken is rejected, and the reason says what to do: %j: %s',
+  (keys, reason) => {
     expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
-  });
+  },
+);
 
-  test.each([
-    ['{', /^the line is not valid JSON/],
-    ['[]', /^the line is JSON, but not an object/],
-  ])('%s', (line, reason) => {
-    expect(() => recordAll(line, now)).toThrow(reason);
-  });
-
-  test('whatever its keys hold, it is an observation or a rejection in one short line', () => {
-    const anything = fc.oneof(fc.jsonValue(), fc.constantFrom(RAW_HEADER, 'https://a', 'x'.repeat(100_000)));
-    const keys = fc.record(
-      {
-        url: anything,
-        input: anything,
-        raw_header: anything,
-        header: anything,
-        timestamp: anything,
-        method: anything,
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(keys, (given) => {
-        try {
-          expect(parseWith(given).source).toBe('httpx');
-        } catch (error) {
-          expect(error).toBeInstanceOf(InvalidObservationError);
-          expect(error instanceof Error && error.message).toMatch(/^.{1,400}$/);
-        }
-      }),
-      { numRuns: 500 },
-    );
-  });
+test('whatever the keys of a line of httpx hold, it is an observation or a rejection in one short line', () => {
+  const anything = fc.oneof(fc.jsonValue(), fc.constantFrom(RAW_HEADER, 'https://a', 'x'.repeat(100_000)));
+  const keys = fc.record(
+    {
+      url: anything,
+      input: anything,
+      raw_header: anything,
+      header: anything,
+      timestamp: anything,
+      method: anything,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(keys, (given) => {
+      try {
+        expect(parseWith(given).source).toBe('httpx');
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidObservationError);
+        expect(error instanceof Error && error.message).toMatch(/^.{1,400}$/);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

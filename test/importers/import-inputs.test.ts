@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { InputParser } from '../../src/importers/formats.js';
 import { importInputs } from '../../src/importers/import-inputs.js';
@@ -27,7 +27,6 @@ interface Given {
 
 const parsing = {
   ...{
-    name: 'standard input',
     now: () => NOW,
     limits: readSettings({ LIMIT_HEADER_VALUE: '100000' }).limits,
   },
@@ -83,60 +82,58 @@ async function latestRecorded(): Promise<bigint | undefined> {
   return rows[0]?.last;
 }
 
-describe('while standard input goes on', () => {
-  test('a line begins to be recorded at most a second after it came, although others follow each tenth of a second', async () => {
-    const input = importStandardInput();
-    const late: number[] = [];
-    const checks: Promise<unknown>[] = [];
-    for (let line = 1; line <= 20; line += 1) {
-      await input.write([observationLine({ at: line, records: ['192.0.2.1'] })]);
-      // Of two timers of a process the shorter fires first, however busy the machine is. What a slow database still
-      // records when the second is over, the next batch waits for.
-      const check = () => input.isGiven(line) || input.isRecording() || late.push(line);
-      checks.push(pause(1_000).then(check));
-      await pause(100);
-    }
-    await Promise.all(checks);
-    expect(late).toEqual([]);
-    expect(input.given.length).toBeGreaterThan(1);
-    await expect.poll(latestRecorded).toBe(instant(20));
-    input.close();
-    expect(await input.end).toBe('complete');
-  });
+test('a line of standard input begins to be recorded at most a second after it came, although others follow each tenth of a second', async () => {
+  const input = importStandardInput();
+  const late: number[] = [];
+  const checks: Promise<unknown>[] = [];
+  for (let line = 1; line <= 20; line += 1) {
+    await input.write([observationLine({ at: line, records: ['192.0.2.1'] })]);
+    // Of two timers of a process the shorter fires first, however busy the machine is. What a slow database still
+    // records when the second is over, the next batch waits for.
+    const check = () => input.isGiven(line) || input.isRecording() || late.push(line);
+    checks.push(pause(1_000).then(check));
+    await pause(100);
+  }
+  await Promise.all(checks);
+  expect(late).toEqual([]);
+  expect(input.given.length).toBeGreaterThan(1);
+  await expect.poll(latestRecorded).toBe(instant(20));
+  input.close();
+  expect(await input.end).toBe('complete');
+});
 
-  test.each([
-    ['10,000 lines', 24_000, () => ({ headers: { 'x-a': 'same' } })],
-    ['2,000 domains', 5_000, (at: number) => ({ domain: `d${at}.example`, headers: {} })],
-    ['256 kB', 12, (at: number) => ({ headers: { 'x-a': at + 'x'.repeat(50_000) } })],
-  ])(
-    'lines that come at once are recorded with each batch of %s, before any time is over',
-    async (_, count, partsOf) => {
-      const input = importStandardInput();
-      const lines = Array.from({ length: count }, (_line, at) => observationLine({ at, ...partsOf(at) }));
-      await input.write(lines);
-      // The lines of one chunk are read in one turn of the event loop until a batch is full: no timer fires between them.
-      expect(input.given[0]?.linesRead).toBe(input.given[0]?.observations);
-      expect(input.given[0]?.linesRead).toBeLessThanOrEqual(count / 2);
-      await expect.poll(latestRecorded).toBe(instant(count - 1));
-      input.close();
-      expect(await input.end).toBe('complete');
-    },
-  );
-
-  test('lines of a domain are recorded in their order, while batches of other domains are recorded at once', async () => {
+test.each([
+  ['10,000 lines', 24_000, () => ({ headers: { 'x-a': 'same' } })],
+  ['2,000 domains', 5_000, (at: number) => ({ domain: `d${at}.example`, headers: {} })],
+  ['256 kB', 12, (at: number) => ({ headers: { 'x-a': at + 'x'.repeat(50_000) } })],
+])(
+  'lines of standard input that come at once are recorded with each batch of %s, before any time is over',
+  async (_, count, partsOf) => {
     const input = importStandardInput();
-    // Some five lines are a batch. Three domains alternate, then come ten that have two lines each.
-    const domains = [
-      ...Array.from({ length: 30 }, (_, at) => `alternating${at % 3}.example`),
-      ...Array.from({ length: 20 }, (_, at) => `twice${Math.floor(at / 2)}.example`),
-    ];
-    const lines = domains.map((domain, at) =>
-      observationLine({ domain, at, headers: { 'x-a': at + 'x'.repeat(50_000) } }),
-    );
+    const lines = Array.from({ length: count }, (_line, at) => observationLine({ at, ...partsOf(at) }));
     await input.write(lines);
+    // The lines of one chunk are read in one turn of the event loop until a batch is full: no timer fires between them.
+    expect(input.given[0]?.linesRead).toBe(input.given[0]?.observations);
+    expect(input.given[0]?.linesRead).toBeLessThanOrEqual(count / 2);
+    await expect.poll(latestRecorded).toBe(instant(count - 1));
     input.close();
     expect(await input.end).toBe('complete');
-    expect(input.summary).toMatchObject({ changed: lines.length, stale: 0 });
-    expect(input.mostAtOnce()).toBeGreaterThan(1);
-  });
+  },
+);
+
+test('lines of a domain are recorded in their order, while batches of other domains are recorded at once', async () => {
+  const input = importStandardInput();
+  // Some five lines are a batch. Three domains alternate, then come ten that have two lines each.
+  const domains = [
+    ...Array.from({ length: 30 }, (_, at) => `alternating${at % 3}.example`),
+    ...Array.from({ length: 20 }, (_, at) => `twice${Math.floor(at / 2)}.example`),
+  ];
+  const lines = domains.map((domain, at) =>
+    observationLine({ domain, at, headers: { 'x-a': at + 'x'.repeat(50_000) } }),
+  );
+  await input.write(lines);
+  input.close();
+  expect(await input.end).toBe('complete');
+  expect(input.summary).toMatchObject({ changed: lines.length, stale: 0 });
+  expect(input.mostAtOnce()).toBeGreaterThan(1);
 });

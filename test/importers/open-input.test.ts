@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openInput } from '../../src/importers/open-input.js';
 
 const TEXT = Buffer.from('one\ntwo\n');
@@ -33,20 +33,21 @@ async function file(name: string, content: Buffer): Promise<string> {
   return path;
 }
 
-describe('standard input is unpacked if it is packed, wherever it is cut into chunks', () => {
-  const members = Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]);
+const MEMBERS = Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]);
 
-  test.each([
-    ['plain', TEXT, TEXT],
-    ['packed', gzipSync(TEXT), TEXT],
-    ['packed in two members', members, TEXT],
-    ['packed by xz', XZ, TEXT],
-    ['packed by xz in two streams', Buffer.concat(XZ_STREAMS), TEXT],
-    ['of the first bytes of a file of xz', XZ.subarray(0, 4), XZ.subarray(0, 4)],
-    ['of one byte', Buffer.from('x'), Buffer.from('x')],
-    ['of the first byte of a packed file', Buffer.from([0x1f]), Buffer.from([0x1f])],
-    ['empty', Buffer.alloc(0), Buffer.alloc(0)],
-  ])('%s', async (_, bytes, unpacked) => {
+test.each([
+  ['plain', TEXT, TEXT],
+  ['packed', gzipSync(TEXT), TEXT],
+  ['packed in two members', MEMBERS, TEXT],
+  ['packed by xz', XZ, TEXT],
+  ['packed by xz in two streams', Buffer.concat(XZ_STREAMS), TEXT],
+  ['of the first bytes of a file of xz', XZ.subarray(0, 4), XZ.subarray(0, 4)],
+  ['of one byte', Buffer.from('x'), Buffer.from('x')],
+  ['of the first byte of a packed file', Buffer.from([0x1f]), Buffer.from([0x1f])],
+  ['empty', Buffer.alloc(0), Buffer.alloc(0)],
+])(
+  'standard input is unpacked if it is packed, wherever it is cut into chunks: %s',
+  async (_, bytes, unpacked) => {
     for (const size of [1, 2, 3, 1000]) {
       const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (__, index) =>
         bytes.subarray(index * size, (index + 1) * size),
@@ -54,8 +55,8 @@ describe('standard input is unpacked if it is packed, wherever it is cut into ch
       const input = await open('-', Readable.from(chunks));
       expect(await buffer(input.bytes)).toEqual(unpacked);
     }
-  });
-});
+  },
+);
 
 test('an input is named by its path, or as standard input', async () => {
   const path = await file('plain', TEXT);
@@ -65,9 +66,8 @@ test('an input is named by its path, or as standard input', async () => {
 
 test('of a packed file, what was read tells how much of its lines was taken, from the beginning on', async () => {
   // As lines of addresses are: packed to about a fifth, of which what is read ahead is a small part.
-  const text = Array.from({ length: 600_000 }, (_, at) => `{"ip":"192.0.2.${(at * 7919) % 65_521}"}\n`).join(
-    '',
-  );
+  const lines = Array.from({ length: 600_000 }, (_, at) => `{"ip":"192.0.2.${(at * 7919) % 65_521}"}\n`);
+  const text = lines.join('');
   const packed = gzipSync(text);
   let [read, taken] = [0, 0];
   const count = (octets: number) => {
@@ -82,32 +82,22 @@ test('of a packed file, what was read tells how much of its lines was taken, fro
   expect([read, taken]).toEqual([packed.length, text.length]);
 });
 
+const GZIP_DAMAGED =
+  'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.';
+const XZ_DAMAGED =
+  'has xz data that are damaged, end too early, or are packed in a way that is not supported: check it with xz -t, ' +
+  'and unpack it first, xz -dc FILE | dms import -.';
+
 test.each([
   [
     'cut',
     gzipSync(TEXT).subarray(0, 20),
-    'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
+    'ends in the middle of its gzip data: copy or download the whole file',
   ],
-  [
-    'followed by something else',
-    Buffer.concat([gzipSync(TEXT), TEXT]),
-    'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
-  ],
-  [
-    'damaged',
-    Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]),
-    'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
-  ],
-  [
-    'cut (xz)',
-    XZ.subarray(0, -9),
-    'has xz data that are damaged, end too early, or are packed in a way that is not supported: check it with xz -t, and unpack it first, xz -dc FILE | dms import -.',
-  ],
-  [
-    'damaged (xz)',
-    Buffer.from(XZ).fill(0xff, 30, 40),
-    'has xz data that are damaged, end too early, or are packed in a way that is not supported: check it with xz -t, and unpack it first, xz -dc FILE | dms import -.',
-  ],
+  ['followed by something else', Buffer.concat([gzipSync(TEXT), TEXT]), GZIP_DAMAGED],
+  ['damaged', Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]), GZIP_DAMAGED],
+  ['cut (xz)', XZ.subarray(0, -9), XZ_DAMAGED],
+  ['damaged (xz)', Buffer.from(XZ).fill(0xff, 30, 40), XZ_DAMAGED],
 ])(
   'of packed data that is %s, the error claims nothing of what was recorded',
   async (name, bytes, message) => {
@@ -117,25 +107,24 @@ test.each([
   },
 );
 
-describe('a reader that stops early closes the input', () => {
-  test.each([
-    ['plain', TEXT],
-    ['packed', gzipSync(TEXT)],
-  ])('%s', async (_, bytes) => {
-    const stdin = new PassThrough();
-    stdin.write(bytes);
-    // Flushed by the start of a next member: unpacking waits for the rest of it.
-    if (bytes !== TEXT) stdin.write(gzipSync(Buffer.alloc(4_000_000)));
-    for await (const __ of (await open('-', stdin)).bytes) break;
-    expect(stdin.destroyed).toBe(true);
-  });
+test.each([
+  ['plain', TEXT],
+  ['packed', gzipSync(TEXT)],
+])('a reader that stops early closes the input: %s', async (_, bytes) => {
+  const stdin = new PassThrough();
+  stdin.write(bytes);
+  // Flushed by the start of a next member: unpacking waits for the rest of it.
+  if (bytes !== TEXT) stdin.write(gzipSync(Buffer.alloc(4_000_000)));
+  for await (const __ of (await open('-', stdin)).bytes) break;
+  expect(stdin.destroyed).toBe(true);
 });
 
-describe('an aborted signal ends the reading with its reason', () => {
-  test.each([
-    ['plain', TEXT],
-    ['packed', gzipSync(TEXT).subarray(0, 12)],
-  ])('while it waits for more of what is %s', async (_, bytes) => {
+test.each([
+  ['plain', TEXT],
+  ['packed', gzipSync(TEXT).subarray(0, 12)],
+])(
+  'an aborted signal ends the reading with its reason while it waits for more of what is %s',
+  async (_, bytes) => {
     const stop = new AbortController();
     const stdin = new PassThrough();
     stdin.write(bytes);
@@ -143,12 +132,12 @@ describe('an aborted signal ends the reading with its reason', () => {
     stop.abort();
     await expect(read).rejects.toBe(stop.signal.reason);
     expect(stdin.destroyed).toBe(true);
-  });
+  },
+);
 
-  test('before it has begun, of a file too', async () => {
-    const path = await file('aborted', TEXT);
-    const signal = AbortSignal.abort();
-    await expect(buffer((await open(path, undefined, signal)).bytes)).rejects.toBe(signal.reason);
-    await expect(buffer((await open('-', new PassThrough(), signal)).bytes)).rejects.toBe(signal.reason);
-  });
+test('an aborted signal ends the reading with its reason before it has begun, of a file too', async () => {
+  const path = await file('aborted', TEXT);
+  const signal = AbortSignal.abort();
+  await expect(buffer((await open(path, undefined, signal)).bytes)).rejects.toBe(signal.reason);
+  await expect(buffer((await open('-', new PassThrough(), signal)).bytes)).rejects.toBe(signal.reason);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { requireUniqueKeys } from '../../src/importers/json-line.js';
 
 /** JSON as it is written, where an object may have a key twice. */
@@ -44,23 +44,21 @@ function isRejected(text: string): boolean {
   }
 }
 
-describe('keys that occur twice in an object', () => {
-  test('are found wherever they are and however they are spelt, and nothing else is taken for them', () => {
-    const counts = { rejected: 0, taken: 0 };
-    fc.assert(
-      fc.property(value, ({ text, repeats }) => {
-        fc.pre(/^[[{]/.test(text));
-        expect(isRejected(text)).toBe(repeats);
-        counts[repeats ? 'rejected' : 'taken'] += 1;
-      }),
-      { numRuns: 2_000 },
-    );
-    expect(Math.min(counts.rejected, counts.taken)).toBeGreaterThan(50);
-  });
+test('keys that occur twice in an object are found wherever they are and however they are spelt, and nothing else is taken for them', () => {
+  const counts = { rejected: 0, taken: 0 };
+  fc.assert(
+    fc.property(value, ({ text, repeats }) => {
+      fc.pre(/^[[{]/.test(text));
+      expect(isRejected(text)).toBe(repeats);
+      counts[repeats ? 'rejected' : 'taken'] += 1;
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(Math.min(counts.rejected, counts.taken)).toBeGreaterThan(50);
+});
 
-  test('are looked for in a line of any depth', () => {
-    const deep = (inner: string) => `${'['.repeat(500_000)}${inner}${']'.repeat(500_000)}`;
-    expect(isRejected(deep('{"a":1}'))).toBe(false);
-    expect(isRejected(deep('{"a":":","a":1}'))).toBe(true);
-  });
+test('keys that occur twice are looked for in a line of any depth', () => {
+  const deep = (inner: string) => `${'['.repeat(500_000)}${inner}${']'.repeat(500_000)}`;
+  expect(isRejected(deep('{"a":1}'))).toBe(false);
+  expect(isRejected(deep('{"a":":","a":1}'))).toBe(true);
 });

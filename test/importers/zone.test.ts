@@ -9,7 +9,7 @@ function linesOf(text: string, origin?: string): readonly string[] {
   );
 }
 
-test('names are relative to the latest $ORIGIN, in the data of every type too, unless they end with a dot', () => {
+test('names of a zone file are relative to the latest $ORIGIN, in the data of every type too, unless they end with a dot', () => {
   const zone = `@ MX 10 mail
 @ HTTPS 1 svc alpn="h2,h3"
 @ HTTPS 1 .
@@ -35,7 +35,7 @@ test('of types that nobody serves any more only octets are read, since which of 
   expect(linesOf('@ HIP \\# 1 0a\n', 'example.com.')).toEqual(['example.com IN HIP \\# 1 0A']);
 });
 
-test('TTL and class may be missing, and be in either order; without an owner it is the one before', () => {
+test('TTL and class of a zone file may be missing, and be in either order; without an owner it is the one before', () => {
   const zone = 'a. 1h30m IN A 192.0.2.1\n IN 60 A 192.0.2.2\n\tCLASS3 A 192.0.2.3\n TYPE65534 \\# 1 0A\n';
   expect(linesOf(zone)).toEqual([
     'a IN A 192.0.2.1',
@@ -45,7 +45,7 @@ test('TTL and class may be missing, and be in either order; without an owner it 
   ]);
 });
 
-test('comments end with the line, parentheses join lines, and in quotes or escaped both are text', () => {
+test('comments of a zone file end with the line, parentheses join lines, and in quotes or escaped both are text', () => {
   const zone = 'a. TXT ( "one;(" ; of two\n  two\\;2 ) ; after\n; all\n\nb\\.c. ( A 192.0.2.1 )\r\n';
   expect(linesOf(zone)).toEqual(['a IN TXT "one;(" "two;2"', 'b\\.c IN A 192.0.2.1']);
 });

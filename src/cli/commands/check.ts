@@ -221,8 +221,7 @@ async function readExpectations(context: CommandContext, file: string, { format,
   const octets = await buffer(input.bytes);
   const form = format === 'auto' ? formOf(octets.toString()) : format;
   try {
-    if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
-    const expectations = await expectationsIn(context, { name: input.name, octets }, form, origin);
+    const expectations = await expectationsIn(context, octets, { form, origin });
     const says = ({ records, types, headers, allHeaders }: Expectation) =>
       records.length + types.size + headers.size > 0 || allHeaders;
     if (expectations.some(says)) return expectations;
@@ -234,15 +233,15 @@ async function readExpectations(context: CommandContext, file: string, { format,
   }
 }
 
-interface ReadFile {
-  readonly name: string;
-  readonly octets: Buffer;
-}
-
-async function expectationsIn(context: CommandContext, file: ReadFile, form: CheckFormat, origin?: string) {
-  const text = file.octets.toString();
+async function expectationsIn(
+  context: CommandContext,
+  octets: Buffer,
+  { form, origin }: { readonly form: CheckFormat; readonly origin: string | undefined },
+): Promise<readonly Expectation[]> {
+  if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
+  const text = octets.toString();
   if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
-  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, file, form));
+  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, octets, form));
   return [expectationOfZone(text, origin === undefined ? undefined : `${parseDomain(origin)}.`)];
 }
 
@@ -255,12 +254,12 @@ function formOf(text: string): CheckFormat {
 
 async function observationsIn(
   context: CommandContext,
-  { name, octets }: ReadFile,
+  octets: Buffer,
   format: 'auto' | ImportFormat,
 ): Promise<readonly Observation[]> {
   const { limits, observe } = context.settings();
   const { now } = context;
-  const options = { name, now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
+  const options = { now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
   const parser = new InputParser(format, { ...options, onDetected: () => {} });
   const observations: Observation[] = [];
   for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {

@@ -40,26 +40,22 @@ export async function runImport(context: CommandContext, files: readonly string[
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  if (options.rejects !== undefined) await checkRejects(options.rejects);
+  if (options.rejects !== undefined) checkRejects(options.rejects);
   const detected = new Set<ImportFormat>();
-  const parsing = {
-    longestLine: limits.line,
-    createParser: ({ name }: Input) =>
-      new InputParser(options.format, {
-        name,
-        now: context.now,
-        ignoredHeaders: observe.ignoredHeaders,
-        observedAt: options.observedAt,
-        limits,
-        onDetected: (found) => detected.add(found),
-      }),
-  };
-  await requireAllImportable(files, context.stdin, parsing);
+  const createParser = () =>
+    new InputParser(options.format, {
+      now: context.now,
+      ignoredHeaders: observe.ignoredHeaders,
+      observedAt: options.observedAt,
+      limits,
+      onDetected: (found) => detected.add(found),
+    });
+  await requireAllImportable(files, context.stdin);
   const summary = new ImportSummary();
   await context.withConnections('create', async ({ pool }) => {
     try {
       const recorder = createRecorder(pool);
-      await importFiles(context, files, { ...options, ...parsing, detected, recorder, summary, signal });
+      await importFiles(context, files, { ...options, createParser, detected, recorder, summary, signal });
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
       const counts = { changed, unchanged, repeated, stale, rejected };
@@ -91,11 +87,11 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const options = {
     ...run,
     sorting: progress.sorting,
-    onRejected: async (input: Input, line: Line, reason: string) => {
+    onRejected: (input: Input, line: Line, reason: string) => {
       if (summary.linesRejected <= REASONS_SHOWN) {
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
       }
-      await rejects?.write(line);
+      rejects?.write(line);
     },
   };
   const inputs = progress.inputs(files, context.stdin, run.signal);
@@ -126,17 +122,13 @@ const NOTHING =
  * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make
  * its observations stale, and no database is opened.
  */
-async function requireAllImportable(
-  files: readonly string[],
-  stdin: Readable,
-  parsing: Pick<InputOptions, 'createParser' | 'longestLine'>,
-): Promise<void> {
+async function requireAllImportable(files: readonly string[], stdin: Readable): Promise<void> {
   try {
     for (const file of new Set(files)) {
       if (file === '-') continue;
       const input = await openInput(file, stdin, () => {});
       // Anything but a regular file, such as a pipe, can be read only once.
-      if (input.size !== null) await requireImportable(input, parsing);
+      if (input.size !== null) await requireImportable(input);
     }
   } catch (error) {
     if (files.length === 1 || !(error instanceof OperationError)) throw error;

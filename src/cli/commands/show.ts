@@ -114,7 +114,7 @@ async function showDifference(context: CommandContext, domain: string, options: 
     // REST would name its own parameters.
     const [from, to] = diff
       .slice(0, 2)
-      .map((text) => readArgument('--diff', () => formatInstant(parseRequestedTime(text, now()).instant)));
+      .map((text) => readArgument('--diff', () => formatInstant(parseRequestedTime(text, now()))));
     return ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, from, to, types, headers } });
   });
   if (json) return writeText(context.stdout, jsonLine(body));
