@@ -13,31 +13,27 @@ export interface ObservationLine {
   readonly source?: string;
 }
 
+const SOA = {
+  mname: 'NS1.example.net.',
+  rname: 'hostmaster\\.dns.example.net',
+  refresh: 7200,
+  retry: 0,
+  expire: 1209600,
+  'minimum-ttl': 300,
+};
+
 /** Records of every type, few enough to come and go; several are one record in other words. */
 const RECORDS: readonly RecordData[] = [
   ...['192.0.2.1', '192.0.2.10', '198.51.100.9'].map((ip) => ({ type: 'A', ip })),
   { type: 'A', host: 'WWW.a.example.', ip: '192.0.2.1' },
   { type: 'A', host: '*.a.example', ip: '192.0.2.1', ttl: 60 },
-  ...['2001:db8::1', '2001:DB8:0:0:0:0:0:1', '2001:db8:0:1:0:0:0:1', '::FFFF:192.0.2.1', '::'].map(
-    (ipv6) => ({
-      type: 'AAAA',
-      ipv6,
-    }),
-  ),
-  ...['ns1.example.net', 'NS1.Example.NET.', 'ns2.example.net', '.'].map((target) => ({
-    type: 'NS',
-    target,
-  })),
-  ...[4294967295, 10, 9].map((serial) => ({
-    type: 'SOA',
-    mname: 'NS1.example.net.',
-    rname: 'hostmaster\\.dns.example.net',
-    serial,
-    refresh: 7200,
-    retry: 0,
-    expire: 1209600,
-    'minimum-ttl': 300,
-  })),
+  ...'2001:db8::1 2001:DB8:0:0:0:0:0:1 2001:db8:0:1:0:0:0:1 ::FFFF:192.0.2.1 ::'
+    .split(' ')
+    .map((ipv6) => ({ type: 'AAAA', ipv6 })),
+  ...'ns1.example.net NS1.Example.NET. ns2.example.net .'
+    .split(' ')
+    .map((target) => ({ type: 'NS', target })),
+  ...[4294967295, 10, 9].map((serial) => ({ type: 'SOA', ...SOA, serial })),
   ...[
     ['v=spf1 ', '-all'],
     ['v=spf1 -all'],
