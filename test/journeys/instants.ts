@@ -88,6 +88,7 @@ function stateOf(history: DomainHistory | undefined): Map<string, string> {
 
 /** Applies an item of Domain changes. */
 function apply(state: Map<string, string>, { kind, data, name = '', new: value }: ChangeItem): void {
+  if (kind === 'SITE_STATUS_CHANGED') return;
   const key = data === undefined ? name : JSON.stringify(data);
   if (kind === 'DNS_RECORD_REMOVED' || kind === 'HEADER_GONE') expect(state.delete(key)).toBe(true);
   else state.set(key, value ?? '');

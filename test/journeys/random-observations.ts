@@ -10,6 +10,7 @@ export interface ObservationLine {
   readonly dnsRecords?: readonly object[];
   readonly dnsTypes?: readonly string[];
   readonly httpHeaders?: Record<string, string | string[]>;
+  readonly site?: { readonly scheme: string; readonly status?: number };
   readonly source?: string;
 }
 
@@ -103,12 +104,19 @@ const dns = fc
     return { dnsRecords: dnsRecords.filter(({ type }) => asked.has(type)), dnsTypes: extraTypes };
   });
 
-const http = fc
-  .dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES), {
-    maxKeys: 5,
-    noNullPrototype: true,
-  })
-  .map((httpHeaders) => ({ httpHeaders }));
+const http = fc.record(
+  {
+    httpHeaders: fc.dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES), {
+      maxKeys: 5,
+      noNullPrototype: true,
+    }),
+    site: fc.record({
+      scheme: fc.constantFrom('http', 'https'),
+      status: fc.constantFrom(200, 200, 404, 503),
+    }),
+  },
+  { requiredKeys: ['httpHeaders'] },
+);
 
 const parts = fc.oneof(
   { weight: 3, arbitrary: dns },
