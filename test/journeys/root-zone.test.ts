@@ -16,8 +16,7 @@ import { IS_LONG } from '../support/long-form.js';
 import { HAS_ZONE_CHECKERS, loadedRecords } from '../support/zone-checkers.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
 import { expectInstants, type TimedLine } from './instants.js';
-import { type Filter, type RecordMatch, recordsOf } from './random-searches.js';
-import { expectRecords } from './searches.js';
+import { expectRecords, type Filter, type RecordMatch, recordsOf } from './random-searches.js';
 import { answersOf, differences, serve } from './serving.js';
 
 /** An xz-compressed file with 208 versions of the DNS root zone as observations; README of bench/ says more. */
@@ -219,7 +218,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
       );
       const filter = fc.constantFrom(...histories.flatMap(recordsOf)).chain(filterLike);
       const serving = await serve(home.environment);
-      const everything = { url: serving.url, historiesAt: () => histories };
+      const everything = { url: serving.url, historiesAt: () => histories, records: new Map() };
       try {
         let found = 0;
         for (const [where, first] of fc.sample(fc.tuple(filter, fc.integer({ min: 20, max: 500 })), {
