@@ -9,13 +9,13 @@ import { compareInstants, formatInstant, parseInstant } from '../../src/model/in
 import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
 import { createTestHome, type TestHome } from '../support/database.js';
-import { repeats } from '../support/long-form.js';
+import { repeats, say } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
 import { randomNumbers, rotatingLines } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
 import type { TimedLine } from './instants.js';
 import { headerLine, observationLine, typeLine } from './random-observations.js';
-import { answersOf, differences, serveLocally } from './serving.js';
+import { answersIn, differences } from './serving.js';
 
 /** On each home, so that `.ci/run` has twice as many. */
 const CASES = Number(process.env['BACKFILL_CASES'] ?? repeats(1_000, 60));
@@ -71,7 +71,7 @@ let cut: TestHome;
 const path = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  process.stdout.write(`seed ${SEED} (set BACKFILL_SEED to repeat), ${CASES} cases\n`);
+  say(`seed ${SEED} (set BACKFILL_SEED to repeat), ${CASES} cases`);
   folder = await mkdtemp(join(tmpdir(), 'dms-test-backfill-'));
   const write = (name: string, lines: readonly (readonly TimedLine[])[]) =>
     writeFile(path(name), lines.flatMap((own) => own.map(({ line }) => `${line}\n`)).join(''));
@@ -110,23 +110,13 @@ async function exported(home: TestHome): Promise<string> {
   return stdout;
 }
 
-/** What REST answers of the paths below /domain. */
-async function answers(home: TestHome, paths: readonly string[]): Promise<Map<string, string>> {
-  const serving = await serveLocally(home.environment);
-  try {
-    return await answersOf(serving.url, paths);
-  } finally {
-    await serving.close();
-  }
-}
-
 it(
   'which changes of rotating pools, serials, nonces and error pages are routine is what an independent replay of all rules says',
   async () => {
     const { histories } = replayLines(rotating.flatMap(({ lines }) => lines.map(({ line }) => line)));
     const paths = rotating.map(({ domain }) => `${domain}/changes?first=500`);
     const reasons = new Set<unknown>();
-    for (const [place, body] of await answers(inOrder, paths)) {
+    for (const [place, body] of await answersIn(inOrder.environment, paths)) {
       const history = histories.get(place.split('/')[0] ?? '');
       const { changes }: { changes: Record<string, unknown>[] } = JSON.parse(body);
       const told = changes.map(({ id: _id, rdata: _rdata, ...change }) => change);
@@ -152,7 +142,9 @@ it(
       some.map((name) => `${name}/${operation}`),
     );
     const paths = [...names, ...then, ...more];
-    expect(differences(await answers(inOrder, paths), await answers(cut, paths))).toEqual([]);
+    expect(
+      differences(await answersIn(inOrder.environment, paths), await answersIn(cut.environment, paths)),
+    ).toEqual([]);
     expect(await runDms(['verify'], cut.environment)).toMatchObject({ code: 0 });
   },
   10 * MINUTE,

@@ -1,7 +1,8 @@
 import { typeNumber } from '../../src/model/dns-types.js';
+import { MasterText } from '../../src/model/master-text.js';
+import { rdataOctets } from '../../src/model/rdata-text.js';
 import { type DnsQuery, FLAGS, type ResponseParts } from './dns-message.js';
-import { encodeRdata } from './dns-rdata.js';
-import { fieldsOf, type ZoneRecord } from './dns-zone-file.js';
+import type { ZoneRecord } from './dns-zone-file.js';
 
 /**
  * Makes answers for names without number. The texts are rdata as master files have it, names in them
@@ -38,7 +39,7 @@ function rdataOf(type: string, text: string): Buffer {
   const key = `${type} ${text}`;
   const known = encoded.get(key);
   if (known !== undefined) return known;
-  const rdata = encodeRdata(type, fieldsOf(text), (name) => name);
+  const rdata = rdataOctets(type, new MasterText(text));
   if (encoded.size >= MOST_KEPT) encoded.clear();
   encoded.set(key, rdata);
   return rdata;
