@@ -576,21 +576,3 @@ test('a domain that is forgotten has no change in the feed, and readers continue
   await record({ domain: erased, at: 1, records: ['192.0.2.1'] });
   expect(await feed.all({ after: oldest.pageInfo.endCursor })).toMatchObject([{ domain: erased }]);
 });
-
-test('an observation without a change adds nothing to the feed', async () => {
-  const rows = async () => (await database.pool.query('SELECT FROM change_feed')).rowCount;
-  const headers = { server: 'nginx' };
-  await record({ at: 5, records: ['192.0.2.1'], headers });
-  const before = await rows();
-  const { endCursor } = (await feed.page({})).pageInfo;
-  // Again, later with the same, too late, and of what was never there.
-  await record({ at: 5, records: ['192.0.2.1'], headers });
-  await record({ at: 6, records: ['192.0.2.1'], headers }, { at: 7, headers: { Server: ' nginx ' } });
-  await record({ at: 4, records: ['192.0.2.9'], headers: {} });
-  await record(
-    { domain: 'nothing.example', at: 1, records: [] },
-    { domain: 'silent.example', at: 1, headers: {} },
-  );
-  expect(await rows()).toBe(before);
-  expect((await feed.page({ after: endCursor })).pageInfo).toEqual({ hasNextPage: false, endCursor });
-});
