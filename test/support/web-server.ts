@@ -106,20 +106,13 @@ async function startWebServer(server: HttpServer, place: Place): Promise<WebServ
   // What a client that goes away at once leaves behind.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.on('tlsClientError', () => undefined);
-  const loopback = await listen(server, place);
-  return {
-    address: loopback.address,
-    port: loopback.port,
-    get connections() {
-      return loopback.connections;
-    },
-    idle: loopback.idle,
-    close: loopback.close,
+  const own: Pick<WebServer, 'requests' | 'serve'> = {
     requests,
     serve(response) {
       answer = typeof response === 'function' ? response : () => response;
     },
   };
+  return Object.assign(await listen(server, place), own);
 }
 
 async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place): Promise<LoopbackServer> {
