@@ -92,7 +92,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     return lines;
   }
 
-  it('is imported from standard input, every observation recorded', () => {
+  it('the history of the DNS root zone is imported from standard input, every observation recorded', () => {
     expect(first.stderr).not.toContain('rejected');
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/^recorded +314,561 \(2,876 with a change\)$/m);
@@ -108,7 +108,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   });
 
   it(
-    'is answered by Get domain for every domain, byte for byte as a plain replay of the file gives it',
+    'the history of the DNS root zone is answered by Get domain for every domain, byte for byte as a plain replay of the file gives it',
     async () => {
       expect(differences(bodies(replay), await answers())).toEqual([]);
     },
@@ -116,7 +116,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   );
 
   it(
-    'is answered as of 1,000 random instants, between as many random pairs, and in their changes, as replays up to them give it',
+    'the history of the DNS root zone is answered as of 1,000 random instants, between as many random pairs, and in their changes, as replays up to them give it',
     async () => {
       const seed = Math.floor(Math.random() * 2 ** 31);
       process.stderr.write(`seed ${seed}\n`);
@@ -128,7 +128,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   );
 
   it(
-    'is found by value: 300 random questions across its domains give what a plain filter over everything gives',
+    'the history of the DNS root zone is found by value: 300 random questions across its domains give what a plain filter over everything gives',
     async () => {
       const seed = Math.floor(Math.random() * 2 ** 31);
       process.stderr.write(`seed ${seed}\n`);
@@ -150,7 +150,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   );
 
   it.skipIf(!HAS_ZONE_CHECKERS)(
-    'is exported as the root zone of any of its versions: BIND and NSD load it, with the records of that version',
+    'the history of the DNS root zone is exported as the root zone of any of its versions: BIND and NSD load it, with the records of that version',
     async () => {
       const time = '2020-03-05T23:30:05.000000Z';
       const observed: { domain: string; dnsRecords: object[] }[] = [];
@@ -174,7 +174,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     10 * MINUTE,
   );
 
-  it('is what docs/questions.md shows of it', async () => {
+  it('the history of the DNS root zone is what docs/questions.md shows of it', async () => {
     const page = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
     const blocks = [...page.matchAll(/^```\n(curl .*?)\n\n(.*?)\n```$/gms)];
     expect(blocks).toHaveLength(3);
@@ -188,7 +188,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   });
 
   it(
-    'is that of the whole file, when its older half is put before the newer one',
+    'the history of the DNS root zone is that of the whole file, when its older half is put before the newer one',
     async () => {
       const half = (isOlder: boolean) =>
         Readable.from(createInterface({ input: unpacked() }))
@@ -210,7 +210,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   );
 
   it(
-    'stays the same in every byte and version when it is imported a second time',
+    'the history of the DNS root zone stays the same in every byte and version when it is imported a second time',
     async () => {
       const before = await versions();
       const second = await importInto(home, unpacked());
@@ -224,7 +224,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   );
 
   it(
-    'breaks no rule that `dms verify` checks',
+    'the history of the DNS root zone breaks no rule that `dms verify` checks',
     async () => {
       expect(await runDms(['verify'], home.environment)).toMatchObject({ code: 0 });
     },

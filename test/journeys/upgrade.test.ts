@@ -33,7 +33,7 @@ const REQUESTS = [
     }),
 ];
 
-describe('while a later version migrates the database, in which a process of this version serves', () => {
+describe('with a process that serves', () => {
   let folder: string;
   let home: TestHome;
   let environment: Readonly<Record<string, string>>;
@@ -103,7 +103,7 @@ describe('while a later version migrates the database, in which a process of thi
     return body.httpHeaders?.[0]?.history.at(-1)?.new;
   }
 
-  test('which adds columns and an index, it stays ready, no request fails, and it records as before', async () => {
+  test('while a later version adds columns and an index, a process of this version stays ready, no request fails, and it records as before', async () => {
     const input = new PassThrough();
     const importing = startDms(['import', '-'], environment, input);
     input.write(lines(0, 10));
@@ -122,7 +122,7 @@ describe('while a later version migrates the database, in which a process of thi
   });
 
   test.skipIf(TEST_SERVER === undefined)(
-    'it is not held up by a migration that waits for a long transaction, such as that of pg_dump',
+    'a process is not held up by a migration that waits for a long transaction, such as that of pg_dump',
     async () => {
       const dump = await database.pool.connect();
       await dump.query('BEGIN; LOCK TABLE domain IN ACCESS SHARE MODE');
@@ -137,7 +137,7 @@ describe('while a later version migrates the database, in which a process of thi
     },
   );
 
-  test('none of this version can be started any more, nor any command, and each says why', async () => {
+  test('once a later version has migrated the database, no process and no command of this one can be started any more, and each says why', async () => {
     for (const args of [['serve'], ['worker'], ['migrate'], ['verify']]) {
       const { code, stderr } = await startDms(args, { ...environment, PORT: '0' }).result;
       expect([args, code]).toEqual([args, 1]);

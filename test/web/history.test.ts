@@ -111,7 +111,7 @@ const observed = fc.record(
 
 describe('the timeline', () => {
   test(
-    'shows at every instant what the API says of it, however little of the history is loaded',
+    'the timeline shows at every instant what the API says of it, however little of the history is loaded',
     async () => {
       let recorded = 0;
       await fc.assert(
@@ -151,7 +151,7 @@ describe('the timeline', () => {
 });
 
 describe('a change that was just recorded', () => {
-  test('is shown once, the newest first, and what is present follows it', async () => {
+  test('a change that was just recorded is shown once, the newest first, and what is present follows it', async () => {
     await service.database.pool.query('TRUNCATE domain, dns_record, header_change, change_feed');
     const record = (at: number, records: string[], server: string) =>
       createRecorder(service.database.pool).record([
@@ -191,7 +191,7 @@ describe('the rows of a lane', () => {
     values: of.filter(({ value }, at) => of.findIndex((bar) => bar.value === value) === at),
   });
 
-  test('never have two bars in one place, and are as many as bars at once', () => {
+  test('the rows of a lane never have two bars in one place, and are as many as bars at once', () => {
     fc.assert(
       fc.property(bars, (all) => {
         const { count, rowOf } = compactRows(laneOf(all));
@@ -210,7 +210,7 @@ describe('the rows of a lane', () => {
     );
   });
 
-  test('are one for each value where the lane is opened', () => {
+  test('the rows of a lane are one for each value where it is opened', () => {
     const all = [
       { value: 'a', from: 0, lastSeen: 1, to: 2 },
       { value: 'b', from: 1, lastSeen: 2, to: 3 },
