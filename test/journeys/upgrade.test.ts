@@ -15,6 +15,7 @@ import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 import { HAS_POSTGRESQL } from '../support/postgresql-cluster.js';
+import { postGraphql } from '../support/service.js';
 import { runDms, startDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
@@ -26,11 +27,7 @@ const REQUESTS = [
   (url: string, name: string) => fetch(`${url}/api/v1/domain/${name}`),
   (url: string, name: string) => fetch(`${url}/api/v1/changes?domains=${name}`),
   (url: string, name: string) =>
-    fetch(`${url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query: `{ domain(name: "${name}") { name dnsRecords { __typename } } }` }),
-    }),
+    postGraphql(url, `{ domain(name: "${name}") { name dnsRecords { __typename } } }`),
 ];
 
 describe('with a process that serves', () => {
@@ -155,21 +152,18 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
   async () => {
     const home = await createTestHome();
     const database = await openDatabase(home.options);
-    await runDms(
-      ['import', '-'],
-      home.environment,
-      Readable.from([observationLine({ at: 1, headers: { via: 'a' } })]),
-    );
-    const sighted = ['192.0.2.1', '192.0.2.2'].map((rdata, index) =>
-      JSON.stringify({
-        rrname: 'example.com',
-        rrtype: 'A',
-        rdata: [rdata],
-        time_first: 1e9,
-        time_last: 1e9 + index,
-      }),
-    );
-    await runDms(['import', '-'], home.environment, Readable.from([sighted.join('\n')]));
+    const sighted = {
+      rrname: 'example.com',
+      rrtype: 'A',
+      rdata: ['192.0.2.1'],
+      time_first: 1e9,
+      time_last: 1e9 + 1,
+    };
+    for (const line of [observationLine({ at: 1, headers: { via: 'a' } }), JSON.stringify(sighted)]) {
+      expect(await runDms(['import', '-'], home.environment, Readable.from([line]))).toMatchObject({
+        code: 0,
+      });
+    }
     const before = await runDms(['export'], home.environment);
     await returnToBaseline(database.pool);
     await database.pool.query(`
