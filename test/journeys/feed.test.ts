@@ -13,6 +13,7 @@ import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
 import { createTestHome, onShards, TEST_SERVER, type TestHome } from '../support/database.js';
 import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
+import { OWN_RECORD_FIELDS } from '../support/every-field.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { repeats } from '../support/long-form.js';
 import { addressRecord, NOW, type ObservationParts, observation } from '../support/observations.js';
@@ -85,11 +86,7 @@ const PAGE = `{
     ... on HeaderGone { name old lastSeen } ... on HeaderReturned { name new }
   }
 }`;
-const DATA = `fragment data on DnsRecord {
-  ... on DnsRecordEntry { host class type firstSeen }
-  ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on NsRecord { target } ... on TxtRecord { txt entries }
-  ... on MxRecord { pri target } ... on CaaRecord { flags tag value } ... on OtherRecord { data }
-}`;
+const DATA = `fragment data on DnsRecord { ... on DnsRecordEntry { host class type firstSeen } ${OWN_RECORD_FIELDS} }`;
 const FEED = `query ($domains: [String!], $kinds: [ChangeKind!], $order: ChangeOrder, $first: Int!, $after: String) {
   changes(domains: $domains, kinds: $kinds, order: $order, first: $first, after: $after) ${PAGE} } ${DATA}`;
 const OF_DOMAIN = `query ($name: String!, $after: String) {

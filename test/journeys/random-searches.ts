@@ -6,6 +6,7 @@ import { body } from '../replay/body.js';
 import { domainName, hostName, ipv6 } from '../replay/canonical.js';
 import type { DomainHistory } from '../replay/domain-history.js';
 import { replayLines } from '../replay/replay.js';
+import { OWN_RECORD_FIELDS } from '../support/every-field.js';
 import { askGraphql } from '../support/service.js';
 import type { ObservationLine } from './random-observations.js';
 
@@ -392,13 +393,7 @@ export function meetsDomainFilter(history: DomainHistory, where: Filter): boolea
   );
 }
 
-const RECORD = `
-  ... on DnsRecordEntry { host class type firstSeen removed lastSeen }
-  ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on TxtRecord { txt entries } ... on OtherRecord { data }
-  ... on NsRecord { target } ... on CnameRecord { target } ... on PtrRecord { target }
-  ... on MxRecord { pri target } ... on SrvRecord { pri weight port target } ... on CaaRecord { flags tag value }
-  ... on NaptrRecord { order pref naptrFlags services regex replacement }
-  ... on SoaRecord { mname rname serial refresh retry expire minimumTtl }`;
+const RECORD = `... on DnsRecordEntry { host class type firstSeen removed lastSeen } ${OWN_RECORD_FIELDS}`;
 
 const page = (node: string) =>
   `{ nodes { ${node} } edges { cursor node { ${node} } } pageInfo { hasNextPage endCursor } }`;

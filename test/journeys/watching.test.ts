@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { createConnection } from 'node:net';
 import { Registry } from 'prom-client';
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
@@ -29,7 +29,8 @@ let clock = 0n;
 beforeAll(async () => {
   database = await openTestDatabase();
 });
-afterEach(() => emptyTestDatabase(database));
+// What watches ends after a test, and may write until then.
+beforeEach(() => emptyTestDatabase(database));
 afterAll(() => database.close());
 
 /** Observes and notifies, by the clock, until the test ends. */
@@ -68,12 +69,11 @@ test('whoever watches five domains is told of the one whose mail server moves, b
     { type: 'A', data: `127.0.0.${2 + ((turn * Number(domain[1]) + (turn >> 1)) % 3)}` },
     { type: 'MX', data: `10 ${mail}` },
   ];
-  const fields = (turn: number) =>
-    ({
-      Server: 'nginx',
-      ETag: `"${turn}"`,
-      'Content-Security-Policy': `script-src 'nonce-${turn}'`,
-    }) as const;
+  const fields = (turn: number): Record<string, string> => ({
+    Server: 'nginx',
+    ETag: `"${turn}"`,
+    'Content-Security-Policy': `script-src 'nonce-${turn}'`,
+  });
   const MAIL = 'mail.example.net.';
   clock = BigInt(Date.now()) * 1000n;
   // What was recorded before tells that the addresses rotate.
@@ -81,10 +81,8 @@ test('whoever watches five domains is told of the one whose mail server moves, b
     domains.map((domain) => {
       const own = records(turn, domain, MAIL).map((data) => ({ host: domain, class: 'IN', ...data }));
       const at = Date.parse(timeText(0)) / -1000 + Date.now() / 1000 + (turn - 10) * 7200;
-      return parseDmsLine(
-        observationLine({ domain, at, records: own, headers: fields(turn), status: 200 }),
-        clock,
-      );
+      const line = observationLine({ domain, at, records: own, headers: fields(turn), status: 200 });
+      return parseDmsLine(line, clock);
     }),
   );
   await createRecorder(database.pool).record(past);
@@ -106,16 +104,8 @@ test('whoever watches five domains is told of the one whose mail server moves, b
     OBSERVE_HTTP_PORT: String(site.port),
   });
   expect(await dms('watch', 'add', ...domains, '--every', '1h')).toMatchObject({ code: 0 });
-  const added = await dms(
-    'notify',
-    'add',
-    'ops',
-    '--url',
-    receiver.url,
-    '--watched',
-    '--watch-failures',
-    '3',
-  );
+  const options = '--watched --watch-failures 3'.split(' ');
+  const added = await dms('notify', 'add', 'ops', '--url', receiver.url, ...options);
   expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('whsec_') });
   for (let quiet = 0; quiet < repeats(6, 2); quiet += 1) await look();
   expect(receiver.received).toEqual([]);

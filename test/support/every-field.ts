@@ -14,6 +14,11 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
   Other: 'data',
 };
 
+/** A selection of the own fields of records of every type. */
+export const OWN_RECORD_FIELDS = Object.entries(OWN_FIELDS)
+  .map(([type, fields]) => `... on ${type}Record { ${fields} }`)
+  .join(' ');
+
 const RECORDS = Object.entries(OWN_FIELDS).map(
   ([type, fields]) => `... on ${type}Record { __typename host class type firstSeen removed ${fields} }`,
 );

@@ -20,7 +20,7 @@ import { type RecordEntry, rrsetOf, textOf } from '../../web/src/records.js';
 import { microsecondsOf, timestampOf } from '../../web/src/time.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { askGraphql, startTestService, type TestService } from '../support/service.js';
 
 const DOMAIN = 'example.com';
 
@@ -31,15 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-// biome-ignore lint/suspicious/noExplicitAny: the operations have types of their own, which the page checks
-async function ask(operation: object, variables: object): Promise<any> {
-  const response = await fetch(`${service.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query: String(operation), variables: { name: DOMAIN, ...variables } }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  const { data, errors } = (await response.json()) as any;
+async function ask(operation: object, variables: object) {
+  const { data, errors } = await askGraphql(service.url, String(operation), { name: DOMAIN, ...variables });
   expect(errors).toBeUndefined();
   return data.domain;
 }
@@ -55,13 +48,17 @@ async function stateAt(at?: string) {
   };
 }
 
+interface Page {
+  readonly nodes: Parameters<typeof withOlder>[1];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+}
+
 /** Loads the newest changes, page by page, as many pages at most. */
 async function loadHistory(first: number, pages: number): Promise<LoadedHistory> {
   let history: LoadedHistory = { changes: [], since: null, before: null, ...(await stateAt()) };
   let after: string | null = null;
   for (let page = 0; page < pages; page += 1) {
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    const { nodes, pageInfo }: any = (await ask(DomainChangesDocument, { first, after })).changes;
+    const { nodes, pageInfo }: Page = (await ask(DomainChangesDocument, { first, after })).changes;
     history = withOlder(history, nodes, !pageInfo.hasNextPage);
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;
