@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { askGraphql, askRest } from '../support/ask.js';
 import { type ObservationParts, observation, timeText } from '../support/observations.js';
-import { askGraphql, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
 
@@ -15,16 +16,14 @@ function record(domain: string, parts: readonly ObservationParts[], older = fals
   return createRecorder(service.database.pool).record(observations, older);
 }
 
-async function rest(path: string) {
-  return JSON.parse(await (await fetch(`${service.url}/api/v1/${path}`)).text());
-}
+const rest = async (path: string) => (await askRest(service, `/${path}`)).body;
 
 /** What both APIs return: REST's body, and GraphQL's fields by the same names. */
 async function ask(name: string) {
   const query = `query ($name: String!) { domain(name: $name) { name unicodeName
     dnsRecords { ... on TxtRecord { txt entries } ... on ARecord { ip } }
     httpHeaders { name value history { event date new old } } } }`;
-  const { data, errors } = await askGraphql(service.url, query, { name });
+  const { data, errors } = await askGraphql(service, query, { name });
   expect(errors).toBeUndefined();
   return { rest: await rest(`domain/${encodeURIComponent(name)}`), graphql: data.domain };
 }
@@ -95,7 +94,7 @@ test('another status with the same headers is a change: in a domain, the feed, C
   expect(await statusesAt(newest)).toEqual(STATUSES.toReversed());
   expect(await statusesAt('domain/site.example/changes?headers=server')).toEqual([]);
   const { data } = await askGraphql(
-    service.url,
+    service,
     `query ($during: Timestamp!, $before: Timestamp!) { now: domain(name: "site.example") { changeCount ...S }
       during: domain(name: "site.example", at: $during) { ...S } before: domain(name: "site.example", at: $before) { ...S } }
      fragment S on Domain { lastChange site { scheme status firstSeen lastSeen } }`,
@@ -110,12 +109,11 @@ test('another status with the same headers is a change: in a domain, the feed, C
     during: siteIs(503, 3, 3),
     before: siteIs(200, 1, 1),
   });
-  const path = `${service.url}/api/v1/domain/site.example/changes`;
-  const csv = await (await fetch(path, { headers: { accept: 'text/csv' } })).text();
+  const { text: csv } = await askRest(service, '/domain/site.example/changes', { accept: 'text/csv' });
   expect(csv).toContain(`${micros(3)},site.example,SITE_STATUS_CHANGED,,,200,503,,probe,`);
   expect(csv).toContain(`${micros(4)},site.example,SITE_STATUS_CHANGED,,,503,200,,,`);
   for (const { id } of (await rest('domain/site.example/changes')).changes) {
-    expect((await askGraphql(service.url, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: { id } });
+    expect((await askGraphql(service, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: { id } });
   }
 });
 
@@ -129,7 +127,7 @@ test('the first status that is known, and responses whose status is unknown, are
   expect(outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged', 'unchanged']);
   expect(await statusesAt('changes?domains=first.example')).toEqual([]);
   const { data } = await askGraphql(
-    service.url,
+    service,
     '{ domain(name: "first.example") { site { status firstSeen } } }',
   );
   expect(data.domain.site).toEqual({ status: 404, firstSeen: micros(2) });

@@ -3,11 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { graphqlRequest } from '../support/ask.js';
 import { TEST_SERVER } from '../support/database.js';
 import { repeats, say } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
-import { bearer, postGraphql } from '../support/service.js';
+import { bearer } from '../support/service.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { runDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
@@ -63,7 +64,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
         name: 'REST with a token',
         ask: (domain) => fetch(`${path(domain)}/dns`, { headers: bearer(token) }),
       },
-      { name: 'GraphQL', ask: (domain) => postGraphql(url, query(domain)) },
+      { name: 'GraphQL', ask: (domain) => fetch(`${url}/graphql`, graphqlRequest(query(domain))) },
     ];
   }
 

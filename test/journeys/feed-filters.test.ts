@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { askRest } from '../support/ask.js';
 import { openEvents } from '../support/events.js';
 import { NOW, observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -41,10 +42,10 @@ async function changesAt(path: string, query: string, first = 500): Promise<Item
   const found: Item[] = [];
   for (let after = ''; ; ) {
     const parameters = [`first=${first}`, query, after].filter(Boolean).join('&');
-    const response = await fetch(`${service.url}/api/v1/${path}?${parameters}`);
-    const { changes, next }: { changes: Item[]; next: string | null } = JSON.parse(await response.text());
+    const { body, fields } = await askRest(service, `/${path}?${parameters}`);
+    const { changes, next }: { changes: Item[]; next: string | null } = body;
     found.push(...changes);
-    const hasNext = changes.length > 0 || (response.headers.get('link') ?? '').includes('next');
+    const hasNext = changes.length > 0 || (fields.get('link') ?? '').includes('next');
     if (next === null || !hasNext) return found;
     after = `after=${next}`;
   }
@@ -75,8 +76,7 @@ test.each<[query: string, isWanted: (item: Item) => boolean]>([
     expect(await changesAt('changes', query)).toEqual(wanted);
     expect(await changesAt('changes', query, 11)).toEqual(wanted);
     expect(await changesAt('changes', `${query}&order=NEWEST_FIRST`, 7)).toEqual(wanted.toReversed());
-    const start = await fetch(`${service.url}/api/v1/changes?first=1&${query}`);
-    const { changes, next }: { changes: Item[]; next: string } = JSON.parse(await start.text());
+    const { changes, next } = (await askRest(service, `/changes?first=1&${query}`)).body;
     const stream = await openEvents(`${service.url}/api/v1/changes?${query}`, {
       headers: { 'last-event-id': next },
     });

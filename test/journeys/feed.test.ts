@@ -11,6 +11,7 @@ import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
+import { askRest, graphqlRequest } from '../support/ask.js';
 import { createTestHome, onShards, TEST_SERVER, type TestHome } from '../support/database.js';
 import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
 import { OWN_RECORD_FIELDS } from '../support/every-field.js';
@@ -284,12 +285,7 @@ const LIVE = `subscription ($after: String) { changes(after: $after) ${PAGE} } $
 
 /** Two that subscribe, and one of REST's event stream. */
 function listeners({ url }: TestService, begin: string, total: () => number) {
-  const subscribe = (after: string) =>
-    openEvents(`${url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query: LIVE, variables: { after } }),
-    });
+  const subscribe = (after: string) => openEvents(`${url}/graphql`, graphqlRequest(LIVE, { after }));
   const resultIn = ({ event, data }: ReceivedEvent) => {
     const page: Page | undefined = event === 'next' ? parsed(data).data?.changes : undefined;
     return page && { changes: page.nodes, end: page.pageInfo.endCursor };
@@ -316,8 +312,7 @@ async function beginOf(service: TestService): Promise<string> {
 async function pagesOfRest(service: TestService, begin: string): Promise<object[]> {
   const found: object[] = [];
   for (let after = begin; ; ) {
-    const response = await fetch(`${service.url}/api/v1/changes?first=500&after=${after}`);
-    const { changes, next } = JSON.parse(await response.text());
+    const { changes, next } = (await askRest(service, `/changes?first=500&after=${after}`)).body;
     if (changes.length === 0) return found;
     found.push(...changes);
     after = next;

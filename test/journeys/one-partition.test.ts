@@ -6,6 +6,7 @@ import { handBack, leaseDue } from '../../src/observer/schedule/leases.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
+import { askGraphql } from '../support/ask.js';
 import {
   IS_POOLED,
   onShards,
@@ -14,7 +15,7 @@ import {
   type TestDatabase,
 } from '../support/database.js';
 import { type ObservationParts, observation } from '../support/observations.js';
-import { bearer, postGraphql, startTestService, type TestService } from '../support/service.js';
+import { bearer, startTestService, type TestService } from '../support/service.js';
 
 const PARTITIONS = 8;
 
@@ -99,8 +100,8 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
     const inSeveral = (all: readonly Executed[]) => all.filter(({ partitions }) => partitions.length > 1);
 
     async function ask(query: string): Promise<void> {
-      const response = await postGraphql(service.url, query, { headers: authorization });
-      expect(await response.json()).not.toHaveProperty('errors');
+      const { errors } = await askGraphql(service, query, {}, authorization);
+      expect(errors).toBeUndefined();
     }
 
     test.each([

@@ -8,17 +8,18 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { body, changeItems } from '../replay/body.js';
 import { type DomainHistory, HTTP, latestOf } from '../replay/domain-history.js';
 import { bodies, replayLines } from '../replay/replay.js';
+import { askGraphql } from '../support/ask.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
-import { askGraphql } from '../support/service.js';
+
 import { allChanges, expectInstants, type Query, type TimedLine } from './instants.js';
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
 import { answersOf, differences, type LocalServing, serveLocally } from './serving.js';
 
 /** RANDOM_RUNS=5000 looks longer. */
 const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(30, 6));
-const TIMEOUT = 60_000 + 200 * numRuns;
+const TIMEOUT = 60_000 + 2_000 * numRuns;
 
 let database: TestDatabase;
 let serving: LocalServing;
@@ -177,7 +178,7 @@ it(
 async function lastSightsOf(domain: string): Promise<object> {
   const query = `{ domain(name: "${domain}") { changeCount
     dnsRecords { ... on DnsRecordEntry { type removed lastSeen } } httpHeaders { name present lastSeen } } }`;
-  const { data } = await askGraphql(serving.url, query);
+  const { data } = await askGraphql(serving, query);
   const records: { type: string; removed: string | null; lastSeen: string }[] = data.domain.dnsRecords;
   const headers: { name: string; present: boolean; lastSeen: string }[] = data.domain.httpHeaders;
   const sights = (isPresent: boolean) =>
@@ -219,7 +220,7 @@ async function everythingOf(domain: string): Promise<object> {
     dnsRecords { ... on DnsRecordEntry { host type data firstSeen removed lastSeen } }
     httpHeaders { name present lastSeen history { event date new old } } } }`;
   const changes = await allChanges(serving.url, domain, { first: ['100'] });
-  const { data, errors } = await askGraphql(serving.url, query);
+  const { data, errors } = await askGraphql(serving, query);
   expect(errors).toBeUndefined();
   return { ...data.domain, changes: changes.map(({ id: _, ...change }) => change) };
 }

@@ -6,8 +6,9 @@ import { body } from '../replay/body.js';
 import { domainName, hostName, ipv6 } from '../replay/canonical.js';
 import type { DomainHistory } from '../replay/domain-history.js';
 import { replayLines } from '../replay/replay.js';
+import { askGraphql } from '../support/ask.js';
 import { OWN_RECORD_FIELDS } from '../support/every-field.js';
-import { askGraphql } from '../support/service.js';
+
 import type { ObservationLine } from './random-observations.js';
 
 /*
@@ -437,7 +438,7 @@ export async function walk<Node>(
   let after: string | null = null;
   for (let pages = 1; ; pages += 1) {
     const { first, byEdge } = pages <= MOST_PAGES ? paging : { first: 200, byEdge: false };
-    const { data, errors } = await askGraphql(url, query, { ...variables, first, after });
+    const { data, errors } = await askGraphql({ url }, query, { ...variables, first, after });
     expect(errors).toBeUndefined();
     const parent = data.domain?.httpHeaders?.[0] ?? data.domain ?? data;
     const { nodes, edges, pageInfo }: Page<Node> = parent.page;
@@ -495,7 +496,7 @@ async function recordsAt(
   const records: RecordMatch[] = [];
   for (let from = 0; from < histories.length; from += DOMAINS_AT_ONCE) {
     const names = histories.slice(from, from + DOMAINS_AT_ONCE).map(({ domain }) => domain);
-    const { data } = await askGraphql(url, EVERY_RECORD, { names, at });
+    const { data } = await askGraphql({ url }, EVERY_RECORD, { names, at });
     const found: { name: string; dnsRecords: RecordMatch['record'][] }[] = data.domains;
     for (const { name, dnsRecords } of found) {
       for (const record of dnsRecords) records.push({ domain: name, record });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { askGraphql } from '../support/ask.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
 import { insertDomain } from '../support/rows.js';
@@ -96,15 +97,11 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
         { length: 90 },
         (_, index) => `d${index}: domain(name: "example.com") { name }`,
       );
-      const post = async ({ url }: TestService) => {
-        const response = await fetch(`${url}/graphql`, {
-          method: 'POST',
-          headers: { ...token, 'content-type': 'application/json' },
-          body: JSON.stringify({ query: `{ ${aliases.join(' ')} }` }),
-        });
-        const { data, errors = [] } = JSON.parse(await response.text());
+      const post = async (service: TestService) => {
+        const query = `{ ${aliases.join(' ')} }`;
+        const { data, errors = [], fields } = await askGraphql(service, query, {}, token);
         const answered = Object.values(data).filter((domain) => domain !== null).length;
-        return { answered, rejected: errors.length, field: response.headers.get('ratelimit') };
+        return { answered, rejected: errors.length, field: fields.get('ratelimit') };
       };
       expect(await post(one)).toEqual({
         answered: 90,

@@ -4,11 +4,12 @@ import { parseDmsLine } from '../../src/importers/dms.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import type { DomainHistory } from '../replay/domain-history.js';
+import { askGraphql } from '../support/ask.js';
 import { standInForCitus } from '../support/citus.js';
 import { emptyTestDatabase, onShards, TEST_SERVER } from '../support/database.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
-import { askGraphql, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 import type { ObservationLine } from './random-observations.js';
 import {
   DOMAINS,
@@ -158,7 +159,7 @@ test(
 
 async function expectStatistics(lines: readonly ObservationLine[]) {
   const question = '{ statistics { domains dnsRecords httpHeaders changes firstObserved } }';
-  const answers = [service, onCluster].map(({ url }) => askGraphql(url, question));
+  const answers = [service, onCluster].map((each) => askGraphql(each, question));
   const histories = historiesAt(lines);
   const sum = (count: (history: DomainHistory) => number) =>
     histories.reduce((total, history) => total + count(history), 0);
@@ -267,9 +268,9 @@ const SHARED = ['a.example', 'b.example', 'www.b.example'].map((domain): Observa
 test('the time of the last recording in the statistics is that of the domain that was recorded last, and null where nothing is recorded', async () => {
   const question = '{ statistics { lastRecordedAt } searchDomains(first: 500) { nodes { recordedAt } } }';
   await record([]);
-  expect((await askGraphql(service.url, question)).data.statistics).toEqual({ lastRecordedAt: null });
+  expect((await askGraphql(service, question)).data.statistics).toEqual({ lastRecordedAt: null });
   await record(SHARED);
-  const { data } = await askGraphql(service.url, question);
+  const { data } = await askGraphql(service, question);
   const times = data.searchDomains.nodes.map((node: { recordedAt: string }) => node.recordedAt).sort();
   expect(data.statistics).toEqual({ lastRecordedAt: times.at(-1) });
 });
@@ -344,7 +345,7 @@ describe('questions about three domains', () => {
   ])(
     'a question that cannot be answered is INVALID_PARAMETER, and the message says what to write: %s',
     async (question, message) => {
-      const { errors } = await askGraphql(service.url, `{ ${question} }`);
+      const { errors } = await askGraphql(service, `{ ${question} }`);
       const error = { message: expect.stringMatching(message), extensions: { code: 'INVALID_PARAMETER' } };
       expect(errors[0]).toMatchObject(error);
     },
@@ -356,7 +357,7 @@ describe('questions about three domains', () => {
     headers('value: "nginx\\u0000"'),
     `httpHeaders(where: { name: "server\\u0000", value: "nginx" }, first: 1) ${NODES}`,
   ])('a question for what no database holds is INVALID_PARAMETER, or finds nothing: %s', async (question) => {
-    const { errors = [] } = await askGraphql(service.url, `{ ${question} }`);
+    const { errors = [] } = await askGraphql(service, `{ ${question} }`);
     for (const { extensions } of errors) expect(extensions.code).toBe('INVALID_PARAMETER');
   });
 
@@ -386,20 +387,20 @@ describe('questions about three domains', () => {
       (cursor) => own(`httpHeaders { historyConnection(first: 1, after: "${cursor}")`, '}'),
     ],
   ])('a cursor %s is INVALID_CURSOR', async (_which, question) => {
-    const { data } = await askGraphql(service.url, `{ ${records('ip: "192.0.2.1"')} }`);
-    const { errors } = await askGraphql(service.url, `{ ${question(data.page.pageInfo.endCursor)} }`);
+    const { data } = await askGraphql(service, `{ ${records('ip: "192.0.2.1"')} }`);
+    const { errors } = await askGraphql(service, `{ ${question(data.page.pageInfo.endCursor)} }`);
     const error = { message: expect.stringMatching(/begin without/), extensions: { code: 'INVALID_CURSOR' } };
     expect(errors[0]).toMatchObject(error);
   });
 
   test('a cursor may be used for the same question in other words, with pages of another length', async () => {
     const first = await askGraphql(
-      service.url,
+      service,
       `{ ${records('types: ["A", "AAAA"], network: "192.0.2.1/32"')} }`,
     );
     const after = `, after: "${first.data.page.pageInfo.endCursor}"`;
     const words = 'network: "192.0.2.1/32", types: ["aaaa", "A", "A"]';
-    const rest = await askGraphql(service.url, `{ ${records(words, 5, after)} }`);
+    const rest = await askGraphql(service, `{ ${records(words, 5, after)} }`);
     expect(rest.data.page.nodes).toHaveLength(2);
   });
 });

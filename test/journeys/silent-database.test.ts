@@ -3,11 +3,12 @@ import pg, { type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { askGraphql, graphqlRequest } from '../support/ask.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { whileLocked } from '../support/locked-table.js';
 import { observation } from '../support/observations.js';
 import { expectProbes } from '../support/probes.js';
-import { askGraphql, postGraphql, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 
 let home: TestDatabase;
 /** A query of an answer may take 0.6 seconds: short, since these wait for it. */
@@ -32,7 +33,7 @@ async function expectUnavailable(): Promise<void> {
   const response = await ask();
   expect([response.status, await response.json()]).toMatchObject([503, { code: 'UNAVAILABLE' }]);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-  const { errors } = await askGraphql(service.url, '{ domain(name: "example.com") { name } }');
+  const { errors } = await askGraphql(service, '{ domain(name: "example.com") { name } }');
   expect(errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }]);
   await expectProbes(service.url, 503);
 }
@@ -67,8 +68,8 @@ function aliases(count: number): string {
 test('a request of which every domain fails with the database is one line of the log', async () => {
   const requestId = 'all-domains-fail';
   await whileLocked(home.pool, async () => {
-    const response = await postGraphql(service.url, aliases(20), { headers: { 'x-request-id': requestId } });
-    expect(await response.json()).toMatchObject({ errors: { length: 20 } });
+    const { errors } = await askGraphql(service, aliases(20), {}, { 'x-request-id': requestId });
+    expect(errors).toHaveLength(20);
   });
   const failures = service.logged.filter(({ msg }) => msg === 'request failed');
   expect(failures.filter((line) => line['requestId'] === requestId)).toHaveLength(1);
@@ -109,7 +110,8 @@ test('of requests whose client has gone, those that wait for a place are not exe
   let answer: Promise<Response> | undefined;
   await whileLocked(home.pool, async () => {
     const other = new AbortController();
-    const gone = postGraphql(waiting.url, aliases(100), { signal: other.signal }).catch(() => {});
+    const request = { ...graphqlRequest(aliases(100)), signal: other.signal };
+    const gone = fetch(`${waiting.url}/graphql`, request).catch(() => {});
     answer = ask(waiting);
     other.abort();
     await gone;

@@ -12,10 +12,11 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { readStoredRows } from '../../src/recorder/read-histories.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
+import { graphqlRequest } from '../support/ask.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 import { HAS_POSTGRESQL } from '../support/postgresql-cluster.js';
-import { postGraphql } from '../support/service.js';
+
 import { runDms, startDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
@@ -27,7 +28,7 @@ const REQUESTS = [
   (url: string, name: string) => fetch(`${url}/api/v1/domain/${name}`),
   (url: string, name: string) => fetch(`${url}/api/v1/changes?domains=${name}`),
   (url: string, name: string) =>
-    postGraphql(url, `{ domain(name: "${name}") { name dnsRecords { __typename } } }`),
+    fetch(`${url}/graphql`, graphqlRequest(`{ domain(name: "${name}") { name dnsRecords { __typename } } }`)),
 ];
 
 describe('with a process that serves', () => {

@@ -94,23 +94,3 @@ export function createTestToken(database: Database, token: TestToken): Promise<s
 export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
 }
-
-/** Sends a query to `/graphql`. */
-export function postGraphql(
-  url: string,
-  query: string,
-  { variables = {}, ...init }: Omit<RequestInit, 'method' | 'body'> & { readonly variables?: object } = {},
-): Promise<Response> {
-  const headers = { 'content-type': 'application/json', ...init.headers };
-  return fetch(`${url}/graphql`, {
-    ...init,
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ query, variables }),
-  });
-}
-
-/** The response of GraphQL to a query, parsed. */
-export async function askGraphql(url: string, query: string, variables: object = {}) {
-  return JSON.parse(await (await postGraphql(url, query, { variables })).text());
-}

@@ -18,9 +18,10 @@ import {
 } from '../../web/src/operations.generated.js';
 import { type RecordEntry, rrsetOf, textOf } from '../../web/src/records.js';
 import { microsecondsOf, timestampOf } from '../../web/src/time.js';
+import { askGraphql } from '../support/ask.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
-import { askGraphql, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 
 const DOMAIN = 'example.com';
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 async function ask(operation: object, variables: object) {
-  const { data, errors } = await askGraphql(service.url, String(operation), { name: DOMAIN, ...variables });
+  const { data, errors } = await askGraphql(service, String(operation), { name: DOMAIN, ...variables });
   expect(errors).toBeUndefined();
   return data.domain;
 }
