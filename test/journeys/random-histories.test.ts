@@ -265,8 +265,9 @@ it.each([
       batchSizes,
       async (left, right, sizes, others) => {
         run += 1;
-        await Promise.all([record(linesOf(left), sizes), record(linesOf(right), others)]);
-        await expectAnswers(replayed(linesOf(left), linesOf(right)));
+        const [leftLines, rightLines] = [linesOf(left), linesOf(right)];
+        await Promise.all([record(leftLines, sizes), record(rightLines, others)]);
+        await expectAnswers(replayed(leftLines, rightLines));
       },
     );
     await fc.assert(property, { numRuns });
