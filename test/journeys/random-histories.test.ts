@@ -93,7 +93,7 @@ it(
   'at any instant, between any two, and by the changes between them, the answers are those of replays of the observations up to them',
   async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const [domains, count] = [repeats(1_100, 40), repeats(TEST_SERVER === undefined ? 500 : 1_000, 60)];
+    const [domains, count] = [repeats(1_100, 20), repeats(TEST_SERVER === undefined ? 500 : 1_000, 30)];
     process.stderr.write(`seed ${seed}: ${domains} domains, ${count} pairs of instants\n`);
     const lines = new Map<string, TimedLine[]>();
     for (let domain = 0; domain < domains; domain += 1) {
