@@ -80,7 +80,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await createRecorder(database.pool).record([rare]);
   }
 
-  /** Runs a block of the document. */
   async function run(block: string | undefined, restoredUrl = ''): Promise<void> {
     const isOwn = (line: string) => line.includes('npx dms');
     const lines = (block ?? expect.fail('docs/operating.md has fewer commands')).split('\n');
@@ -229,7 +228,6 @@ class Recording {
     for (let batch = 0; batch < batches; batch += 1) await this.#recordBatch();
   }
 
-  /** Records for as long as something takes. */
   async recordDuring(work: () => Promise<void>): Promise<void> {
     let isOver = false;
     const working = work().finally(() => {

@@ -9,7 +9,6 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** What is to be observed: so many domains, each so many times. */
 export interface ChangingDomains {
   readonly domains: number;
   readonly rounds: number;

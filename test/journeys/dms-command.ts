@@ -12,7 +12,6 @@ const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 /** Settings of the program, beside those of its database. */
 const SETTINGS = { SAMPLES: 'off', LOG_LEVEL: 'warn', RATE_LIMIT_ANONYMOUS: '1000000000' };
 
-/** How a command ended, and what it said. */
 export interface CommandResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -20,7 +19,6 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** A running `dms`. */
 export interface DmsCommand {
   readonly child: ChildProcess;
   readonly result: Promise<CommandResult>;
@@ -48,7 +46,6 @@ export function dmsInShell(line: string, environment: Environment): Promise<Comm
   return start('bash', ['-c', script, process.execPath, PROGRAM], environment).result;
 }
 
-/** Runs `npm start`, whose folder is the project's. */
 export function startNpm(environment: Environment): DmsCommand {
   return start('npm', ['start'], environment, { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
 }

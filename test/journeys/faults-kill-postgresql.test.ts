@@ -21,7 +21,6 @@ const SECOND = 1000;
 /** In milliseconds: the longest wait for a response. */
 const LONGEST_ANSWER = 12_000;
 
-/** A way to ask for a domain. */
 interface Way {
   readonly name: string;
   readonly ask: (domain: string) => Promise<Response>;

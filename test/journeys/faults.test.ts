@@ -15,7 +15,6 @@ import { expectProbes } from '../support/probes.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 import { runDms } from './dms-command.js';
 
-/** Of a hundred requests each. */
 const ROUNDS = repeats(10, 2);
 
 const MOST_CONNECTIONS = 30;

@@ -15,7 +15,6 @@ interface Item {
 }
 
 let service: TestService;
-/** All changes of the feed. */
 let all: readonly Item[];
 
 const mailAt = (target: string) => ({ host: 'example.com', class: 'IN', type: 'MX', pri: 10, target });

@@ -124,9 +124,7 @@ function openFeed(opened: Database) {
     (await ask('ofDomain', { name, after })).domain.changes;
   return {
     page,
-    /** All changes of a question that follow. */
     all: (question: Question = {}) => allOf((after) => page({ ...question, ...(after && { after }) })),
-    /** All of Domain.changes. */
     ofDomain: (name: string) => allOf((after) => pageOfDomain(name, after)),
   };
 }
@@ -175,10 +173,8 @@ function batchesOf(lines: readonly ObservationLine[]): Observation[][] {
 
 /** Each of eight writers observes a part of all domains that no other observes, so that their order does not matter. */
 const PARTS = ['A', 'AAAA', 'NS', 'TXT', 'MX', 'CAA', 'DS', 'HTTP'];
-/** How many domains are observed at a time. */
 const DOMAINS_AT_ONCE = 20;
 
-/** How many observations a writer has of a group. */
 const LINES_OF_GROUP = repeats(100, TEST_SERVER === undefined ? 25 : 100);
 
 /** A writer's observations, those of one group of domains after the other. */
@@ -232,7 +228,6 @@ function told({ kind, date, source, routine, record, name, old, new: value, last
   };
 }
 
-/** The changes that a replay of lines gives. */
 function replayed(lines: readonly ObservationLine[]): Change[] {
   const { histories } = replayLines(lines.map((line) => JSON.stringify(line)));
   return [...histories.values()].flatMap((history) =>

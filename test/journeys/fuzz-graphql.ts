@@ -175,7 +175,6 @@ const BAD_JSON = [
   `{"query":"${'a'.repeat(600_000)}"}`,
 ];
 
-/** The bodies of requests, right or wrong. */
 export const graphqlBodies: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 6, arbitrary: request.map((body) => Buffer.from(body)) },
   { weight: 3, arbitrary: soundRequest.map((body) => Buffer.from(body)) },

@@ -315,7 +315,6 @@ function graphqlRequest(kind: string, body: Buffer, some: RequestParts['fields']
   return requestOf(kind, { method: 'POST', target: '/graphql', fields: some, body });
 }
 
-/** A request that ends its connection. */
 function requestOf(kind: string, { method: name, target, fields: some, body }: RequestParts): FuzzRequest {
   const length = body === undefined ? [] : [['content-length', String(body.length)]];
   const all = [['host', '127.0.0.1'], ['connection', 'close'], ...length, ...some];

@@ -6,7 +6,6 @@ import type { DomainHistory } from '../replay/domain-history.js';
 import { bodies, type Replay, replayLines } from '../replay/replay.js';
 import { answersOf } from './serving.js';
 
-/** A line of format `dms`, and its time. */
 export interface TimedLine {
   readonly line: string;
   readonly time: Instant;
@@ -15,7 +14,6 @@ export interface TimedLine {
 /** The lines of each domain, by its canonical name, in the order of their times. */
 export type LinesOfDomains = ReadonlyMap<string, readonly TimedLine[]>;
 
-/** The histories that the observations up to an instant give. */
 function replayedUpTo(timed: readonly TimedLine[], at: Instant): Replay['histories'] {
   return replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
 }
@@ -86,7 +84,6 @@ function stateOf(history: DomainHistory | undefined): Map<string, string> {
   ]);
 }
 
-/** Applies an item of Domain changes. */
 function apply(state: Map<string, string>, { kind, data, name = '', new: value }: ChangeItem): void {
   if (kind === 'SITE_STATUS_CHANGED') return;
   const key = data === undefined ? name : JSON.stringify(data);
@@ -94,7 +91,6 @@ function apply(state: Map<string, string>, { kind, data, name = '', new: value }
   else state.set(key, value ?? '');
 }
 
-/** An item of Domain changes. */
 interface ChangeItem {
   readonly id: string;
   readonly kind: string;
@@ -104,7 +100,6 @@ interface ChangeItem {
   readonly new?: string | null;
 }
 
-/** The parameters of a question, each with its values. */
 export type Query = Readonly<Record<string, readonly string[]>>;
 
 /** The changes of all pages; a domain that is not known has none. @throws unless there are answers. */

@@ -23,7 +23,6 @@ import { type DmsCommand, runDms, startDms } from './dms-command.js';
 const SEED = Number(process.env['NOTIFY_SEED'] ?? Date.now() % 1_000_000);
 const SECOND = 1000;
 const SENDERS = 2;
-/** How often all senders are killed. */
 const KILLS = repeats(7, 1);
 /** In milliseconds: for how long PostgreSQL is lost. */
 const LOSS = repeats(60, 1) * SECOND;
@@ -40,7 +39,6 @@ const ROUNDS = 4;
 /** How many records of each type a domain has, all of them others in the next round. */
 const RECORDS = { TXT: 4, MX: 3 };
 const CHANGES = DOMAINS.length * (ROUNDS - 1) * 2 * (RECORDS.TXT + RECORDS.MX);
-/** How many observations are recorded at a time. */
 const BATCH = 20;
 
 /** What a receiver does with a message when it comes first. Later it takes it. */
@@ -63,7 +61,6 @@ class Inbox {
   readonly doubles: { readonly id: string; readonly firstAt: number; readonly at: number }[] = [];
   /** What breaks a promise of notifications. */
   readonly wrong: string[] = [];
-  /** How many messages met each fault. */
   readonly met = new Map<Fault, number>();
   readonly #faults: Faults;
   readonly #takenAt = new Map<string, number>();
@@ -109,7 +106,6 @@ class Inbox {
   }
 }
 
-/** A receiver on loopback. */
 interface FaultyReceiver {
   readonly inbox: Inbox;
   /** Where its messages go to, or what sends its mail. */
@@ -196,7 +192,6 @@ interface FeedItem {
   readonly rdata: string;
 }
 
-/** A notification, and what it is to tell. */
 interface Told {
   readonly name: string;
   readonly receiver: FaultyReceiver;
@@ -299,7 +294,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
     startSenders();
   }
 
-  /** What a domain has in a round. */
   function observed(domain: string, round: number): Observation {
     const records = [
       ...Array.from({ length: RECORDS.TXT }, (_, at) => ({ type: 'TXT', txt: `${round}-${at}` })),

@@ -26,7 +26,6 @@ ns1 A 127.0.0.1
 interface Stage {
   readonly zone: string;
   readonly status?: number;
-  /** Fields of the site's response. */
   readonly site: readonly (readonly [name: string, value: string])[];
 }
 

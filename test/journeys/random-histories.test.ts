@@ -40,7 +40,6 @@ function linesOf(observations: readonly ObservationLine[]): string[] {
   return observations.map((line) => JSON.stringify({ ...line, domain: `${line.domain}.r${run}.example` }));
 }
 
-/** The lines in the order of their times. */
 function timedLinesOf(observations: readonly ObservationLine[]): TimedLine[] {
   return linesOf(observations)
     .map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }))
@@ -58,7 +57,6 @@ async function record(lines: readonly string[], sizes: readonly number[] = []): 
   }
 }
 
-/** What a plain replay of the rules gives for lines in this order. */
 function replayed(...lines: (readonly string[])[]): Map<string, string> {
   return bodies(replayLines(lines.flat()));
 }
@@ -193,7 +191,6 @@ async function lastSightsOf(domain: string): Promise<object> {
   };
 }
 
-/** The same of a replay. */
 function lastSightsIn(history: DomainHistory, items: { kind: string; name?: string; lastSeen?: string }[]) {
   return {
     changes: items.filter(({ kind }) => kind !== 'SITE_STATUS_CHANGED').length,
@@ -213,7 +210,6 @@ function lastSightsIn(history: DomainHistory, items: { kind: string; name?: stri
   };
 }
 
-/** All that is told of a domain but its name. */
 async function everythingOf(domain: string): Promise<object> {
   const query = `{ domain(name: "${domain}") { created lastUpdate lastChange dnsRecordCount httpHeaderCount changeCount
     parts { name firstObserved lastObserved }

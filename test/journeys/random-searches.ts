@@ -100,7 +100,6 @@ const headers = fc
   .dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...VALUES), { noNullPrototype: true })
   .map((httpHeaders) => ({ httpHeaders }));
 
-/** An observation of one of some domains. */
 export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine> {
   return fc
     .tuple(fc.constantFrom(...domains), lineTime, fc.oneof(everyType, everyType, oneType, headers, headers))
@@ -114,12 +113,10 @@ export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine
     });
 }
 
-/** In the order of their times. */
 export const manyLines = fc
   .noBias(fc.array(lineOf(DOMAINS), { minLength: 1, maxLength: 80, size: 'max' }))
   .map((lines) => lines.sort((one, other) => (one.observedAt < other.observedAt ? -1 : 1)));
 
-/** The conditions of a question. */
 export type Filter = Partial<Readonly<Record<Condition | End, string>>> & {
   readonly types?: readonly string[];
   readonly present?: boolean;
@@ -259,7 +256,6 @@ export function historiesAt(lines: readonly ObservationLine[], until = '9'): Dom
   );
 }
 
-/** All records of a domain in their order, as GraphQL has them. */
 export function recordsOf(history: DomainHistory): RecordMatch[] {
   const { domain, dnsRecords } = JSON.parse(body(history).replaceAll('"minimum-ttl"', '"minimumTtl"'));
   return dnsRecords.map(({ data, ...times }: { data: object }) => ({
@@ -275,7 +271,6 @@ function withGraphqlNames(data: object): object {
   return { ...others, naptrFlags };
 }
 
-/** All headers of a domain. */
 export function headersOf(history: DomainHistory) {
   const { httpHeaders } = JSON.parse(body(history));
   return httpHeaders.map(

@@ -12,7 +12,6 @@ import { IS_LONG } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
-/** A database of `/readyz`. */
 interface Shown {
   readonly role: string;
   readonly state: string;

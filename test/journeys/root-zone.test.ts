@@ -26,7 +26,6 @@ function unpacked(): Readable {
   return spawn('xz', ['-dc', ROOT_ZONE_FILE], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout;
 }
 
-/** A question about what a record has, and sometimes about when it was there. */
 function filterLike({ record }: RecordMatch): fc.Arbitrary<Filter> {
   const { target, ip, ipv6, host } = Object(record);
   const suffix = String(target ?? '').replace(/^[^.]*\./, '');
@@ -45,7 +44,6 @@ function filterLike({ record }: RecordMatch): fc.Arbitrary<Filter> {
   return fc.tuple(fc.constantFrom(...values), options).map(([value, option]) => ({ ...value, ...option }));
 }
 
-/** What a service that serves the zone gives, and its end. */
 async function whileServing<Result>(home: TestHome, work: (url: string) => Promise<Result>): Promise<Result> {
   const serving = await serve(home.environment);
   try {

@@ -76,7 +76,6 @@ async function record(lines: readonly ObservationLine[]): Promise<void> {
   }
 }
 
-/** How many matches were found in all. */
 let matched = 0;
 
 /** Holds for any observations, and that anything was found at all. */

@@ -3,7 +3,6 @@ import { expect } from 'vitest';
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
 import { type CommandResult, type DmsCommand, startDms, startLocalDms } from './dms-command.js';
 
-/** A `dms serve` in the process of the test. */
 export interface LocalServing {
   /** Without a slash at the end. */
   readonly url: string;
@@ -21,7 +20,6 @@ export async function serveLocally(environment: Readonly<Record<string, string>>
   return { url, close };
 }
 
-/** A serving `dms` on a free port. */
 export interface Serving extends DmsCommand {
   /** Without a slash at the end. */
   readonly url: string;
@@ -70,7 +68,6 @@ async function addressIn(
   return url;
 }
 
-/** How many requests are under way at once. */
 const CONCURRENCY = 8;
 const MOST_TRIES = 5;
 

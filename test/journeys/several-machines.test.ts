@@ -40,7 +40,6 @@ interface Held {
   readonly number: number;
 }
 
-/** A response that was read. */
 interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -161,7 +160,6 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       }
     }
 
-    /** Whether a response is no answer. */
     function isRejected({ status, headers, text }: Reply, path: string): boolean {
       if (status === 200 || status === 304) return false;
       counts.unavailable += 1;
@@ -294,7 +292,6 @@ function numbered(domain: string, number: number): Observation {
   });
 }
 
-/** A number of an observation as an address. */
 function addressOf(number: number): string {
   return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 }
@@ -305,7 +302,6 @@ function numberIn(text: string): number {
   return Number(httpHeaders[0]?.value);
 }
 
-/** The body of Get domain after so many observations. */
 function bodyOf(domain: string, number: number): string {
   const at = (each: number) => timeText(each).replace('Z', '000Z');
   const numbers = Array.from({ length: number }, (_, place) => place + 1);

@@ -216,7 +216,6 @@ async function resolving(port: number): Promise<void> {
   await expect.poll(() => resolver.resolve4('example.test').catch(() => []), WAITING).toEqual(['127.0.0.1']);
 }
 
-/** Whether a process listens at a port. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(port, '127.0.0.1', () => resolve(true));

@@ -11,7 +11,6 @@ import { type DmsCommand, startDms } from './dms-command.js';
 const SECOND = 1_000_000n;
 const DAY = 86_400n * SECOND;
 const LEASE_SECONDS = 8;
-/** How many domains each worker has leased. */
 const CONCURRENCY = 20;
 const SERVFAIL = 2;
 

@@ -106,7 +106,6 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a zone of nsd, behind unbound', () => {
     });
   }
 
-  /** What dig prints of questions. */
   function dig(port: number, questions: readonly (readonly [name: string, type: string])[]): string {
     const options = ['+noall', '+answer', '+tries=1', '+time=5'];
     const args = questions.flatMap(([name, type]) => ['-q', name, '-t', type, ...options]);

@@ -15,7 +15,6 @@ export function body(history: DomainHistory): string {
   });
 }
 
-/** The body of Domain diff. */
 export function diffBody(
   before: DomainHistory | undefined,
   after: DomainHistory | undefined,

@@ -46,11 +46,9 @@ export interface DomainHistory {
   present: Map<string, string>;
   /** When the headers that are gone were last seen, by name. */
   readonly lastSeen: Map<string, string>;
-  /** Of the site's latest response. */
   status: number | undefined;
   /** Time of the latest observation of each part. */
   readonly latest: Map<string, string>;
-  /** In the order of recording. */
   readonly changes: Change[];
 }
 
@@ -119,7 +117,6 @@ function observedParts(history: DomainHistory, { records, types, headers }: Obse
   return [...parts, ...new Set([EVERY_TYPE, ...known, ...present, ...brought])];
 }
 
-/** The time of a part's latest observation. */
 export function latestOf(history: DomainHistory, part: string): string | undefined {
   const own = history.latest.get(part);
   const common = part === HTTP ? undefined : history.latest.get(EVERY_TYPE);

@@ -13,7 +13,6 @@ const CONTENT = [
   'repr-digest',
 ];
 
-/** Says why the changes of an observation are routine. */
 export function judge(
   history: DomainHistory,
   changes: readonly Change[],

@@ -28,7 +28,6 @@ export async function ownerOf(dataDirectory: string): Promise<number | null> {
   return Number(/^ready (\d+)$/m.exec(String(said))?.[1]) || null;
 }
 
-/** Kills the process that has the embedded database open, if there is one at this moment. */
 export async function killOwner(dataDirectory: string): Promise<void> {
   const owner = await ownerOf(dataDirectory).catch(() => null);
   if (owner !== null) await killAtOnce(owner);

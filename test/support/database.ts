@@ -58,7 +58,6 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** A database that test files use one after another. */
 interface LentDatabase {
   readonly home: TestHome;
   /** Keeps the embedded database open from one file to the next. */

@@ -79,7 +79,6 @@ async function listens(tcp: TcpServer, port: number, address: string): Promise<b
   }
 }
 
-/** A server that startDnsServer has started. */
 export class DnsTestServer {
   readonly address: string;
   readonly port: number;
@@ -113,7 +112,7 @@ export class DnsTestServer {
     this.#zone = new Zone(text);
   }
 
-  /** Answers by a function, which is asked before the zone ; undefined ends it. */
+  /** Answers by a function, which is asked before the zone; undefined ends it. */
   generate(generator: Generator | undefined): void {
     this.#generator = generator;
   }
@@ -148,17 +147,14 @@ export class DnsTestServer {
     );
   }
 
-  /** How many questions have come, over both transports. */
   get questions(): number {
     return [...this.#asked.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Counts from nought again. */
   forgetQuestions(): void {
     this.#asked.clear();
   }
 
-  /** How many TCP connections are open. */
   get connections(): number {
     return this.#connections.size;
   }
@@ -169,7 +165,6 @@ export class DnsTestServer {
     if (this.#tcp.listening) await new Promise<void>((resolve) => this.#tcp.close(() => resolve()));
   }
 
-  /** Ends it, its connections too. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -250,7 +245,6 @@ const NXDOMAIN = 3;
 const MOST_ENCODED = 10_000;
 const encoded = new Map<string, Buffer>();
 
-/** The parts of the answer to a query, from what a Generator has given for it. */
 function generatedParts(query: DnsQuery, type: string, texts: readonly string[] | null): ResponseParts {
   const owner = Buffer.from(query.name);
   const record = (of: string, text: string) => ({

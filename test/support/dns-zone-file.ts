@@ -12,7 +12,6 @@ export interface ZoneRecord {
   readonly rdata: Buffer;
 }
 
-/** The records of a name by the numbers of their types. */
 export type ZoneNode = ReadonlyMap<number, readonly ZoneRecord[]>;
 
 /** The names of one or more zones by their keys (dns-octets.ts). */

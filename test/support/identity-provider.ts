@@ -21,7 +21,6 @@ type KeyPair = Awaited<ReturnType<typeof generateKeyPair>> & { readonly algorith
 export interface IdentityProvider {
   readonly web: WebServer;
   readonly jwksUrl: URL;
-  /** How often its keys were fetched. */
   fetches(): number;
   /** Makes a key, which signs by its `kid`; it is served from now on, unless told otherwise. */
   addKey(kid: string, algorithm?: string, served?: boolean): Promise<void>;

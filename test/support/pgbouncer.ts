@@ -17,7 +17,6 @@ export const HAS_PGBOUNCER = HAS_POSTGRESQL && isInstalled('pgbouncer');
 export const CONNECT_QUERY =
   'SET jit = off; SET max_parallel_workers_per_gather = 0; SET client_connection_check_interval = 1000';
 
-/** A PgBouncer on loopback, in transaction mode. */
 export interface Pgbouncer {
   /** Of the database, through it. */
   readonly url: string;

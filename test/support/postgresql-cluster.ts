@@ -51,7 +51,6 @@ export function serverUser(): UserIds {
 /** A PostgreSQL server of a test's own, which may do with it what it likes. */
 export class PostgresqlCluster {
   readonly url: string;
-  /** Its data. */
   readonly folder: string;
   readonly #port: number;
   readonly #user: UserIds;
@@ -158,7 +157,6 @@ export class PostgresqlCluster {
     }
   }
 
-  /** Ends it, and deletes everything. */
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });

@@ -12,7 +12,6 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** What came of a request. */
 export type RawOutcome =
   | { readonly kind: 'answered'; readonly response: RawResponse }
   /** Why there is no response, or none that was read to its end. */

@@ -9,7 +9,6 @@ import { freePort } from './free-port.js';
 /** Whether the machine has the Redis of Debian. */
 export const HAS_REDIS = isInstalled('redis-server');
 
-/** A Redis on loopback that keeps nothing. */
 export interface RedisServer {
   readonly port: number;
   /** Starts it, on the same port each time, and waits until it takes connections. */

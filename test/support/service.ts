@@ -24,7 +24,6 @@ export interface TestToken {
   readonly expiresAt?: bigint | null;
 }
 
-/** The whole service on a free port. */
 export interface TestService {
   /** With the base path, and without a slash at the end. */
   readonly url: string;

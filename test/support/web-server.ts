@@ -18,7 +18,6 @@ export interface ServedResponse {
   readonly body?: string;
 }
 
-/** A request that a server has had. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -34,7 +33,6 @@ export interface Place {
   readonly port?: number;
 }
 
-/** A server on a loopback address. */
 export interface LoopbackServer {
   readonly address: string;
   readonly port: number;

@@ -68,7 +68,6 @@ async function loadHistory(first: number, pages: number): Promise<LoadedHistory>
   return { ...history, before: (await stateAt(timestampOf(history.since))).headers };
 }
 
-/** What the lanes show at an instant, as sorted lines. */
 function shownAt(lanes: readonly Lane[], at: string): string[] {
   const time = microsecondsOf(at);
   return lanes
