@@ -32,7 +32,6 @@ let environment: Record<string, string>;
 const looks = new Map<string, number>();
 /** By domain: the changes that the service has said it has recorded. */
 const acknowledged = new Map<string, number>();
-/** What requests were answered with, by status. */
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {

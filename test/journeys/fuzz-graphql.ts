@@ -122,7 +122,6 @@ const excessive = fc
   .constantFrom(...EXCESSES)
   .chain(([most, document]) => fc.integer({ min: 1, max: most }).map(document));
 
-/** Any document, right or wrong. */
 export const graphqlDocuments: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: operation },
   { weight: 4, arbitrary: sound },

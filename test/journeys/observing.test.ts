@@ -101,7 +101,6 @@ const item = (event: string, date: number, value: string, old: string | null) =>
   old,
 });
 
-/** What is recorded of the zone in the end. */
 const RECORDS = [
   stay('A', { ip: '127.0.0.1' }),
   stay('A', { ip: '127.0.0.8' }, 0, 2),
@@ -123,7 +122,6 @@ const RECORDS = [
   stay('A', { ip: '127.0.0.8' }, 3),
 ];
 
-/** What is recorded of the site in the end. */
 const HEADERS = [
   { name: 'via', value: '1.1 a, 1.1 b', history: [item('created', 0, '1.1 a, 1.1 b', null)] },
   { name: 'x-old', value: 'was', history: [item('created', 0, 'was', null)] },

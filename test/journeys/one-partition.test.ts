@@ -19,7 +19,6 @@ import { bearer, startTestService, type TestService } from '../support/service.j
 
 const PARTITIONS = 8;
 
-/** What PostgreSQL tells of a part of a plan (`auto_explain` in JSON). */
 interface Node {
   readonly 'Relation Name'?: string;
   /** How often it was executed, 0 where it was not needed; absent where plans alone count. */
@@ -89,7 +88,6 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       await kept.close();
     });
 
-    /** Runs the work several times, and gives what it has executed. */
     async function executedBy(work: (time: number) => Promise<unknown>): Promise<readonly Executed[]> {
       executed.length = 0;
       for (let time = 0; time < executions; time += 1) await work(time);

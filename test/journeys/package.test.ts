@@ -13,7 +13,6 @@ import { observationLine } from '../support/observations.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What npm packs of a folder. */
 function packed(): readonly string[] {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: ROOT,
@@ -84,7 +83,6 @@ describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () 
   }, 600_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** Runs a program to its end. */
   async function run(program: string, args: readonly string[], cwd: string) {
     const child = spawn(program, args, {
       cwd,

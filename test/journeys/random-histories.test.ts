@@ -129,7 +129,6 @@ const changesQuestion = fc.record({
 
 type ChangesQuestion = typeof changesQuestion extends fc.Arbitrary<infer Question> ? Question : never;
 
-/** The query of a question for changes, and what of all changes it is about. */
 function asQuery({ first, order, kinds, ends }: ChangesQuestion, times: readonly Instant[]) {
   const [from = null, to = null] = ends
     .map((place) => (place === null ? null : formatInstant(times[place % times.length] ?? 0n)))

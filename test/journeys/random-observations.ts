@@ -3,7 +3,6 @@ import fc from 'fast-check';
 /** A record's data, with a type and the type's own fields at least. */
 type RecordData = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** The keys of a line of format `dms`, as a client may write them. */
 export interface ObservationLine {
   readonly domain: string;
   readonly observedAt: string;
@@ -137,7 +136,6 @@ export function observationLine(domains: readonly string[]): fc.Arbitrary<Observ
     .map(([domain, time, observed, by]) => ({ domain, observedAt: time, ...observed, ...by }));
 }
 
-/** An observation of a domain by one DNS type. */
 export function typeLine(domain: string, type: string): fc.Arbitrary<ObservationLine> {
   const records = RECORDS.filter((record) => record.type === type).map((record) => ({
     host: 'a.example',
@@ -149,7 +147,6 @@ export function typeLine(domain: string, type: string): fc.Arbitrary<Observation
     .map(([time, dnsRecords]) => ({ domain, observedAt: time, dnsRecords, dnsTypes: [type] }));
 }
 
-/** An observation of a domain by its HTTP headers. */
 export function headerLine(domain: string): fc.Arbitrary<ObservationLine> {
   return fc.tuple(observedAt, http).map(([time, observed]) => ({ domain, observedAt: time, ...observed }));
 }

@@ -125,7 +125,6 @@ type Condition = OfRecords | 'name' | 'value' | 'contains' | 'match' | 'registra
 type OfRecords = 'ip' | 'network' | 'target' | 'text' | 'host';
 type End = `${'seen' | 'firstSeen' | 'created' | 'changed'}${'From' | 'To'}`;
 
-/** How the pages of a question are read. */
 export interface Paging {
   readonly first: number;
   /** Goes on after an edge in the middle of each page. */
@@ -422,7 +421,6 @@ interface Page<Node> {
 /** So many pages are as long as they are to be. */
 const MOST_PAGES = 6;
 
-/** All matches of a question, page by page; after some pages, on longer ones. */
 export async function walk<Node>(
   url: string,
   query: string,
@@ -459,7 +457,6 @@ export interface Searched {
   readonly records: Map<string | undefined, RecordMatch[]>;
 }
 
-/** What is recorded there by these lines. */
 export function searched(url: string, lines: readonly ObservationLine[]): Searched {
   const known = new Map<string | undefined, readonly DomainHistory[]>();
   return {
@@ -480,7 +477,6 @@ export async function everyRecord(asked: Searched, at: string | undefined): Prom
   return records;
 }
 
-/** How many domains one request asks for. */
 const DOMAINS_AT_ONCE = 50;
 
 async function recordsAt(
@@ -543,7 +539,6 @@ export async function expectRecords(asked: Searched, where: Filter, paging: Pagi
   return found.length;
 }
 
-/** The same of HTTP headers. */
 export async function expectHeaders(asked: Searched, where: Filter, paging: Paging): Promise<number> {
   const found = await walk(asked.url, HEADERS_FOUND, { where }, paging);
   const histories = asked.historiesAt(where.at);
@@ -552,7 +547,6 @@ export async function expectHeaders(asked: Searched, where: Filter, paging: Pagi
   return found.length;
 }
 
-/** The same of domains. */
 export async function expectDomains(asked: Searched, where: Filter, paging: Paging): Promise<number> {
   const found = await walk(asked.url, DOMAINS_FOUND, { where }, paging);
   const expected = asked

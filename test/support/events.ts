@@ -76,7 +76,6 @@ function fieldsIn(block: string): Map<string, string> {
   );
 }
 
-/** Makes a function that records another value of the header `server` of a domain. */
 export function headerChanger(database: Pick<Database, 'pool'>) {
   let at = 0;
   return async (value: string, domain = 'example.com'): Promise<void> => {

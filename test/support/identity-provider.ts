@@ -11,7 +11,6 @@ export interface TestJwt {
   /** The claims as they are written, in the place of all others. */
   readonly payload?: string;
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Which of the provider's keys signs: its `kid`. */
   readonly key?: string;
 }
 
@@ -81,7 +80,6 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   return provider;
 }
 
-/** The claims of a good token, with others in the place of some. */
 export function goodClaims(claims: Readonly<Record<string, unknown>> = {}): JWTPayload {
   const now = Math.floor(Date.now() / 1000);
   return { iss: ISSUER, aud: AUDIENCE, sub: 'alice', iat: now, exp: now + 300, scope: 'dns:read', ...claims };

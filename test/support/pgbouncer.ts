@@ -10,7 +10,6 @@ import { isInstalled, PATH } from './debian-servers.js';
 import { freePort } from './free-port.js';
 import { HAS_POSTGRESQL, serverUser } from './postgresql-cluster.js';
 
-/** Whether the machine has PgBouncer, and a PostgreSQL to put it before. */
 export const HAS_PGBOUNCER = HAS_POSTGRESQL && isInstalled('pgbouncer');
 
 /** What docs/operating.md lets it run on each of its connections to the server. */

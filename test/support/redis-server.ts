@@ -6,14 +6,12 @@ import { join } from 'node:path';
 import { isInstalled, PATH } from './debian-servers.js';
 import { freePort } from './free-port.js';
 
-/** Whether the machine has the Redis of Debian. */
 export const HAS_REDIS = isInstalled('redis-server');
 
 export interface RedisServer {
   readonly port: number;
   /** Starts it, on the same port each time, and waits until it takes connections. */
   start(): Promise<void>;
-  /** Ends it as a crash would. */
   kill(): Promise<void>;
   /** Lets it hang, with its connections open, and go on. */
   pause(): void;

@@ -21,7 +21,6 @@ export interface ServedResponse {
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
-  /** Names and values as they came. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** The name in the TLS handshake; undefined over plain TCP. */
   readonly serverName: string | undefined;
@@ -36,17 +35,13 @@ export interface Place {
 export interface LoopbackServer {
   readonly address: string;
   readonly port: number;
-  /** How many connections were made to it so far. */
   readonly connections: number;
-  /** Settles when no connection to it is open. */
   idle(): Promise<void>;
-  /** Ends every connection and the server. */
   close(): Promise<void>;
 }
 
 /** A real web server that answers every request with one response, which can be replaced at any time. */
 export interface WebServer extends LoopbackServer {
-  /** The requests so far, the oldest first. */
   readonly requests: readonly SeenRequest[];
   /** Replaces the response, from the next request on; a function gives one for each request. */
   serve(response: ServedResponse | ((request: SeenRequest) => ServedResponse)): void;
