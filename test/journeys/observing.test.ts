@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DebianServers, HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -206,7 +206,7 @@ test.skipIf(!HAS_DEBIAN_SERVERS)(
       const fields = own.map(([name, value]) => `add_header ${name} "${value}" always;`);
       return `${fields.join(' ')} return ${status} "ok";`;
     };
-    await database.pool.query('TRUNCATE domain, dns_record, header_change, site_response');
+    await emptyTestDatabase(database);
     for (const stage of STAGES) {
       // Started anew, they have the stage at once.
       const servers: DebianServers = await startDebianServers(marked(stage), siteOf(stage));
