@@ -20,6 +20,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Whether there are the programs that the documents use beside the service's own. */
 const HAS_TOOLS = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 
+/** What `npx dms` runs. */
 const PROGRAM = [process.execPath, join(ROOT, 'bin', 'dms.js')].map(asArgument).join(' ');
 
 /** What `npm start` records in a new database. */
@@ -88,6 +89,7 @@ afterAll(async () => {
   await removeDataDirectory(dataDirectory);
 });
 
+/** A part of a document that is between fences. */
 interface Block {
   readonly language: string;
   readonly content: string;
