@@ -46,7 +46,7 @@ function anchor(heading: string): string {
 }
 
 describe('the links between documents', () => {
-  test.each([...PAGES.keys()])('of %s lead to files and headings that exist', (path) => {
+  test.each([...PAGES.keys()])('the links of %s lead to files and headings that exist', (path) => {
     const broken = [...page(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].filter(
       ([, target = '', fragment]) => {
         const file = target === '' ? path : relative(ROOT, join(ROOT, dirname(path), target));
@@ -58,7 +58,7 @@ describe('the links between documents', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  test.each([...PAGES.keys()])('and every file that %s names exists', (path) => {
+  test.each([...PAGES.keys()])('every file that %s names exists', (path) => {
     const named = [...page(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|js))`/g)].map(
       ([, file = '']) => file,
     );
@@ -68,7 +68,7 @@ describe('the links between documents', () => {
     ).toEqual([]);
   });
 
-  test('lead from the README to every page of docs/', () => {
+  test('README.md links to every page of docs/', () => {
     const pages = [...PAGES.keys()].filter((path) => /^docs\/[^/]+$/.test(path));
     expect(pages.filter((path) => !page('README.md').includes(`](${path})`))).toEqual([]);
   });
@@ -77,14 +77,14 @@ describe('the links between documents', () => {
 describe('docs/settings.md', () => {
   const rows = codeRows('docs/settings.md');
 
-  test('has every setting, and no other', () => {
+  test('docs/settings.md has every setting, and no other', () => {
     // Those of other programs: OpenTelemetry, of which a row speaks as a whole, and PostgreSQL's driver.
     const own = [...settingNames()].filter((name) => !/^(OTEL_|PG)/.test(name));
     const documented = rows.map(({ code }) => code).filter((name) => name !== 'OTEL_…');
     expect(documented.sort()).toEqual(own.sort());
   });
 
-  test.each(rows)('tells the default of $code', ({ code, cells: [, fallback = ''] }) => {
+  test.each(rows)('docs/settings.md tells the default of $code', ({ code, cells: [, fallback = ''] }) => {
     const [, value] = /^`(.+)`$/.exec(fallback) ?? [];
     if (value !== undefined) expect(readSettings({ [code]: value })).toEqual(readSettings({}));
   });
@@ -146,12 +146,12 @@ function namesIn(help: string, name: RegExp): string[] {
 }
 
 describe('docs/commands.md', () => {
-  test('has every command, in the order of dms --help', async () => {
+  test('docs/commands.md has every command, in the order of dms --help', async () => {
     const documented = codeRows('docs/commands.md').map(({ code }) => /^dms (\w+)/.exec(code)?.[1]);
     expect(documented).toEqual(namesIn(await helpOf(), /^ {2}(\w+)(?: [<[]\S+)* {2,}\S/gm));
   });
 
-  test.each(['watch', 'notify', 'token'])('has every command of dms %s', async (command) => {
+  test.each(['watch', 'notify', 'token'])('docs/commands.md has every command of dms %s', async (command) => {
     const names = namesIn(await helpOf(command), /^ {2}(\w+)(?: \S+)* {2,}\S/gm);
     expect(page('docs/commands.md')).toMatch(new RegExp(`\`dms ${command} ${[...names].join('\\\\\\|')}\``));
   });

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseDmsLine } from '../../src/importers/dms.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { NOW, type ObservationParts, observationLine, timeText } from '../support/observations.js';
+import { askGraphql, askRest } from '../support/ask.js';
+import { type ObservationParts, observation, timeText } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -9,157 +9,134 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
+afterAll(() => service.stop());
 
-afterAll(async () => {
-  await service.stop();
-});
-
-/** Records observations as an import does. */
-async function record(...parts: ObservationParts[]): Promise<void> {
-  const recorder = createRecorder(service.database.pool);
-  await recorder.record(parts.map((part) => parseDmsLine(observationLine(part), NOW)));
+function record(domain: string, parts: readonly ObservationParts[], older = false) {
+  const observations = parts.map((part) => observation({ ...part, domain }));
+  return createRecorder(service.database.pool).record(observations, older);
 }
 
-interface Entry {
-  readonly firstSeen: string;
-  readonly removed: string | null;
-}
-
-interface RestDomain {
-  readonly domain: string;
-  readonly dnsRecords: readonly (Entry & { readonly data: Readonly<Record<string, unknown>> })[];
-  readonly httpHeaders: readonly {
-    readonly name: string;
-    readonly value: string;
-    readonly history: readonly { readonly date: string }[];
-  }[];
-}
-
-interface GraphqlDomain {
-  readonly unicodeName: string;
-  readonly lastChange: string;
-  readonly dnsRecords: readonly (Entry & Readonly<Record<string, unknown>>)[];
-  readonly httpHeaders: RestDomain['httpHeaders'];
-}
+const rest = async (path: string) => (await askRest(service, `/${path}`)).body;
 
 /** What both APIs return: REST's body, and GraphQL's fields by the same names. */
-async function ask(name: string): Promise<{ rest: RestDomain; graphql: GraphqlDomain }> {
-  const rest = await fetch(`${service.url}/api/v1/domain/${encodeURIComponent(name)}`);
-  const query = `query ($name: String!) { domain(name: $name) {
-    name unicodeName created lastUpdate lastChange
-    dnsRecords { ... on DnsRecordEntry { host type firstSeen removed }
-      ... on SoaRecord { serial } ... on TxtRecord { txt entries } ... on ARecord { ip } }
+async function ask(name: string) {
+  const query = `query ($name: String!) { domain(name: $name) { name unicodeName
+    dnsRecords { ... on TxtRecord { txt entries } ... on ARecord { ip } }
     httpHeaders { name value history { event date new old } } } }`;
-  const graphql = await fetch(`${service.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables: { name } }),
-  });
-  const answer = JSON.parse(await graphql.text());
-  expect(answer.errors).toBeUndefined();
-  return { rest: JSON.parse(await rest.text()), graphql: answer.data.domain };
+  const { data, errors } = await askGraphql(service, query, { name });
+  expect(errors).toBeUndefined();
+  return { rest: await rest(`domain/${encodeURIComponent(name)}`), graphql: data.domain };
 }
 
-describe('what was recorded comes back exactly, by REST and by GraphQL', () => {
-  test('a SOA serial of 4294967295', async () => {
-    const soa = { mname: 'ns.soa.example', rname: 'host.soa.example', refresh: 1, retry: 2, expire: 3 };
-    const data = {
-      host: 'soa.example',
-      class: 'IN',
-      type: 'SOA',
-      ...soa,
-      serial: 4294967295,
-      'minimum-ttl': 4,
-    };
-    await record({ domain: 'soa.example', at: 1, records: [data] });
-    const { rest, graphql } = await ask('soa.example');
-    expect(rest.dnsRecords[0]?.data['serial']).toBe(4294967295);
-    expect(graphql.dnsRecords[0]?.['serial']).toBe(4294967295);
-  });
-
-  test('a TXT of 4,000 bytes in segments, with quotes, characters beyond ASCII and NUL bytes', async () => {
-    const entries = Array.from({ length: 16 }, (_, index) => `"${index}" ü \\000 \\255 `.padEnd(246, 'x'));
-    const data = { host: 'txt.example', class: 'IN', type: 'TXT', txt: entries.join(''), entries };
-    await record({ domain: 'txt.example', at: 1, records: [data] });
-    const { rest, graphql } = await ask('txt.example');
-    expect(rest.dnsRecords[0]?.data).toEqual(data);
-    expect(graphql.dnsRecords[0]).toMatchObject({ txt: entries.join(''), entries });
-  });
-
-  test('1,000 records and 300 headers on one domain, one value of 16 kB', async () => {
-    const addresses = Array.from({ length: 1000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
-    const names = Array.from({ length: 300 }, (_, index) => `x-${String(index).padStart(3, '0')}`);
-    const long = 'v'.repeat(16_384);
-    const headers = Object.fromEntries(names.map((name) => [name, name === 'x-007' ? long : name]));
-    await record({ domain: 'large.example', at: 1, records: addresses, headers });
-    const { rest, graphql } = await ask('large.example');
-    expect(rest.dnsRecords.map(({ data }) => data['ip'])).toEqual([...addresses].sort());
-    expect(graphql.dnsRecords).toHaveLength(1000);
-    expect(rest.httpHeaders.map(({ name }) => name)).toEqual(names);
-    expect(rest.httpHeaders[7]?.value).toBe(long);
-    expect(graphql.httpHeaders).toEqual(rest.httpHeaders);
-  });
-
-  test('an internationalised name, requested in Unicode, as A-labels, in upper case and with a final dot', async () => {
-    await record({ domain: 'bücher.example', at: 1, records: ['192.0.2.1'] });
-    const expected = await ask('xn--bcher-kva.example');
-    expect(expected.rest.domain).toBe('xn--bcher-kva.example');
-    expect(expected.graphql.unicodeName).toBe('bücher.example');
-    for (const name of ['bücher.example', 'BÜCHER.Example.', 'XN--BCHER-KVA.EXAMPLE']) {
-      expect(await ask(name)).toEqual(expected);
-    }
-  });
-
-  test('times whose microseconds end in zeros', async () => {
-    await record({ domain: 'times.example', at: 1.5, records: ['192.0.2.1'], headers: { server: 'a' } });
-    const { rest, graphql } = await ask('times.example');
-    const time = '2024-01-01T00:00:01.500000Z';
-    expect(rest).toMatchObject({ created: time, lastUpdate: time });
-    expect(rest.dnsRecords[0]?.firstSeen).toBe(time);
-    expect(rest.httpHeaders[0]?.history[0]?.date).toBe(time);
-    expect(graphql).toMatchObject({ created: time, lastChange: time });
-  });
-
-  test('a record that was removed and is seen again: two entries', async () => {
-    await record(
-      { domain: 'again.example', at: 1, records: ['192.0.2.1'] },
-      { domain: 'again.example', at: 2, records: [] },
-      { domain: 'again.example', at: 3, records: ['192.0.2.1'] },
-    );
-    const { rest, graphql } = await ask('again.example');
-    const times = (entry: Entry) => [entry.firstSeen, entry.removed];
-    const expected = [
-      [stamp(1), stamp(2)],
-      [stamp(3), null],
-    ];
-    expect(rest.dnsRecords.map(times)).toEqual(expected);
-    expect(graphql.dnsRecords.map(times)).toEqual(expected);
-  });
-
-  test('a header that goes and comes back: nothing is added, nothing is lost', async () => {
-    await record(
-      { domain: 'header.example', at: 1, headers: { server: 'a' } },
-      { domain: 'header.example', at: 2, headers: {} },
-      { domain: 'header.example', at: 3, headers: { server: 'a' } },
-      { domain: 'header.example', at: 4, headers: { server: 'b' } },
-    );
-    const { rest, graphql } = await ask('header.example');
-    expect(rest.httpHeaders).toEqual([
-      {
-        name: 'server',
-        value: 'b',
-        history: [
-          { event: 'created', date: stamp(1), new: 'a', old: null },
-          { event: 'updated', date: stamp(4), new: 'b', old: 'a' },
-        ],
-      },
-    ]);
-    expect(graphql.httpHeaders).toEqual(rest.httpHeaders);
-    expect(graphql.lastChange).toBe(stamp(4));
-  });
+test('a TXT of 4,000 bytes in segments, 1,000 addresses and 300 headers, one of 16 kB, come back exactly, by REST and by GraphQL', async () => {
+  const entries = Array.from({ length: 16 }, (_, index) => `"${index}" ü \\000 \\255 `.padEnd(246, 'x'));
+  const txt = { host: 'large.example', class: 'IN', type: 'TXT', txt: entries.join(''), entries };
+  const addresses = Array.from({ length: 1000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
+  const names = Array.from({ length: 300 }, (_, index) => `x-${String(index).padStart(3, '0')}`);
+  const long = 'v'.repeat(16_384);
+  const headers = Object.fromEntries(names.map((name) => [name, name === 'x-007' ? long : name]));
+  await record('large.example', [{ at: 1, records: [txt, ...addresses], headers }]);
+  const found = await ask('large.example');
+  const { dnsRecords, httpHeaders } = found.rest;
+  const addressesFound = dnsRecords.slice(0, -1).map(({ data }: { data: { ip: string } }) => data.ip);
+  expect(addressesFound).toEqual([...addresses].sort());
+  expect(dnsRecords.at(-1).data).toEqual(txt);
+  expect(found.graphql.dnsRecords).toHaveLength(1001);
+  expect(found.graphql.dnsRecords.at(-1)).toEqual({ txt: entries.join(''), entries });
+  expect(httpHeaders.map(({ name }: { name: string }) => name)).toEqual(names);
+  expect(httpHeaders[7]?.value).toBe(long);
+  expect(found.graphql.httpHeaders).toEqual(httpHeaders);
 });
 
-/** A time of an observation as the API writes it. */
-function stamp(at: number): string {
-  return timeText(at).replace('.000Z', '.000000Z');
+test('an internationalised name is answered in Unicode, as A-labels, in upper case and with a final dot', async () => {
+  await record('bücher.example', [{ at: 1, records: ['192.0.2.1'] }]);
+  const expected = await ask('xn--bcher-kva.example');
+  expect(expected.rest.domain).toBe('xn--bcher-kva.example');
+  expect(expected.graphql.unicodeName).toBe('bücher.example');
+  for (const name of ['bücher.example', 'BÜCHER.Example.', 'XN--BCHER-KVA.EXAMPLE']) {
+    expect(await ask(name)).toEqual(expected);
+  }
+});
+
+const HEADERS = { server: 'nginx' };
+const LOOKS: readonly ObservationParts[] = [
+  { at: 1, headers: HEADERS, status: 200, source: 'probe' },
+  { at: 2, headers: HEADERS, status: 200 },
+  { at: 3, headers: HEADERS, status: 503, source: 'probe' },
+  { at: 4, headers: HEADERS, status: 200 },
+  { at: 5, headers: HEADERS, status: 200 },
+];
+const micros = (at: number) => timeText(at).replace('Z', '000Z');
+const STATUSES = [
+  { date: micros(3), oldStatus: 200, newStatus: 503, routine: null, source: 'probe' },
+  { date: micros(4), oldStatus: 503, newStatus: 200, routine: null, source: null },
+];
+
+async function statusesAt(path: string) {
+  const { changes }: { changes: Record<string, unknown>[] } = await rest(path);
+  return changes
+    .filter(({ kind }) => kind === 'SITE_STATUS_CHANGED')
+    .map(({ id: _id, domain: _domain, kind: _kind, ...status }) => status);
 }
+
+test('another status with the same headers is a change: in a domain, the feed, CSV, by its id, and as the site now and at a time; no count has it', async () => {
+  const { outcomes } = await record('site.example', LOOKS);
+  const kinds = ['changed', 'unchanged', 'changed', 'changed', 'unchanged'];
+  expect(outcomes.map(({ kind }) => kind)).toEqual(kinds);
+  for (const path of [
+    'domain/site.example/changes',
+    'changes?domains=site.example&kinds=SITE_STATUS_CHANGED',
+    'changes?domains=site.example&notable=true',
+  ]) {
+    expect(await statusesAt(path)).toEqual(STATUSES);
+  }
+  const newest = 'domain/site.example/changes?order=NEWEST_FIRST&first=2';
+  expect(await statusesAt(newest)).toEqual(STATUSES.toReversed());
+  expect(await statusesAt('domain/site.example/changes?headers=server')).toEqual([]);
+  const { data } = await askGraphql(
+    service,
+    `query ($during: Timestamp!, $before: Timestamp!) { now: domain(name: "site.example") { changeCount ...S }
+      during: domain(name: "site.example", at: $during) { ...S } before: domain(name: "site.example", at: $before) { ...S } }
+     fragment S on Domain { lastChange site { scheme status firstSeen lastSeen } }`,
+    { during: timeText(3), before: timeText(2) },
+  );
+  const siteIs = (status: number, first: number, last: number) => ({
+    lastChange: micros(1),
+    site: { scheme: 'http', status, firstSeen: micros(first), lastSeen: micros(last) },
+  });
+  expect(data).toEqual({
+    now: { changeCount: 1, ...siteIs(200, 4, 5) },
+    during: siteIs(503, 3, 3),
+    before: siteIs(200, 1, 1),
+  });
+  const { text: csv } = await askRest(service, '/domain/site.example/changes', { accept: 'text/csv' });
+  expect(csv).toContain(`${micros(3)},site.example,SITE_STATUS_CHANGED,,,200,503,,probe,`);
+  expect(csv).toContain(`${micros(4)},site.example,SITE_STATUS_CHANGED,,,503,200,,,`);
+  for (const { id } of (await rest('domain/site.example/changes')).changes) {
+    expect((await askGraphql(service, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: { id } });
+  }
+});
+
+test('the first status that is known, and responses whose status is unknown, are no changes', async () => {
+  await record('first.example', [{ at: 1, headers: HEADERS }]);
+  const { outcomes } = await record('first.example', [
+    { at: 2, headers: HEADERS, status: 404 },
+    { at: 3, headers: HEADERS },
+    { at: 4, headers: HEADERS, status: 404 },
+  ]);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged', 'unchanged']);
+  expect(await statusesAt('changes?domains=first.example')).toEqual([]);
+  const { data } = await askGraphql(
+    service,
+    '{ domain(name: "first.example") { site { status firstSeen } } }',
+  );
+  expect(data.domain.site).toEqual({ status: 404, firstSeen: micros(2) });
+});
+
+test('older observations that are put before are one routine change of the feed, which says since when the domain is known', async () => {
+  await record('older.example', LOOKS.slice(2));
+  await record('older.example', LOOKS.slice(0, 2), true);
+  expect(await statusesAt('domain/older.example/changes')).toEqual(STATUSES);
+  const { changes } = await rest('changes?domains=older.example&kinds=HISTORY_EXTENDED');
+  expect(changes).toMatchObject([{ earliest: micros(1), routine: 'BACKFILL' }]);
+});

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/client.js';
+import { type Database, openConnections, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
-import { IS_LONG } from '../support/long-form.js';
+import { IS_LONG, repeats } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -14,6 +14,15 @@ import { runDms } from './dms-command.js';
 const DOMAINS = Array.from({ length: 10 }, (_, number) => `d${number}.example`);
 /** Batches that are recorded before, and after, what a test is about. */
 const SOME = 20;
+
+/** Domains, each with two addresses and a text. With PostgreSQL's defaults, several processes read a table of 8 MB or more: 150,000 records have 20 MB. */
+const STORED = `
+  INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
+  SELECT 'd' || number || '.example', 1, 1, 1, 1, '{}' FROM generate_series(1, ${repeats(50_000, 200)}) AS number;
+  INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata)
+  SELECT name, 1, type, 0, name, 'IN', rdata
+    FROM domain, (VALUES ('A', '{"ip":"192.0.2.7"}'::json), ('AAAA', '{"ipv6":"2001:db8::7"}'),
+                         ('TXT', '{"txt":"text","entries":["text"]}')) AS record (type, rdata)`;
 
 /** What docs/operating.md has between fences, below a heading of the third level. */
 async function documented(heading: string): Promise<string[]> {
@@ -31,7 +40,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
 
   beforeAll(async () => {
     const [configuration = ''] = await documented('A PostgreSQL server: to a point in time');
-    primary = await PostgresqlCluster.start(settingsIn(configuration));
+    const parallel: Record<string, string> = IS_LONG ? {} : { min_parallel_table_scan_size: '0' };
+    primary = await PostgresqlCluster.start({ ...settingsIn(configuration), ...parallel });
     await primary.shell('mkdir -p backups/wal');
     database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
     await migrate(database.pool);
@@ -70,7 +80,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await createRecorder(database.pool).record([rare]);
   }
 
-  /** Runs a block of the document. */
   async function run(block: string | undefined, restoredUrl = ''): Promise<void> {
     const isOwn = (line: string) => line.includes('npx dms');
     const lines = (block ?? expect.fail('docs/operating.md has fewer commands')).split('\n');
@@ -81,6 +90,37 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
       expect(await runDms([command], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
     }
   }
+
+  test('tables that PostgreSQL reads with several processes are indexed by these, also anew, in partitions, vacuumed, and restored from a dump', async () => {
+    const url = (database: string) => new URL(`/${database}`, primary.url).href;
+    const dms = (database: string, ...args: readonly string[]) =>
+      runDms(args, { DATABASE_URL: url(database) });
+    const findsAddresses = async (where: string) => {
+      for (const ip of ['192.0.2.7', '2001:db8::7']) {
+        const { stdout } = await dms(where, 'search', '--ip', ip, '--json', '--limit', '2');
+        expect(stdout.split('\n').filter((line) => line.includes(ip))).toHaveLength(2);
+      }
+    };
+    await primary.run('CREATE DATABASE large');
+    expect(await dms('large', 'migrate')).toMatchObject({ code: 0 });
+    const { pool, close } = await openConnections({ databaseUrl: url('large'), dataDirectory: '/none' });
+    await pool.query(STORED);
+    await findsAddresses('large');
+    for (const statement of ['TABLE', 'TABLE CONCURRENTLY'])
+      await pool.query(`REINDEX ${statement} dns_record`);
+    expect(await dms('large', 'migrate', '--partitions', '2')).toMatchObject({ code: 0 });
+    for (const statement of ['REINDEX TABLE', 'VACUUM (ANALYZE)'])
+      await pool.query(`${statement} dns_record`);
+    await close();
+    const blocks = (await documented('A PostgreSQL server: dumps')).join('\n');
+    const commands = blocks.match(/^.*\b(?:pg_dump|createdb|pg_restore) --.*$/gm) ?? [];
+    await primary.shell(commands.join('\n').replaceAll('/var/backups/dms', 'backups'), {
+      DATABASE_URL: url('large'),
+      RESTORED_URL: url('restored'),
+    });
+    await findsAddresses('restored');
+    await primary.run('DROP DATABASE large', 'DROP DATABASE restored');
+  });
 
   test.skipIf(!IS_LONG)(
     'a dump that is made while observations are recorded has all that was acknowledged before, whole, and goes on from there',
@@ -188,7 +228,6 @@ class Recording {
     for (let batch = 0; batch < batches; batch += 1) await this.#recordBatch();
   }
 
-  /** Records for as long as something takes. */
   async recordDuring(work: () => Promise<void>): Promise<void> {
     let isOver = false;
     const working = work().finally(() => {

@@ -9,46 +9,72 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** What is to be observed: so many domains, each so many times. */
 export interface ChangingDomains {
   readonly domains: number;
   readonly rounds: number;
   readonly random: () => number;
 }
 
-const ADDRESSES = 8;
-const HEADERS = ['server', 'via', 'x-powered-by', 'content-type'];
-
 /** Lines of format `dms`, in the order of time, of domains whose records and headers come and go. */
 export function* changingDomains({ domains, rounds, random }: ChangingDomains): Generator<string> {
+  // Nearly always the first half of the values; sometimes each of them or not.
+  const some = <Value>(values: readonly Value[]) => {
+    const isSteady = random() < 0.7;
+    return values.filter((_, at) => (isSteady ? at < values.length / 2 : random() < 0.5));
+  };
   for (let round = 0; round < rounds; round += 1) {
     for (let number = 0; number < domains; number += 1) {
       const domain = `d${number}.example`;
       const observedAt = new Date(Date.UTC(2024, 0, 1, 0, round, number % 60, round % 1000)).toISOString();
-      yield JSON.stringify({ domain, observedAt, ...observedParts(domain, random) });
+      const dnsRecords = some([0, 1, 2, 3, 4, 5, 6, 7]).map((octet) => ({
+        host: domain,
+        class: 'IN',
+        type: 'A',
+        ip: `192.0.2.${octet}`,
+      }));
+      const names = some(['server', 'via', 'x-powered-by', 'content-type']);
+      const httpHeaders = Object.fromEntries(
+        names.map((name) => [name, `value ${Math.floor(random() * 3)}`]),
+      );
+      const kind = random();
+      if (kind < 0.2) yield JSON.stringify({ domain, observedAt, httpHeaders });
+      else if (kind < 0.4) yield JSON.stringify({ domain, observedAt, dnsRecords, dnsTypes: ['A'] });
+      else yield JSON.stringify({ domain, observedAt, dnsRecords, httpHeaders });
     }
   }
 }
 
-function observedParts(host: string, random: () => number): object {
-  const dnsRecords = someOf(ADDRESSES, random).map((n) => ({
-    host,
-    class: 'IN',
-    type: 'A',
-    ip: `192.0.2.${n}`,
-  }));
-  const httpHeaders = Object.fromEntries(
-    someOf(HEADERS.length, random).map((n) => [HEADERS[n], `value ${Math.floor(random() * 3)}`]),
-  );
-  const kind = random();
-  if (kind < 0.2) return { httpHeaders };
-  if (kind < 0.4) return { dnsRecords, dnsTypes: ['A'] };
-  return { dnsRecords, httpHeaders };
-}
+const HOUR = 3_600_000;
+const SOA = { mname: 'ns.example', rname: 'a.example', refresh: 0, retry: 0, expire: 0, 'minimum-ttl': 0 };
 
-/** Nearly always the first half of the numbers below `count`; sometimes each of them or not. */
-function someOf(count: number, random: () => number): number[] {
-  const steady = random() < 0.7;
-  const numbers = Array.from({ length: count }, (_, n) => n);
-  return numbers.filter((n) => (steady ? n < count / 2 : random() < 0.5));
+/** Lines of a domain in the order of time, each of another instant: pools, serials, nonces and error pages, as the internet has them. */
+export function rotatingLines(domain: string, random: () => number): readonly string[] {
+  const below = (count: number) => Math.floor(random() * count);
+  const chance = (share: number) => random() < share;
+  const interval = [HOUR, 6 * HOUR, 24 * HOUR][below(3)] ?? HOUR;
+  const pool = 1 + below(8);
+  const shown = 1 + below(pool);
+  let [time, serial, mail, owner, isDown] = [Date.UTC(2024, 0, 1), 1, 1, 'a', false];
+  return Array.from({ length: 6 + below(30) }, () => {
+    time += chance(0.1) ? 30 * interval : interval;
+    if (chance(0.3)) serial += 1;
+    if (chance(0.05)) mail += 1;
+    if (chance(0.03)) owner += 'b';
+    isDown = chance(0.15);
+    const address = () => (chance(0.02) ? `203.0.113.${below(9)}` : `192.0.2.${below(pool)}`);
+    const addresses = [...new Set(Array.from({ length: shown }, address))];
+    const dnsRecords = [
+      ...addresses.map((ip) => ({ type: 'A', ip })),
+      { type: 'MX', pri: 10, target: `mail${mail}.example` },
+      { type: 'TXT', txt: `owner=${owner}` },
+      { type: 'HTTPS', data: `1 . port=${8440 + mail} ipv4hint=${addresses.join()}` },
+      { type: 'SOA', ...SOA, serial },
+    ].map((data) => ({ host: domain, class: 'IN', ...data }));
+    const up = { server: `backend ${below(2)}`, etag: `"${below(3)}"`, 'x-owner': owner };
+    const policy = { 'content-security-policy': `script-src 'nonce-${below(1_000)}' ${owner}` };
+    const httpHeaders = { ...policy, ...(isDown ? { server: 'maintenance' } : up) };
+    const site = { scheme: 'https', status: isDown ? 503 : 200 };
+    const response = chance(0.1) ? {} : { httpHeaders, site };
+    return JSON.stringify({ domain, observedAt: new Date(time).toISOString(), dnsRecords, ...response });
+  });
 }

@@ -12,7 +12,6 @@ const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 /** Settings of the program, beside those of its database. */
 const SETTINGS = { SAMPLES: 'off', LOG_LEVEL: 'warn', RATE_LIMIT_ANONYMOUS: '1000000000' };
 
-/** How a command ended, and what it said. */
 export interface CommandResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -20,11 +19,12 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** A running `dms`. */
 export interface DmsCommand {
   readonly child: ChildProcess;
   readonly result: Promise<CommandResult>;
 }
+
+type Environment = Readonly<Record<string, string>>;
 
 /**
  * Starts the program as a user does.
@@ -32,18 +32,8 @@ export interface DmsCommand {
  * @param environment The settings of its database.
  * @param input What it reads from standard input; nothing if absent.
  */
-export function startDms(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  input?: Readable,
-): DmsCommand {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
-    // A file .env in the checkout must not be read.
-    cwd: tmpdir(),
-    env: { ...ownEnvironment(), ...SETTINGS, ...environment },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  });
-  return { child, result: resultOf(child, input) };
+export function startDms(args: readonly string[], environment: Environment, input?: Readable): DmsCommand {
+  return start(process.execPath, [PROGRAM, ...args], environment, { input });
 }
 
 /**
@@ -51,27 +41,28 @@ export function startDms(
  *
  * @returns the code of the program, not that of the line.
  */
-export function dmsInShell(
-  line: string,
-  environment: Readonly<Record<string, string>>,
-): Promise<CommandResult> {
+export function dmsInShell(line: string, environment: Environment): Promise<CommandResult> {
   const script = `"$0" "$1" ${line}; exit "\${PIPESTATUS[0]}"`;
-  const child = spawn('bash', ['-c', script, process.execPath, PROGRAM], {
-    cwd: tmpdir(),
-    env: { ...ownEnvironment(), ...SETTINGS, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  return resultOf(child, undefined);
+  return start('bash', ['-c', script, process.execPath, PROGRAM], environment).result;
 }
 
-/** Runs `npm start`, whose folder is the project's. */
-export function startNpm(environment: Readonly<Record<string, string>>): DmsCommand {
-  const child = spawn('npm', ['start'], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+export function startNpm(environment: Environment): DmsCommand {
+  return start('npm', ['start'], environment, { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+}
+
+/** By default in a folder without a file .env, as that of the checkout must not be read. */
+function start(
+  program: string,
+  args: readonly string[],
+  environment: Environment,
+  { input, cwd = tmpdir() }: { readonly input?: Readable | undefined; readonly cwd?: string } = {},
+): DmsCommand {
+  const child = spawn(program, args, {
+    cwd,
     env: { ...ownEnvironment(), ...SETTINGS, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  return { child, result: resultOf(child, undefined) };
+  return { child, result: resultOf(child, input) };
 }
 
 /** A `dms` that runs in the process of the test. */
@@ -92,7 +83,7 @@ export interface LocalDms {
  */
 export function startLocalDms(
   args: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Environment,
   input: Readable = Readable.from([]),
 ): LocalDms {
   // Octets, as a pipe has them.
@@ -106,7 +97,9 @@ export function startLocalDms(
   });
   let code = 0;
   const ended = runCommand(args, {
-    ...{ stdin, stdout, stderr },
+    stdin,
+    stdout,
+    stderr,
     settings: () => readSettings({ ...ownEnvironment(), ...SETTINGS, ...environment }),
     setExitCode: (failure) => {
       code = failure;
@@ -124,7 +117,7 @@ export function startLocalDms(
 /** Runs a command to its end, in the process of the test: see startLocalDms(). */
 export function runDms(
   args: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Environment,
   input?: Readable,
 ): Promise<CommandResult> {
   return startLocalDms(args, environment, input).result;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
@@ -9,57 +9,41 @@ import { freePort } from '../support/free-port.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-/** An address on loopback that leads to one server, and then to another. */
-class Address {
-  readonly port: number;
-  readonly #sockets = new Set<Socket>();
-  readonly #server: Server;
-  #target: number;
-
-  private constructor(port: number, target: number) {
-    this.port = port;
-    this.#target = target;
-    this.#server = createServer((client) => {
-      const server = connect(this.#target, '127.0.0.1');
-      for (const socket of [client, server]) {
-        this.#sockets.add(socket);
-        socket
-          .on('error', () => {})
-          .on('close', () => {
-            this.#sockets.delete(socket);
-            client.destroy();
-            server.destroy();
-          });
-      }
-      client.pipe(server).pipe(client);
-    });
-  }
-
-  static async of(cluster: PostgresqlCluster): Promise<Address> {
-    const address = new Address(await freePort(), portOf(cluster));
-    await new Promise<void>((listening) => address.#server.listen(address.port, '127.0.0.1', listening));
-    return address;
-  }
-
-  moveTo(cluster: PostgresqlCluster): void {
-    this.#target = portOf(cluster);
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-  }
+/** Starts an address on loopback that leads to a server, and later to another. */
+async function startAddress(first: PostgresqlCluster) {
+  let target = first;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(portOf(target), '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => [client, upstream].map((each) => each.destroy()));
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  const port = await freePort();
+  await new Promise<void>((listening) => void server.listen(port, '127.0.0.1', listening));
+  return {
+    port,
+    moveTo(cluster: PostgresqlCluster) {
+      target = cluster;
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
 }
 
 function portOf({ url }: PostgresqlCluster): number {
   return Number(new URL(url).port);
 }
 
-describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a fail-over by the documented steps', () => {
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with two standbys', () => {
   let primary: PostgresqlCluster;
   let standby: PostgresqlCluster;
   let other: PostgresqlCluster;
-  let address: Address;
+  let address: Awaited<ReturnType<typeof startAddress>>;
   let database: Database;
   let service: TestService;
 
@@ -67,7 +51,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a fail-over by th
     primary = await PostgresqlCluster.start({ max_connections: '60', wal_keep_size: '256MB' });
     standby = await primary.startReplica({ wal_keep_size: '256MB' });
     other = await primary.startReplica();
-    address = await Address.of(primary);
+    address = await startAddress(primary);
     const databaseUrl = `postgresql://dms@127.0.0.1:${address.port}/postgres`;
     database = await openDatabase({ databaseUrl, dataDirectory: '/nonexistent' });
     await migrate(database.pool);
@@ -91,7 +75,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a fail-over by th
     return body.databases.map(({ state }: { readonly state: string }) => state);
   }
 
-  test('goes on without a restart: reads, recording, cursors, and the other standby', async () => {
+  test('after a fail-over by the documented steps, a service goes on without a restart: reads, recording, cursors, and the other standby', async () => {
     const record = headerChanger(database);
     await record('one');
     await record('two');

@@ -3,8 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { graphqlRequest } from '../support/ask.js';
 import { TEST_SERVER } from '../support/database.js';
-import { repeats } from '../support/long-form.js';
+import { repeats, say } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer } from '../support/service.js';
@@ -20,155 +21,139 @@ const SECOND = 1000;
 /** In milliseconds: the longest wait for a response. */
 const LONGEST_ANSWER = 12_000;
 
-/** A request, and whether its response is right. */
-interface Asking {
+interface Way {
   readonly name: string;
-  ask(domain: string): Promise<Response>;
+  readonly ask: (domain: string) => Promise<Response>;
 }
 
-describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
-  'a service whose PostgreSQL is killed under load',
-  () => {
-    let cluster: PostgresqlCluster;
-    let serving: Serving;
-    let database: Database;
-    let ways: readonly Asking[];
-    const random = randomNumbers(7);
-    /** How many answers were what, by way and outcome. */
-    const outcomes = new Map<string, number>();
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL server of its own', () => {
+  let cluster: PostgresqlCluster;
+  let serving: Serving;
+  let database: Database;
+  let ways: readonly Way[];
+  const random = randomNumbers(7);
+  /** How many answers were what, by way and outcome. */
+  const outcomes = new Map<string, number>();
 
-    beforeAll(async () => {
-      cluster = await PostgresqlCluster.start();
-      const environment = { DATABASE_URL: cluster.url, ROLE: 'api', LOG_LEVEL: 'silent' };
-      const lines = changingDomains({ domains: DOMAINS, rounds: 5, random });
-      const input = Readable.from([...lines].map((line) => `${line}\n`));
-      expect(await runDms(['import', '-'], environment, input)).toMatchObject({ code: 0 });
-      const { stdout } = await runDms(['token', 'create', '--name', 'load'], environment);
-      serving = await serve({ ...environment, RATE_LIMIT_TOKEN: '1000000000' });
-      database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
-      ways = waysToAsk(serving.url, stdout.trim());
-    });
+  beforeAll(async () => {
+    cluster = await PostgresqlCluster.start();
+    const environment = { DATABASE_URL: cluster.url, ROLE: 'api', LOG_LEVEL: 'silent' };
+    const lines = changingDomains({ domains: DOMAINS, rounds: 5, random });
+    const input = Readable.from([...lines].map((line) => `${line}\n`));
+    expect(await runDms(['import', '-'], environment, input)).toMatchObject({ code: 0 });
+    const { stdout } = await runDms(['token', 'create', '--name', 'load'], environment);
+    serving = await serve({ ...environment, RATE_LIMIT_TOKEN: '1000000000' });
+    database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
+    ways = waysToAsk(serving.url, stdout.trim());
+  });
 
-    afterAll(async () => {
-      await serving?.close();
-      await database?.close();
-      await cluster?.remove();
-    });
+  afterAll(async () => {
+    await serving?.close();
+    await database?.close();
+    await cluster?.remove();
+  });
 
-    function waysToAsk(url: string, token: string): readonly Asking[] {
-      const path = (domain: string) => `${url}/api/v1/domain/${domain}`;
-      return [
-        { name: 'REST', ask: (domain) => fetch(path(domain)) },
-        {
-          name: 'REST with a token',
-          ask: (domain) => fetch(`${path(domain)}/dns`, { headers: bearer(token) }),
-        },
-        {
-          name: 'GraphQL',
-          ask: (domain) =>
-            fetch(`${url}/graphql`, {
-              method: 'POST',
-              headers: { 'content-type': 'application/json' },
-              body: JSON.stringify({
-                query: `{ domain(name: "${domain}") { lastUpdate dnsRecords { __typename } } }`,
-              }),
-            }),
-        },
-      ];
-    }
-
-    /** What a request comes to: `answered`, `unavailable`, or whatever it must not. */
-    async function outcomeOf({ ask }: Asking): Promise<string> {
-      const response = await ask(`d${Math.floor(random() * DOMAINS)}.example`);
-      const text = await response.text();
-      if (response.status === 200 && !text.includes('"errors"')) return 'answered';
-      const told = text.includes('"UNAVAILABLE"') && response.headers.has('retry-after');
-      const status = text.includes('"errors"') ? [200, 503] : [503];
-      return told && status.includes(response.status)
-        ? 'unavailable'
-        : `${response.status} ${text.slice(0, 200)}`;
-    }
-
-    /** One client: a request after another, in every way in turn. */
-    async function load(stopped: AbortSignal): Promise<void> {
-      for (let turn = 0; !stopped.aborted; turn += 1) {
-        const way = ways[turn % ways.length];
-        if (way === undefined) return;
-        const began = performance.now();
-        const outcome = await outcomeOf(way);
-        const late = performance.now() - began > LONGEST_ANSWER ? ' too late' : '';
-        const key = `${way.name}: ${outcome}${late}`;
-        outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
-      }
-    }
-
-    /** Records one observation after another, as an importer does: what fails is recorded again. */
-    async function recordOn(stopped: AbortSignal): Promise<number> {
-      const recorder = createRecorder(database.pool);
-      let acknowledged = 0;
-      while (!stopped.aborted) {
-        const at = acknowledged + 1;
-        const parts = {
-          domain: 'recorded.example',
-          at,
-          records: [`192.0.2.${at % 250}`],
-          headers: { server: `${at}` },
-        };
-        try {
-          await recorder.record([observation(parts)]);
-          acknowledged = at;
-        } catch {
-          await pause(20);
-        }
-      }
-      return acknowledged;
-    }
-
-    /** @returns how many milliseconds after the database takes connections every way is answered again. */
-    async function killAndRestart(): Promise<number> {
-      await cluster.kill();
-      await pause(500 + random() * SECOND);
-      await cluster.start();
-      const began = performance.now();
-      for (const way of ways) while ((await outcomeOf(way)) !== 'answered') await pause(5);
-      return Math.round(performance.now() - began);
-    }
-
-    test(
-      'answers 200 or 503, recovers by itself, and has all that was recorded, each once',
-      async () => {
-        const stopped = new AbortController();
-        const clients = Array.from({ length: CLIENTS }, () => load(stopped.signal));
-        const recording = recordOn(stopped.signal);
-        for (let kill = 1; kill <= KILLS; kill += 1) {
-          await pause(SECOND + random() * SECOND);
-          say(`kill ${kill}: answered again ${await killAndRestart()} ms after the database`);
-        }
-        await pause(SECOND);
-        stopped.abort();
-        await Promise.all(clients);
-        const acknowledged = await recording;
-
-        say(`${acknowledged} observations acknowledged; ${JSON.stringify([...outcomes])}`);
-        const wrong = [...outcomes.keys()].filter((key) => !/: (?:answered|unavailable)$/.test(key));
-        expect(wrong).toEqual([]);
-        for (const { name } of ways) expect(outcomes.get(`${name}: answered`)).toBeGreaterThan(0);
-        expect(await recordedValues()).toEqual(
-          Array.from({ length: acknowledged }, (_, place) => `${place + 1}`),
-        );
-        expect(await runDms(['verify'], { DATABASE_URL: cluster.url })).toMatchObject({ code: 0 });
+  function waysToAsk(url: string, token: string): readonly Way[] {
+    const path = (domain: string) => `${url}/api/v1/domain/${domain}`;
+    const query = (domain: string) =>
+      `{ domain(name: "${domain}") { lastUpdate dnsRecords { __typename } } }`;
+    return [
+      { name: 'REST', ask: (domain) => fetch(path(domain)) },
+      {
+        name: 'REST with a token',
+        ask: (domain) => fetch(`${path(domain)}/dns`, { headers: bearer(token) }),
       },
-      (60 + 20 * KILLS) * SECOND,
-    );
+      { name: 'GraphQL', ask: (domain) => fetch(`${url}/graphql`, graphqlRequest(query(domain))) },
+    ];
+  }
 
-    async function recordedValues(): Promise<string[]> {
-      const response = await fetch(`${serving.url}/api/v1/domain/recorded.example`);
-      const body: { httpHeaders: { history: { new: string }[] }[] } = JSON.parse(await response.text());
-      return body.httpHeaders.flatMap(({ history }) => history.map((item) => item.new));
+  /** What a request comes to: `answered`, `unavailable`, or whatever it must not. */
+  async function outcomeOf({ ask }: Way): Promise<string> {
+    const response = await ask(`d${Math.floor(random() * DOMAINS)}.example`);
+    const text = await response.text();
+    if (response.status === 200 && !text.includes('"errors"')) return 'answered';
+    const told = text.includes('"UNAVAILABLE"') && response.headers.has('retry-after');
+    const status = text.includes('"errors"') ? [200, 503] : [503];
+    return told && status.includes(response.status)
+      ? 'unavailable'
+      : `${response.status} ${text.slice(0, 200)}`;
+  }
+
+  /** One client: a request after another, in every way in turn. */
+  async function load(stopped: AbortSignal): Promise<void> {
+    for (let turn = 0; !stopped.aborted; turn += 1) {
+      const way = ways[turn % ways.length];
+      if (way === undefined) return;
+      const began = performance.now();
+      const outcome = await outcomeOf(way);
+      const late = performance.now() - began > LONGEST_ANSWER ? ' too late' : '';
+      const key = `${way.name}: ${outcome}${late}`;
+      outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
     }
-  },
-);
+  }
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
+  /** Records one observation after another, as an importer does: what fails is recorded again. */
+  async function recordOn(stopped: AbortSignal): Promise<number> {
+    const recorder = createRecorder(database.pool);
+    let acknowledged = 0;
+    while (!stopped.aborted) {
+      const at = acknowledged + 1;
+      const parts = {
+        domain: 'recorded.example',
+        at,
+        records: [`192.0.2.${at % 250}`],
+        headers: { server: `${at}` },
+      };
+      try {
+        await recorder.record([observation(parts)]);
+        acknowledged = at;
+      } catch {
+        await pause(20);
+      }
+    }
+    return acknowledged;
+  }
+
+  /** @returns how many milliseconds after the database takes connections every way is answered again. */
+  async function killAndRestart(): Promise<number> {
+    await cluster.kill();
+    await pause(500 + random() * SECOND);
+    await cluster.start();
+    const began = performance.now();
+    for (const way of ways) while ((await outcomeOf(way)) !== 'answered') await pause(5);
+    return Math.round(performance.now() - began);
+  }
+
+  test(
+    'a service whose PostgreSQL is killed under load answers 200 or 503, recovers by itself, and has all that was recorded, each once',
+    async () => {
+      const stopped = new AbortController();
+      const clients = Array.from({ length: CLIENTS }, () => load(stopped.signal));
+      const recording = recordOn(stopped.signal);
+      for (let kill = 1; kill <= KILLS; kill += 1) {
+        await pause(SECOND + random() * SECOND);
+        say(`kill ${kill}: answered again ${await killAndRestart()} ms after the database`);
+      }
+      await pause(SECOND);
+      stopped.abort();
+      await Promise.all(clients);
+      const acknowledged = await recording;
+
+      say(`${acknowledged} observations acknowledged; ${JSON.stringify([...outcomes])}`);
+      const wrong = [...outcomes.keys()].filter((key) => !/: (?:answered|unavailable)$/.test(key));
+      expect(wrong).toEqual([]);
+      for (const { name } of ways) expect(outcomes.get(`${name}: answered`)).toBeGreaterThan(0);
+      expect(await recordedValues()).toEqual(
+        Array.from({ length: acknowledged }, (_, place) => `${place + 1}`),
+      );
+      expect(await runDms(['verify'], { DATABASE_URL: cluster.url })).toMatchObject({ code: 0 });
+    },
+    (60 + 20 * KILLS) * SECOND,
+  );
+
+  async function recordedValues(): Promise<string[]> {
+    const response = await fetch(`${serving.url}/api/v1/domain/recorded.example`);
+    const body: { httpHeaders: { history: { new: string }[] }[] } = JSON.parse(await response.text());
+    return body.httpHeaders.flatMap(({ history }) => history.map((item) => item.new));
+  }
+});

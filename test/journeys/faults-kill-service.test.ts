@@ -1,16 +1,15 @@
-import type { ChildProcess } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bodies, replayLines } from '../replay/replay.js';
-import { ownerOf } from '../support/data-directory.js';
+import { killOwner } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
-import { repeats } from '../support/long-form.js';
-import { killAtOnce } from '../support/processes.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { repeats, say } from '../support/long-form.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
-import { type ChangingSites, startChangingSites } from './changing-sites.js';
 import { runDms, startDms } from './dms-command.js';
-import { answersOf, differences, serveLocally } from './serving.js';
+import { answersIn, differences, type Serving, serve } from './serving.js';
 
 /** bench/kill-service.js sets more. */
 const KILLS = Number(process.env['SERVICE_KILLS'] ?? repeats(3, 1));
@@ -23,52 +22,51 @@ const WATCHED = Array.from({ length: 40 }, (_, number) => `w${number}.example`);
 
 const random = randomNumbers(SEED);
 const lines = [...changingDomains({ domains: 50, rounds: 30 + 4 * KILLS, random })];
+const linesAsInput = () => Readable.from(lines.map((line) => `${line}\n`));
+
 let home: TestHome;
-let sites: ChangingSites;
+let dns: DnsTestServer;
+let site: WebServer;
 let environment: Record<string, string>;
+/** By watched domain, how often its site was requested: at each look, the TXT record and the header `server` are others. */
+const looks = new Map<string, number>();
 /** By domain: the changes that the service has said it has recorded. */
 const acknowledged = new Map<string, number>();
-/** What requests were answered with, by status. */
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  home = await createTestHome();
-  sites = await startChangingSites();
-  environment = { ...home.environment, ...sites.environment, LOG_LEVEL: 'info' };
+  [home, dns, site] = await Promise.all([createTestHome(), startDnsServer(), startHttpServer()]);
+  dns.generate((name, type) => {
+    if (type === 'A') return ['127.0.0.1'];
+    // DNS is queried before the site: the text is of the next look.
+    return type === 'TXT' ? [`"look ${(looks.get(name) ?? 0) + 1}"`] : [];
+  });
+  site.serve(({ fields }) => {
+    const domain = fields.find(([name]) => /^host$/i.test(name))?.[1].replace(/:.*/, '') ?? '';
+    looks.set(domain, (looks.get(domain) ?? 0) + 1);
+    return { fields: [['server', `look ${looks.get(domain)}`]] };
+  });
+  environment = {
+    ...home.environment,
+    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+    OBSERVE_HTTP_PORT: String(site.port),
+    OBSERVE_CONCURRENCY: '20',
+    OBSERVE_CONNECTIONS_PER_ADDRESS: '1000',
+    OBSERVE_QUESTIONS_PER_RESOLVER: '50',
+    // A look ends at half of it: on a busy machine one that takes longer has DNS without the site.
+    OBSERVE_LEASE: '20s',
+    LOG_LEVEL: 'info',
+  };
   const added = await runDms(['watch', 'add', ...WATCHED, '--every', '1s'], environment);
   expect(added).toMatchObject({ code: 0 });
 });
 
 afterAll(async () => {
-  await sites.close();
+  await Promise.all([dns.close(), site.close()]);
   await home.remove();
 });
-
-interface Victim {
-  readonly child: ChildProcess;
-  readonly url: string;
-  /** Settles with all that it has logged when it has ended. */
-  readonly log: Promise<string>;
-}
-
-/** Starts a service that serves and observes. */
-async function startVictim(): Promise<Victim> {
-  const { child, result } = startDms(['serve'], { ...environment, PORT: '0' });
-  const log = result.then(({ stderr }) => stderr);
-  const url = new Promise<string>((resolve) => {
-    let said = '';
-    child.stdout?.on('data', (part: string) => {
-      said += part;
-      const found = /http:\/\/[\w.]+:\d+/.exec(said)?.[0];
-      if (found !== undefined) resolve(found);
-    });
-  });
-  const failure = log.then((text): never => {
-    throw new Error(`dms serve ended: ${text}`);
-  });
-  failure.catch(() => {});
-  return { child, url: await Promise.race([url, failure]), log };
-}
 
 /** Sends one request after another, until it is stopped or there is no response. */
 async function ask(url: string, stopped: AbortSignal): Promise<void> {
@@ -97,27 +95,28 @@ function noteAcknowledged(log: string): void {
  */
 async function killOnce(whenTold: boolean): Promise<string> {
   const importing = startDms(['import', '-'], environment, linesAsInput());
-  const victim = await startVictim();
+  const victim = await serve(environment);
   const stopped = new AbortController();
   const asking = [ask(victim.url, stopped.signal), ask(victim.url, stopped.signal)];
   const began = performance.now();
   const others = random();
   // At any moment; or in the very moment that it tells of an observation.
-  const told = nthTold(victim.child, Math.ceil(random() * 20));
+  const told = nthTold(victim, Math.ceil(random() * 20));
   const limit = pause(random() * LATEST);
   await (whenTold ? told : random() < 0.5 ? limit : Promise.race([limit, told]));
   const moment = Math.round(performance.now() - began);
   victim.child.kill('SIGKILL');
   if (others < 0.5) importing.child.kill('SIGKILL');
-  if (others < 0.3 && TEST_SERVER === undefined) await killOwner();
-  noteAcknowledged(await victim.log);
+  const isWithDatabase = others < 0.3 && TEST_SERVER === undefined;
+  if (isWithDatabase) await killOwner(home.options.dataDirectory);
+  noteAcknowledged((await victim.result).stderr);
   stopped.abort();
   await Promise.all([...asking, importing.result]);
-  return `${moment} ms after it began to serve${others < 0.3 && TEST_SERVER === undefined ? ', with its database' : ''}`;
+  return `${moment} ms after it began to serve${isWithDatabase ? ', with its database' : ''}`;
 }
 
 /** Settles when the service has logged so many observations. */
-function nthTold(child: ChildProcess, count: number): Promise<void> {
+function nthTold({ child }: Serving, count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => {
     child.stderr?.on('data', (part: string) => {
@@ -125,15 +124,6 @@ function nthTold(child: ChildProcess, count: number): Promise<void> {
       if (left <= 0) resolve();
     });
   });
-}
-
-async function killOwner(): Promise<void> {
-  const owner = await ownerOf(home.options.dataDirectory).catch(() => null);
-  if (owner !== null) await killAtOnce(owner);
-}
-
-function linesAsInput(): Readable {
-  return Readable.from(lines.map((line) => `${line}\n`));
 }
 
 interface Body {
@@ -148,19 +138,6 @@ interface Body {
   }[];
 }
 
-/** What each observation of a domain has recorded: its time, the text of its TXT record, and its header. */
-function recordedParts(text: string) {
-  const { dnsRecords, httpHeaders }: Body = JSON.parse(text);
-  const records = dnsRecords.filter(({ data }) => data.type === 'TXT');
-  const items = httpHeaders.find(({ name }) => name === 'server')?.history ?? [];
-  return {
-    dns: records.map(({ data, firstSeen }) => `${firstSeen} ${data.txt}`),
-    removals: records.map(({ removed }) => removed),
-    http: items.map(({ date, new: value }) => `${date} ${value}`),
-    nextTimes: [...items.slice(1).map(({ date }) => date), null],
-  };
-}
-
 test(
   'a service that is killed while it records has every observation that it logged, and none in part',
   async () => {
@@ -169,41 +146,34 @@ test(
 
     expect(await runDms(['import', '-'], environment, linesAsInput())).toMatchObject({ code: 0 });
     expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
-    const serving = await serveLocally({ ...home.environment, ROLE: 'api' });
-    try {
-      const expected = bodies(replayLines(lines));
-      expect(differences(expected, await answersOf(serving.url, expected.keys()))).toEqual([]);
-      expectWhole(await answersOf(serving.url, WATCHED));
-    } finally {
-      await serving.close();
-    }
+    const expected = bodies(replayLines(lines));
+    const answers = await answersIn({ ...home.environment, ROLE: 'api' }, [...expected.keys(), ...WATCHED]);
+    const imported = [...expected.keys()].map((domain) => [domain, answers.get(domain) ?? ''] as const);
+    expect(differences(expected, new Map(imported))).toEqual([]);
+    const told = [...acknowledged.values()].reduce((sum, count) => sum + count, 0);
+    say(`${told} observations logged; answers: ${JSON.stringify([...statuses])}`);
+    expect(told).toBeGreaterThan(0);
+    for (const domain of WATCHED) expectWhole(domain, answers.get(domain) ?? '');
+    expect([...statuses.keys()].filter((status) => ![200, 404, 503].includes(status))).toEqual([]);
   },
   (60 + 30 * KILLS) * SECOND,
 );
 
-function expectWhole(answers: ReadonlyMap<string, string>): void {
-  const count = { told: 0, recorded: 0 };
-  for (const [domain, text] of answers) {
-    const told = acknowledged.get(domain) ?? 0;
-    if (text.includes('DOMAIN_NOT_FOUND')) {
-      expect([domain, told]).toEqual([domain, 0]);
-      continue;
-    }
-    const { dns, http, removals, nextTimes } = recordedParts(text);
-    expect(dns).toEqual(http);
-    expect(removals).toEqual(nextTimes);
-    expect(http.length).toBeLessThanOrEqual(sites.looksAt(domain));
-    expect([domain, http.length]).toEqual([domain, Math.max(http.length, told)]);
-    count.told += told;
-    count.recorded += http.length;
+/** Each look is there with its text and its header, or not at all, and no fewer than were logged. */
+function expectWhole(domain: string, text: string): void {
+  const told = acknowledged.get(domain) ?? 0;
+  if (text.includes('DOMAIN_NOT_FOUND')) {
+    expect([domain, told]).toEqual([domain, 0]);
+    return;
   }
-  say(
-    `${count.told} observations logged, ${count.recorded} recorded; answers: ${JSON.stringify([...statuses])}`,
+  const { dnsRecords, httpHeaders }: Body = JSON.parse(text);
+  const texts = dnsRecords.filter(({ data }) => data.type === 'TXT');
+  const items = httpHeaders.find(({ name }) => name === 'server')?.history ?? [];
+  const dates = items.map(({ date }) => date);
+  expect(texts.map(({ data, firstSeen }) => [firstSeen, data.txt])).toEqual(
+    items.map(({ date, new: value }) => [date, value]),
   );
-  expect(count.told).toBeGreaterThan(0);
-  expect([...statuses.keys()].filter((status) => ![200, 404, 503].includes(status))).toEqual([]);
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  expect(texts.map(({ removed }) => removed)).toEqual([...dates.slice(1), null].slice(0, dates.length));
+  expect(items.length).toBeLessThanOrEqual(looks.get(domain) ?? 0);
+  expect([domain, items.length]).toEqual([domain, Math.max(items.length, told)]);
 }

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { NAUGHTY_STRINGS } from '../support/naughty-strings.js';
 
-const naughty = fc.constantFrom(...NAUGHTY_STRINGS);
-const text = fc.oneof(naughty, fc.string({ unit: 'binary', maxLength: 40 }));
+const text = fc.oneof(
+  fc.constantFrom(...NAUGHTY_STRINGS),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ maxLength: 40 }),
+);
 
 /** A text as a document writes it: mostly well, and now and then as it is. */
 const literal = fc.oneof(
@@ -12,52 +15,33 @@ const literal = fc.oneof(
   fc.constantFrom('null', '1', '-1.5e400', '[]', '["A"]', '{a: 1}', '$name', '$other', 'ENUM', 'true'),
 );
 
-const name = fc.oneof(
-  { weight: 3, arbitrary: fc.constantFrom('"example.com"', '"www.example.org"', '$name') },
-  literal,
-);
-
 const SOUND_FIELDS = [
-  ...[
-    'name',
-    'unicodeName',
-    'registrableDomain',
-    'created',
-    'lastUpdate',
-    'lastChange',
-    '__typename',
-    'a: name',
-  ],
-  'created @skip(if: true)',
+  'name unicodeName registrableDomain created lastUpdate lastChange',
+  '__typename a: name created @skip(if: true)',
   'dnsRecords { ... on DnsRecordEntry { host type firstSeen removed } }',
-  'dnsRecords { ... on DnsRecordEntry { type } ... on SoaRecord { serial minimumTtl } ... on NaptrRecord { naptrFlags } }',
+  'dnsRecords { ... on DnsRecordEntry { type } ... on SoaRecord { serial } ... on NaptrRecord { naptrFlags } }',
   'httpHeaders { name value present history { event date new old } }',
 ];
 
-const FIELDS = [
-  ...SOUND_FIELDS,
-  'nothing',
-  'dnsRecords(present: true) { ... on ARecord { ip } }',
-  'dnsRecords { ... on CaaRecord { flags } ... on NaptrRecord { flags } }',
-  'dnsRecords { host }',
-  'dnsRecords',
-  'httpHeaders(names: $names) { name }',
-  '...F',
-  '... on Domain { name }',
-  '... @include(if: $flag) { name }',
-];
-
 const field = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom(...FIELDS) },
+  { weight: 6, arbitrary: fc.constantFrom(...SOUND_FIELDS) },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(
+      'nothing',
+      'dnsRecords(present: true) { ... on ARecord { ip } }',
+      'dnsRecords { ... on CaaRecord { flags } ... on NaptrRecord { flags } }',
+      'dnsRecords { host }',
+      'dnsRecords',
+      'httpHeaders(names: $names) { name }',
+      '...F',
+      '... on Domain { name }',
+      '... @include(if: $flag) { name }',
+    ),
+  },
   literal.map((value) => `dnsRecords(types: ${value}) { __typename }`),
   literal.map((value) => `httpHeaders(names: ${value}) { name }`),
 );
-
-const selection = fc.array(field, { minLength: 1, maxLength: 8 }).map((fields) => `{ ${fields.join(' ')} }`);
-
-const domainField = fc
-  .tuple(name, selection)
-  .map(([argument, fields]) => `domain(name: ${argument}) ${fields}`);
 
 const HEADS = [
   '',
@@ -71,11 +55,23 @@ const HEADS = [
   'query Q @a',
 ];
 
+const name = fc.oneof(fc.constantFrom('"example.com"', '"www.example.org"', '$name'), literal);
+
 const operation = fc
-  .tuple(fc.constantFrom(...HEADS), fc.array(domainField, { minLength: 1, maxLength: 5 }), fc.boolean())
-  .map(([head, fields, aliased]) => {
-    const named = fields.map((one, at) => (aliased ? `a${at}: ${one}` : one));
-    const document = `${head} { ${named.join(' ')} }`;
+  .record({
+    head: fc.constantFrom(...HEADS),
+    domains: fc.array(fc.tuple(name, fc.array(field, { minLength: 1, maxLength: 8 })), {
+      minLength: 1,
+      maxLength: 5,
+    }),
+    isAliased: fc.boolean(),
+  })
+  .map(({ head, domains, isAliased }) => {
+    const fields = domains.map(
+      ([argument, inner], at) =>
+        `${isAliased ? `a${at}: ` : ''}domain(name: ${argument}) { ${inner.join(' ')} }`,
+    );
+    const document = `${head} { ${fields.join(' ')} }`;
     return document.includes('...F') ? `${document} fragment F on Domain { lastChange }` : document;
   });
 
@@ -87,56 +83,45 @@ const sound = fc
     count: fc.integer({ min: 1, max: 9 }),
   })
   .map(({ fields, argument, count }) => {
-    const domain = `domain(name: ${argument}) { ${fields.join(' ')} }`;
-    const domains = Array.from({ length: count }, (_, at) => `a${at}: ${domain}`);
-    return `query Q${argument === '$name' ? '($name: String!)' : ''} { ${domains.join(' ')} }`;
+    const domains = repeated(count, (at) => `a${at}: domain(name: ${argument}) { ${fields.join(' ')} }`);
+    return `query Q${argument === '$name' ? '($name: String!)' : ''} { ${domains} }`;
   });
 
-/** Documents beyond the limits, each in its own way. */
-const excessive = fc.oneof(
-  fc.integer({ min: 1, max: 3000 }).map((depth) => `{ ${'a { '.repeat(depth)} b ${'} '.repeat(depth)} }`),
-  fc
-    .integer({ min: 1, max: 4000 })
-    .map((depth) => `{ domain(name: ${'['.repeat(depth)}${']'.repeat(depth)}) { name } }`),
-  fc
-    .integer({ min: 1, max: 1500 })
-    .map(
-      (count) =>
-        `{ ${Array.from({ length: count }, (_, at) => `a${at}: domain(name: "${at}.example") { name }`).join(' ')} }`,
-    ),
-  fc.integer({ min: 1, max: 5000 }).map((count) => `{ ${'__typename '.repeat(count)} }`),
-  fc
-    .integer({ min: 1, max: 3000 })
-    .map((count) => `{ domain(name: "example.com") { name ${'@skip(if: false) '.repeat(count)} } }`),
-  fc
-    .integer({ min: 1, max: 500 })
-    .map(
-      (count) =>
-        `{ domain(name: "example.com") { ...A } } ${'fragment A on Domain { ...B } fragment B on Domain { ...A } '.repeat(count)}`,
-    ),
-  fc.integer({ min: 1, max: 25 }).map((depth) => {
-    const fragments = Array.from(
-      { length: depth },
-      (_, at) => `fragment F${at} on Domain { ...F${at + 1} ...F${at + 1} }`,
-    );
-    return `{ domain(name: "example.com") { ...F0 } } ${fragments.join(' ')} fragment F${depth} on Domain { name }`;
-  }),
-  fc
-    .integer({ min: 1, max: 12 })
-    .map(
-      (depth) =>
-        `{ __schema { types { ${'fields { type { '.repeat(depth)} name ${'} } '.repeat(depth)} } } }`,
-    ),
-  fc.integer({ min: 1, max: 40_000 }).map((length) => `{ domain(name: "${'a'.repeat(length)}") { name } }`),
-  fc
-    .integer({ min: 1, max: 2000 })
-    .map(
-      (count) =>
-        `query(${Array.from({ length: count }, (_, at) => `$v${at}: String`).join(' ')}) { domain(name: "example.com") { name } }`,
-    ),
-);
+function repeated(count: number, textAt: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => textAt(at)).join(' ');
+}
 
-/** Any document, right or wrong. */
+/** Documents beyond the limits, each in its own way, and how often it repeats something at most. */
+const EXCESSES: readonly (readonly [most: number, document: (count: number) => string])[] = [
+  [3000, (count) => `{ ${'a { '.repeat(count)} b ${'} '.repeat(count)} }`],
+  [4000, (count) => `{ domain(name: ${'['.repeat(count)}${']'.repeat(count)}) { name } }`],
+  [1500, (count) => `{ ${repeated(count, (at) => `a${at}: domain(name: "${at}.example") { name }`)} }`],
+  [5000, (count) => `{ ${'__typename '.repeat(count)} }`],
+  [3000, (count) => `{ domain(name: "example.com") { name ${'@skip(if: false) '.repeat(count)} } }`],
+  [500, (count) => `{ ...A } ${'fragment A on Query { ...B } fragment B on Query { ...A } '.repeat(count)}`],
+  [
+    25,
+    (count) =>
+      `{ domain(name: "example.com") { ...F0 } } fragment F${count} on Domain { name } ${repeated(
+        count,
+        (at) => `fragment F${at} on Domain { ...F${at + 1} ...F${at + 1} }`,
+      )}`,
+  ],
+  [
+    12,
+    (count) => `{ __schema { types { ${'fields { type { '.repeat(count)} name ${'} } '.repeat(count)} } } }`,
+  ],
+  [40_000, (count) => `{ domain(name: "${'a'.repeat(count)}") { name } }`],
+  [
+    2000,
+    (count) => `query(${repeated(count, (at) => `$v${at}: String`)}) { domain(name: "a.example") { name } }`,
+  ],
+];
+
+const excessive = fc
+  .constantFrom(...EXCESSES)
+  .chain(([most, document]) => fc.integer({ min: 1, max: most }).map(document));
+
 export const graphqlDocuments: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: operation },
   { weight: 4, arbitrary: sound },
@@ -171,45 +156,24 @@ const request = fc
     extensions,
     operationName: fc.oneof(fc.constant(undefined), text),
   })
-  .map((value) => json(value));
-
-/** What fc.anything() makes is not all JSON: a bigint is none, and keys may be what JSON.stringify takes for more. */
-function json(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? ''
-  );
-}
+  // What fc.anything() makes is not all JSON: a bigint is none, and keys may be what JSON.stringify takes for more.
+  .map((value) =>
+    JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner)),
+  )
+  .map((json) => json ?? '');
 
 const BAD_JSON = [
-  '',
-  ' ',
-  '{',
-  '}',
-  '[]',
-  '[{}]',
-  'null',
-  '"a"',
-  '1',
-  'nul',
-  "{'query':'a'}",
-  '{"query":}',
-  '{"query":"{__typename}",}',
-  '{"query":1}',
-  '{"query":null}',
-  '{"query":["a"]}',
-  '{"__proto__":{"query":"{__typename}"}}',
-  '{"constructor":1}',
-  '{"query":"\\ud800"}',
-  '{"query":"\\u0000"}',
-  '{"query":"{__typename}","variables":"{}"}',
-  '{"query":"{__typename}","variables":[1]}',
+  ...[' ', '{"query":"\\ud800"}', '{"query":"\\u0000"}', "{'query':'a'}"],
+  ...'{ } [] [{}] null "a" 1 nul {"query":} {"query":"{__typename}",} {"query":1} {"query":null}'.split(' '),
+  ...'{"query":["a"]} {"__proto__":{"query":"{__typename}"}} {"constructor":1}'.split(' '),
+  ...'{"query":"{__typename}","variables":"{}"} {"query":"{__typename}","variables":[1]}'.split(' '),
   '[{"query":"{__typename}"},{"query":"{__typename}"}]',
+  '',
   '['.repeat(20_000),
   '{"a":'.repeat(20_000),
   `{"query":"${'a'.repeat(600_000)}"}`,
 ];
 
-/** The bodies of requests, right or wrong. */
 export const graphqlBodies: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 6, arbitrary: request.map((body) => Buffer.from(body)) },
   { weight: 3, arbitrary: soundRequest.map((body) => Buffer.from(body)) },
@@ -219,3 +183,44 @@ export const graphqlBodies: fc.Arbitrary<Buffer> = fc.oneof(
   fc.tuple(request, fc.nat({ max: 100 })).map(([body, length]) => Buffer.from(body.slice(0, length))),
   fc.uint8Array({ maxLength: 300 }).map((octets) => Buffer.from(octets)),
 );
+
+/** Wherever a document may hold a name of the client's own; the last repeats it for each domain and each of its records. */
+const PLACES: readonly ((name: string) => object)[] = [
+  (name) => ({ query: `{ ${name}: domain(name: "example.com") { name } }` }),
+  (name) => ({ query: `{ domain(name: "example.com") { dnsRecords { ${name}: __typename } } }` }),
+  (name) => ({ query: `{ domain(name: "example.com") { httpHeaders { history { ${name}: new } } } }` }),
+  (name) => ({ query: `query ${name} { __typename }`, operationName: name }),
+  (name) => ({ query: 'query Q { __typename }', operationName: name }),
+  (name) => ({ query: `{ ${name} }` }),
+  (name) => ({ query: `{ domain(${name}: "example.com") { name } }` }),
+  (name) => ({ query: `{ domain(name: "${name}") { name } }` }),
+  (name) => ({ query: `{ domain(name: ${name}) { name } }` }),
+  (name) => ({
+    query: `query($${name}: String!) { domain(name: $${name}) { name } }`,
+    variables: { [name]: 'example.com' },
+  }),
+  (name) => ({ query: `query($a: ${name}) { domain(name: $a) { name } }` }),
+  (name) => ({ query: `{ ...${name} } fragment ${name} on Query { __typename }` }),
+  (name) => ({ query: `{ ... on ${name} { __typename } }` }),
+  (name) => ({ query: `{ __typename @${name} }` }),
+  (name) => ({ query: `{ __type(name: "${name}") { name } }` }),
+  (name) => ({
+    query: '{ __typename }',
+    variables: { [name]: name.slice(0, 10) },
+    extensions: { [name]: 1 },
+  }),
+  (name) => ({ [name]: 1, query: '{ __typename }' }),
+  (name) => ({
+    query: `{ ${repeated(50, (at) => `a${at}: domain(name: "example.com") { ...F }`)} }
+      fragment F on Domain { dnsRecords { ${name}: __typename } }`,
+  }),
+];
+
+/** Bodies with a long name; a body has 512 kB at most. */
+export const bodiesOfLongNames: fc.Arbitrary<Buffer> = fc
+  .tuple(
+    fc.constantFrom(300, 20_000, 480_000).chain((most) => fc.integer({ min: 1, max: most })),
+    fc.constantFrom('a', 'Z9', '_', '__'),
+    fc.constantFrom(...PLACES),
+  )
+  .map(([length, unit, place]) => Buffer.from(JSON.stringify(place(unit.repeat(length).slice(0, length)))));

@@ -13,7 +13,6 @@ import { observationLine } from '../support/observations.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What npm packs of a folder. */
 function packed(): readonly string[] {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: ROOT,
@@ -56,7 +55,7 @@ const ENVIRONMENT = Object.fromEntries(
 /** Installing takes a minute of processor time, and what is installed 180 MB. It has the embedded database. */
 const IS_INSTALLED = IS_LONG && TEST_SERVER === undefined;
 
-describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty folder', () => {
+describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () => {
   let folder: string;
   let place: string;
 
@@ -84,7 +83,6 @@ describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty
   }, 600_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** Runs a program to its end. */
   async function run(program: string, args: readonly string[], cwd: string) {
     const child = spawn(program, args, {
       cwd,
@@ -108,7 +106,7 @@ describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty
     return stdout;
   }
 
-  test('has the versions of package-lock.json, and none of what only development needs', () => {
+  test('the installed package has the versions of package-lock.json, and none of what only development needs', () => {
     const { packages }: { packages: Record<string, { version?: string; dev?: boolean; peer?: boolean }> } =
       JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
     const home = join(place, 'node_modules/domain-metadata-service');
@@ -126,7 +124,7 @@ describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty
     expect(others).toEqual(['domain-metadata-service']);
   });
 
-  test('imports and shows by npx dms, with its data in the folder where it is called', async () => {
+  test('the installed package imports and shows by npx dms, with its data in the folder where it is called', async () => {
     const line = observationLine({ domain: 'packed.example', at: 1, records: ['192.0.2.1'] });
     await writeFile(join(place, 'observations.ndjson'), line);
     await succeed('npx', ['dms', 'import', 'observations.ndjson'], place);
@@ -136,7 +134,7 @@ describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('Usage: dms watch')]);
   });
 
-  test('serves both APIs, the page and the documents, and installs nothing', async () => {
+  test('the installed package serves both APIs, the page and the documents, and installs nothing', async () => {
     const port = await freePort();
     const child = spawn('npx', ['dms', 'serve'], {
       cwd: place,

@@ -3,41 +3,37 @@ import fc from 'fast-check';
 /** A record's data, with a type and the type's own fields at least. */
 type RecordData = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** The keys of a line of format `dms`, as a client may write them. */
 export interface ObservationLine {
   readonly domain: string;
   readonly observedAt: string;
   readonly dnsRecords?: readonly object[];
   readonly dnsTypes?: readonly string[];
   readonly httpHeaders?: Record<string, string | string[]>;
+  readonly site?: { readonly scheme: string; readonly status?: number };
   readonly source?: string;
 }
+
+const SOA = {
+  mname: 'NS1.example.net.',
+  rname: 'hostmaster\\.dns.example.net',
+  refresh: 7200,
+  retry: 0,
+  expire: 1209600,
+  'minimum-ttl': 300,
+};
 
 /** Records of every type, few enough to come and go; several are one record in other words. */
 const RECORDS: readonly RecordData[] = [
   ...['192.0.2.1', '192.0.2.10', '198.51.100.9'].map((ip) => ({ type: 'A', ip })),
   { type: 'A', host: 'WWW.a.example.', ip: '192.0.2.1' },
   { type: 'A', host: '*.a.example', ip: '192.0.2.1', ttl: 60 },
-  ...['2001:db8::1', '2001:DB8:0:0:0:0:0:1', '2001:db8:0:1:0:0:0:1', '::FFFF:192.0.2.1', '::'].map(
-    (ipv6) => ({
-      type: 'AAAA',
-      ipv6,
-    }),
-  ),
-  ...['ns1.example.net', 'NS1.Example.NET.', 'ns2.example.net', '.'].map((target) => ({
-    type: 'NS',
-    target,
-  })),
-  ...[4294967295, 10, 9].map((serial) => ({
-    type: 'SOA',
-    mname: 'NS1.example.net.',
-    rname: 'hostmaster\\.dns.example.net',
-    serial,
-    refresh: 7200,
-    retry: 0,
-    expire: 1209600,
-    'minimum-ttl': 300,
-  })),
+  ...'2001:db8::1 2001:DB8:0:0:0:0:0:1 2001:db8:0:1:0:0:0:1 ::FFFF:192.0.2.1 ::'
+    .split(' ')
+    .map((ipv6) => ({ type: 'AAAA', ipv6 })),
+  ...'ns1.example.net NS1.Example.NET. ns2.example.net .'
+    .split(' ')
+    .map((target) => ({ type: 'NS', target })),
+  ...[4294967295, 10, 9].map((serial) => ({ type: 'SOA', ...SOA, serial })),
   ...[
     ['v=spf1 ', '-all'],
     ['v=spf1 -all'],
@@ -107,12 +103,19 @@ const dns = fc
     return { dnsRecords: dnsRecords.filter(({ type }) => asked.has(type)), dnsTypes: extraTypes };
   });
 
-const http = fc
-  .dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES), {
-    maxKeys: 5,
-    noNullPrototype: true,
-  })
-  .map((httpHeaders) => ({ httpHeaders }));
+const http = fc.record(
+  {
+    httpHeaders: fc.dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES), {
+      maxKeys: 5,
+      noNullPrototype: true,
+    }),
+    site: fc.record({
+      scheme: fc.constantFrom('http', 'https'),
+      status: fc.constantFrom(200, 200, 404, 503),
+    }),
+  },
+  { requiredKeys: ['httpHeaders'] },
+);
 
 const parts = fc.oneof(
   { weight: 3, arbitrary: dns },
@@ -133,7 +136,6 @@ export function observationLine(domains: readonly string[]): fc.Arbitrary<Observ
     .map(([domain, time, observed, by]) => ({ domain, observedAt: time, ...observed, ...by }));
 }
 
-/** An observation of a domain by one DNS type. */
 export function typeLine(domain: string, type: string): fc.Arbitrary<ObservationLine> {
   const records = RECORDS.filter((record) => record.type === type).map((record) => ({
     host: 'a.example',
@@ -145,7 +147,6 @@ export function typeLine(domain: string, type: string): fc.Arbitrary<Observation
     .map(([time, dnsRecords]) => ({ domain, observedAt: time, dnsRecords, dnsTypes: [type] }));
 }
 
-/** An observation of a domain by its HTTP headers. */
 export function headerLine(domain: string): fc.Arbitrary<ObservationLine> {
   return fc.tuple(observedAt, http).map(([time, observed]) => ({ domain, observedAt: time, ...observed }));
 }

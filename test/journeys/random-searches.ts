@@ -1,9 +1,14 @@
 import { BlockList, isIP } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
+import { expect } from 'vitest';
 import { body } from '../replay/body.js';
 import { domainName, hostName, ipv6 } from '../replay/canonical.js';
 import type { DomainHistory } from '../replay/domain-history.js';
 import { replayLines } from '../replay/replay.js';
+import { askGraphql } from '../support/ask.js';
+import { OWN_RECORD_FIELDS } from '../support/every-field.js';
+
 import type { ObservationLine } from './random-observations.js';
 
 /*
@@ -11,68 +16,68 @@ import type { ObservationLine } from './random-observations.js';
  * answers. In names and texts `@` stands for a domain.
  */
 
-const LABELS = ['a', 'ab', 'a_b', 'axb', 'a-b', 'shop', 'my-shop', 'shopping', 'www', 'xn--bcher-kva', 'x1'];
 export const ZONES = ['example', 'shop.example', 'example.co.uk', 'test'];
+const LABELS = 'a ab a_b axb a-b shop my-shop shopping www xn--bcher-kva x1'.split(' ');
 const BELOW_ZONES = LABELS.flatMap((label) => ZONES.map((zone) => `${label}.${zone}`));
 export const DOMAINS = [...BELOW_ZONES, 'co.uk', 'example.co.uk', 'shop.example'];
 
-const HOSTS = ['@', 'www.@', 'WWW.@', '*.@', '_dmarc.@', 'a\\.b.@', 'mail.example.net', 'mail_1.example.net'];
-const IPV4 = ['192.0.2.1', '192.0.2.10', '192.0.2.130', '198.51.100.9', '0.0.0.0', '255.255.255.255'];
-const IPV6 = ['2001:db8::1', '2001:DB8:0:0:0:0:0:2', '2001:db8:0:1::1', 'fe80::1', '::', '::ffff:192.0.2.1'];
-const TARGETS = ['ns1.example.net', 'NS2.Example.NET.', 'example.net', 'notexample.net', 'mail.@', '@', '.'];
+const HOSTS = '@ www.@ WWW.@ *.@ _dmarc.@ a\\.b.@ mail.example.net mail_1.example.net'.split(' ');
+const IPV4 = '192.0.2.1 192.0.2.10 192.0.2.130 198.51.100.9 0.0.0.0 255.255.255.255'.split(' ');
+const IPV6 = '2001:db8::1 2001:DB8:0:0:0:0:0:2 2001:db8:0:1::1 fe80::1 :: ::ffff:192.0.2.1'.split(' ');
+export const TARGETS = 'ns1.example.net NS2.Example.NET. example.net notexample.net mail.@ @ .'.split(' ');
+const SOME_TARGETS = TARGETS.slice(0, 3);
 const TEXTS = [
-  ...['v=spf1 -all', 'V=SPF1 -ALL', 'verification=@', 'Verification=@', '100%_sure', '50% off: /deals'],
   ...[
+    'v=spf1 -all',
+    'V=SPF1 -ALL',
+    'verification=@',
+    'Verification=@',
+    '100%_sure',
+    '50% off: /deals',
     'a%b',
-    'a_b and axb',
-    'C:\\dir\\new',
-    '\\\\',
-    'naïve: /é/',
-    '日本語テキスト',
-    '😀😀😀 smile',
-    'a "b"\tc',
   ],
+  ...['a_b and axb', 'C:\\dir\\new', '\\\\', 'naïve: /é/', '日本語テキスト', '😀😀😀 smile', 'a "b"\tc'],
   ...['', ': / :', '\\000 and \\255', 'long '.repeat(2_000)],
 ];
 const VALUES = ['nginx', 'NGINX', 'nginx/1.25 (@)', '100%_sure: \\/', 'naïve é', '', 'long '.repeat(2_000)];
-const RECORDS: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[] = [
+const ISSUERS = [
+  ...['ns1.example.net', ' NS1.Example.net. ; policy=ev', 'mail.@\t;a=b;c', ';', '', ';ns1.example.net'],
+  ...['ns1.example.net other', 'notexample.net;'.repeat(500)],
+];
+const SOA = { serial: 4294967295, refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 };
+const NAPTR = { order: 1, pref: 2, flags: 'S', services: 'SIP+D2U', regex: '' };
+
+export const RECORDS: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[] = [
   ...IPV4.map((ip) => ({ type: 'A', ip })),
-  ...IPV6.map((ipv6) => ({ type: 'AAAA', ipv6 })),
+  ...IPV6.map((address) => ({ type: 'AAAA', ipv6: address })),
   ...HOSTS.map((host) => ({ type: 'A', host, ip: '192.0.2.1' })),
   ...TARGETS.map((target) => ({ type: 'NS', target })),
   ...TARGETS.map((target) => ({ type: 'MX', pri: 10, target })),
-  ...TARGETS.slice(0, 3).map((target) => ({ type: 'CNAME', host: 'www.@', target })),
-  ...TARGETS.slice(0, 3).map((target) => ({ type: 'PTR', host: '1.2.0.192.in-addr.arpa', target })),
-  ...TARGETS.slice(0, 3).map((target) => ({ type: 'SRV', pri: 1, weight: 2, port: 5, target })),
-  ...[['ns1.example.net', 'hostmaster.@'], ['ns.@', 'ns1.example.net'], ['@', '@'], TARGETS].map(
-    ([mname, rname]) => ({
-      ...{ type: 'SOA', mname, rname, serial: 4294967295, refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 },
-    }),
-  ),
+  ...SOME_TARGETS.map((target) => ({ type: 'CNAME', host: 'www.@', target })),
+  ...SOME_TARGETS.map((target) => ({ type: 'PTR', host: '1.2.0.192.in-addr.arpa', target })),
+  ...SOME_TARGETS.map((target) => ({ type: 'SRV', pri: 1, weight: 2, port: 5, target })),
+  { type: 'SOA', mname: 'ns1.example.net', rname: 'hostmaster.@', ...SOA },
+  { type: 'SOA', mname: 'ns.@', rname: 'ns1.example.net', ...SOA },
+  { type: 'SOA', mname: '@', rname: '@', ...SOA },
   ...TEXTS.map((text) => ({ type: 'TXT', entries: [text] })),
   { type: 'TXT', host: '_dmarc.@', entries: ['v=spf1 ', 'include:_spf.example.net ', '-all'] },
-  ...[
-    ...[
-      'ns1.example.net',
-      ' NS1.Example.net. ; policy=ev',
-      'mail.@\t;a=b;c',
-      ';',
-      '',
-      'notexample.net;'.repeat(500),
-    ],
-  ].map((value) => ({ type: 'CAA', flags: 0, tag: 'issue', value })),
-  { type: 'CAA', flags: 128, tag: 'IssueWild', value: 'mail.@' },
-  { type: 'CAA', flags: 0, tag: 'iodef', value: 'ns1.example.net' },
+  ...ISSUERS.map((value) => ({ type: 'CAA', flags: 0, tag: 'issue', value })),
+  ...['IssueWild', 'ISSUEMAIL', 'issuevmc', 'iodef'].map((tag) => ({
+    type: 'CAA',
+    flags: 128,
+    tag,
+    value: 'mail.@',
+  })),
   ...['1 ns1.example.net. alpn="h2"', '0 mail.@.', '1 . ipv4hint=192.0.2.1', '\\# 4 00010000'].map(
     (data) => ({
-      ...{ type: 'HTTPS', data },
+      type: 'HTTPS',
+      data,
     }),
   ),
   { type: 'SVCB', host: '_dns.@', data: '1 mail.example.net. alpn="dot"' },
   { type: 'DNAME', data: 'example.net.' },
-  ...TARGETS.map((replacement) => ({
-    ...{ type: 'NAPTR', order: 1, pref: 2, flags: 'S', services: 'SIP+D2U', regex: '', replacement },
-  })),
+  ...['AFSDB', 'KX', 'LP', 'RT'].map((type) => ({ type, data: '10 ns1.example.net.' })),
+  ...TARGETS.map((replacement) => ({ type: 'NAPTR', ...NAPTR, replacement })),
   { type: 'TYPE65534', data: '\\# 2 ABCD' },
 ];
 export const TYPES = [...new Set(RECORDS.map(({ type }) => type))];
@@ -95,7 +100,6 @@ const headers = fc
   .dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...VALUES), { noNullPrototype: true })
   .map((httpHeaders) => ({ httpHeaders }));
 
-/** An observation of one of some domains. */
 export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine> {
   return fc
     .tuple(fc.constantFrom(...domains), lineTime, fc.oneof(everyType, everyType, oneType, headers, headers))
@@ -109,12 +113,10 @@ export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine
     });
 }
 
-/** In the order of their times. */
 export const manyLines = fc
   .noBias(fc.array(lineOf(DOMAINS), { minLength: 1, maxLength: 80, size: 'max' }))
   .map((lines) => lines.sort((one, other) => (one.observedAt < other.observedAt ? -1 : 1)));
 
-/** The conditions of a question. */
 export type Filter = Partial<Readonly<Record<Condition | End, string>>> & {
   readonly types?: readonly string[];
   readonly present?: boolean;
@@ -123,7 +125,6 @@ type Condition = OfRecords | 'name' | 'value' | 'contains' | 'match' | 'registra
 type OfRecords = 'ip' | 'network' | 'target' | 'text' | 'host';
 type End = `${'seen' | 'firstSeen' | 'created' | 'changed'}${'From' | 'To'}`;
 
-/** How the pages of a question are read. */
 export interface Paging {
   readonly first: number;
   /** Goes on after an edge in the middle of each page. */
@@ -254,7 +255,6 @@ export function historiesAt(lines: readonly ObservationLine[], until = '9'): Dom
   );
 }
 
-/** All records of a domain in their order, as GraphQL has them. */
 export function recordsOf(history: DomainHistory): RecordMatch[] {
   const { domain, dnsRecords } = JSON.parse(body(history).replaceAll('"minimum-ttl"', '"minimumTtl"'));
   return dnsRecords.map(({ data, ...times }: { data: object }) => ({
@@ -270,7 +270,6 @@ function withGraphqlNames(data: object): object {
   return { ...others, naptrFlags };
 }
 
-/** All headers of a domain. */
 export function headersOf(history: DomainHistory) {
   const { httpHeaders } = JSON.parse(body(history));
   return httpHeaders.map(
@@ -350,6 +349,10 @@ function namesIn(data: RecordMatch['record']): string[] {
       return text('replacement').filter((name) => name !== '.');
     case 'DNAME':
       return text('data').map(hostName);
+    case 'AFSDB':
+    case 'KX':
+    case 'LP':
+    case 'RT':
     case 'HTTPS':
     case 'SVCB':
       return text('data')
@@ -383,4 +386,176 @@ export function meetsDomainFilter(history: DomainHistory, where: Filter): boolea
     isIn(created, where.createdFrom, where.createdTo) &&
     isIn(lastChangeOf(history), where.changedFrom, where.changedTo)
   );
+}
+
+const RECORD = `... on DnsRecordEntry { host class type firstSeen removed lastSeen } ${OWN_RECORD_FIELDS}`;
+
+const page = (node: string) =>
+  `{ nodes { ${node} } edges { cursor node { ${node} } } pageInfo { hasNextPage endCursor } }`;
+
+const RECORDS_FOUND = `query ($where: DnsRecordFilter!, $first: Int!, $after: String) {
+  page: dnsRecords(where: $where, first: $first, after: $after) ${page(`domain { name lastChange } record { ${RECORD} }`)} }`;
+const HEADERS_FOUND = `query ($where: HttpHeaderFilter!, $first: Int!, $after: String) {
+  page: httpHeaders(where: $where, first: $first, after: $after) ${page('domain { name lastChange } name value from to')} }`;
+const DOMAINS_FOUND = `query ($where: DomainFilter, $first: Int!, $after: String) {
+  page: searchDomains(where: $where, first: $first, after: $after) ${page('name created lastUpdate lastChange')} }`;
+const EVERY_RECORD = `query ($names: [String!]!, $at: Timestamp) {
+  domains(names: $names, at: $at) { name dnsRecords { ${RECORD} } } }`;
+
+export const OWN_RECORDS = `query ($name: String!, $at: Timestamp, $types: [String!], $present: Boolean, $first: Int!, $after: String) {
+  domain(name: $name, at: $at) {
+    page: dnsRecordsConnection(types: $types, present: $present, first: $first, after: $after) ${page(RECORD)} } }`;
+export const OWN_HEADERS = `query ($name: String!, $at: Timestamp, $names: [String!], $first: Int!, $after: String) {
+  domain(name: $name, at: $at) {
+    page: httpHeadersConnection(names: $names, first: $first, after: $after) ${page('name value present')} } }`;
+export const OWN_VALUES = `query ($name: String!, $at: Timestamp, $header: String!, $first: Int!, $after: String) {
+  domain(name: $name, at: $at) { httpHeaders(names: [$header]) {
+    page: historyConnection(first: $first, after: $after) ${page('event date new old')} } } }`;
+
+interface Page<Node> {
+  readonly nodes: readonly Node[];
+  readonly edges: readonly { readonly cursor: string; readonly node: Node }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+/** So many pages are as long as they are to be. */
+const MOST_PAGES = 6;
+
+export async function walk<Node>(
+  url: string,
+  query: string,
+  variables: object,
+  paging: Paging,
+): Promise<Node[]> {
+  const found: Node[] = [];
+  let after: string | null = null;
+  for (let pages = 1; ; pages += 1) {
+    const { first, byEdge } = pages <= MOST_PAGES ? paging : { first: 200, byEdge: false };
+    const { data, errors } = await askGraphql({ url }, query, { ...variables, first, after });
+    expect(errors).toBeUndefined();
+    const parent = data.domain?.httpHeaders?.[0] ?? data.domain ?? data;
+    const { nodes, edges, pageInfo }: Page<Node> = parent.page;
+    expectSame(
+      edges.map(({ node }) => node),
+      nodes,
+    );
+    expect(nodes.length).toBeLessThanOrEqual(first);
+    const middle = byEdge ? edges.slice(0, Math.ceil(edges.length / 2)) : edges;
+    const isWhole = middle.length === edges.length;
+    found.push(...middle.map(({ node }) => node));
+    if (isWhole && !pageInfo.hasNextPage) return found;
+    after = isWhole ? pageInfo.endCursor : (middle.at(-1)?.cursor ?? null);
+    expect(after).not.toBeNull();
+  }
+}
+
+/** A service, and what is recorded there by a replay, by the names of the domains. */
+export interface Searched {
+  readonly url: string;
+  historiesAt(at?: string): readonly DomainHistory[];
+  /** Those that were asked for, by time. */
+  readonly records: Map<string | undefined, RecordMatch[]>;
+}
+
+export function searched(url: string, lines: readonly ObservationLine[]): Searched {
+  const known = new Map<string | undefined, readonly DomainHistory[]>();
+  return {
+    url,
+    records: new Map(),
+    historiesAt(at) {
+      const histories = known.get(at) ?? historiesAt(lines, at);
+      known.set(at, histories);
+      return histories;
+    },
+  };
+}
+
+/** All records as the domains have them, which the replay confirms but for `lastSeen`. */
+export async function everyRecord(asked: Searched, at: string | undefined): Promise<RecordMatch[]> {
+  const records = asked.records.get(at) ?? (await recordsAt(asked, at));
+  asked.records.set(at, records);
+  return records;
+}
+
+const DOMAINS_AT_ONCE = 50;
+
+async function recordsAt(
+  { url, historiesAt: historiesOf }: Searched,
+  at: string | undefined,
+): Promise<RecordMatch[]> {
+  const histories = historiesOf(at);
+  const records: RecordMatch[] = [];
+  for (let from = 0; from < histories.length; from += DOMAINS_AT_ONCE) {
+    const names = histories.slice(from, from + DOMAINS_AT_ONCE).map(({ domain }) => domain);
+    const { data } = await askGraphql({ url }, EVERY_RECORD, { names, at });
+    const found: { name: string; dnsRecords: RecordMatch['record'][] }[] = data.domains;
+    for (const { name, dnsRecords } of found) {
+      for (const record of dnsRecords) records.push({ domain: name, record });
+    }
+  }
+  const withoutLastSeen = records.map(({ domain, record: { lastSeen: _, ...rest } }) => ({
+    domain,
+    record: rest,
+  }));
+  expectSame(withoutLastSeen, histories.flatMap(recordsOf));
+  return records;
+}
+
+/** Matches with their domains as of the same time, as GraphQL has them. */
+function withDomains<Match extends { readonly domain: string }>(
+  matches: readonly Match[],
+  histories: readonly DomainHistory[],
+) {
+  const domains = new Map(
+    histories.map((each) => [each.domain, { name: each.domain, lastChange: lastChangeOf(each) }]),
+  );
+  return matches.map((match) => ({ ...match, domain: domains.get(match.domain) }));
+}
+
+/** Compares lists, and shows only where they differ first: of long lists with long texts that would take minutes. */
+export function expectSame(
+  found: readonly unknown[],
+  expected: readonly unknown[],
+  where: object = {},
+): void {
+  const length = Math.max(found.length, expected.length);
+  const at = Array.from({ length }, (_, place) => place).find(
+    (place) => !isDeepStrictEqual(found[place], expected[place]),
+  );
+  if (at === undefined) return;
+  const shown = (list: readonly unknown[]) => ({
+    length: list.length,
+    at,
+    item: JSON.stringify(list[at])?.slice(0, 500),
+  });
+  expect(shown(found), JSON.stringify(where)).toEqual(shown(expected));
+}
+
+/** Compares a search for DNS records with a plain filter over all. @returns how many matches there are. */
+export async function expectRecords(asked: Searched, where: Filter, paging: Paging): Promise<number> {
+  const found = await walk(asked.url, RECORDS_FOUND, { where }, paging);
+  const matches = (await everyRecord(asked, where.at)).filter((match) => meetsRecordFilter(match, where));
+  expectSame(found, withDomains(matches, asked.historiesAt(where.at)), where);
+  return found.length;
+}
+
+export async function expectHeaders(asked: Searched, where: Filter, paging: Paging): Promise<number> {
+  const found = await walk(asked.url, HEADERS_FOUND, { where }, paging);
+  const histories = asked.historiesAt(where.at);
+  const matches = histories.flatMap(headerStaysOf).filter((match) => meetsHeaderFilter(match, where));
+  expectSame(found, withDomains(matches, histories), where);
+  return found.length;
+}
+
+export async function expectDomains(asked: Searched, where: Filter, paging: Paging): Promise<number> {
+  const found = await walk(asked.url, DOMAINS_FOUND, { where }, paging);
+  const expected = asked
+    .historiesAt()
+    .filter((history) => meetsDomainFilter(history, where))
+    .map((history) => ({
+      ...{ name: history.domain, created: history.created, lastUpdate: history.lastUpdate },
+      lastChange: lastChangeOf(history),
+    }));
+  expectSame(found, expected, where);
+  return found.length;
 }

@@ -12,7 +12,6 @@ import { IS_LONG } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
-/** A database of `/readyz`. */
 interface Shown {
   readonly role: string;
   readonly state: string;
@@ -78,6 +77,12 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     return body.databases;
   }
 
+  /** Works while the replica has what was there before, and nothing that is recorded meanwhile. */
+  async function whileBehind(work: () => Promise<void>): Promise<void> {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(work);
+  }
+
   async function untilReplicaIs(state: string, of = service): Promise<void> {
     await expect.poll(async () => (await databases(of))[1]?.state).toBe(state);
   }
@@ -85,8 +90,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   test('responses are read from the replica', async () => {
     await untilReplicaIs('in use');
     await record('seen', 'seen.example');
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
+    await whileBehind(async () => {
       await record('unseen', 'seen.example');
       const path = '/api/v1/domain/seen.example/changes?order=NEWEST_FIRST';
       const newest = async (of: TestService) => JSON.parse((await ask(of, path)).text).changes[0].new;
@@ -122,20 +126,29 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     });
   });
 
-  test('a domain that the replica does not have yet is read from the primary', async () => {
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
-      await record('new', 'new.example');
+  test('a domain that the replica does not have yet is read from the primary, and so are the next pages of its changes', async () => {
+    await whileBehind(async () => {
+      await record('1', 'new.example');
+      await record('2', 'new.example');
       const path = '/api/v1/domain/new.example';
       const { headers } = await ask(other, path);
       expect((await ask(service, path)).status).toBe(200);
       expect((await ask(service, path, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
+      const first = JSON.parse((await ask(other, `${path}/changes?first=1`)).text);
+      const { status, text } = await ask(service, `${path}/changes?first=1&after=${first.next}`);
+      expect([status, JSON.parse(text).changes[0].new]).toEqual([200, '2']);
+      const page = async (of: TestService, after: string | null) => {
+        const query = `{ domain(name: "new.example") { changes(first: 1, after: ${JSON.stringify(after)}) {
+          pageInfo { endCursor } nodes { ... on HeaderUpdated { new } } } } }`;
+        return JSON.parse(await graphql(of, query)).data.domain.changes;
+      };
+      const { pageInfo } = await page(other, null);
+      expect((await page(service, pageInfo.endCursor)).nodes).toEqual([{ new: '2' }]);
     });
   });
 
   test('a reader of the feed goes on where its cursor names a change that the replica does not have yet', async () => {
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
+    await whileBehind(async () => {
       await record('three');
       const first = JSON.parse((await ask(other, '/api/v1/changes?order=NEWEST_FIRST&first=1')).text);
       expect(first.changes[0]).toMatchObject({ new: 'three' });
@@ -155,8 +168,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   });
 
   test('the domain of a change of the feed is as late as the change, and so is what its id names', async () => {
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
+    await whileBehind(async () => {
       await record('of the feed');
       const query =
         '{ changes(order: NEWEST_FIRST, first: 1) { nodes { id domain { version lastChange } } } }';
@@ -169,8 +181,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
 
   test("a reader of a domain's changes misses none where the next page comes from a replica that is behind", async () => {
     await record('1', 'paged.example');
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
+    await whileBehind(async () => {
       for (const value of ['2', '3', '4']) await record(value, 'paged.example');
       const path = '/api/v1/domain/paged.example/changes?order=NEWEST_FIRST&first=1';
       const first = JSON.parse((await ask(other, path)).text);
@@ -182,64 +193,34 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       const { headers } = await ask(service, next);
       expect(headers.get('etag')).toBe((await ask(other, next)).headers.get('etag'));
       const query = `{ domain(name: "paged.example") { version changeCount changes(first: 1, after: "${first.next}", order: NEWEST_FIRST) { nodes { id } } } }`;
-      const answers = [service, other].map((of) => ask(of, `/graphql?query=${encodeURIComponent(query)}`));
-      const [one, primaries] = await Promise.all(answers);
-      expect(JSON.parse(one?.text ?? '')).toEqual(JSON.parse(primaries?.text ?? ''));
-      expect(JSON.parse(one?.text ?? '').data.domain).toMatchObject({
-        changeCount: 4,
-        changes: { nodes: [{}] },
-      });
+      const [one = '', primaries] = await Promise.all([service, other].map((of) => graphql(of, query)));
+      expect(one).toBe(primaries);
+      expect(JSON.parse(one).data.domain).toMatchObject({ changeCount: 4, changes: { nodes: [{}] } });
     });
   });
 
-  test('a reader of a domain that the replica does not have yet gets the next page', async () => {
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
-      await record('1', 'begun.example');
-      await record('2', 'begun.example');
-      const path = '/api/v1/domain/begun.example/changes?first=1';
-      const first = JSON.parse((await ask(other, path)).text);
-      const { status, text } = await ask(service, `${path}&after=${first.next}`);
-      expect([status, JSON.parse(text).changes[0].new]).toEqual([200, '2']);
-      const page = `{ domain(name: "begun.example") { changes(first: 1, AFTER) { pageInfo { endCursor } nodes { ... on HeaderUpdated { new } } } } }`;
-      const graphql = async (of: TestService, after: string | null) => {
-        const query = page.replace('AFTER', `after: ${JSON.stringify(after)}`);
-        return (await ask(of, `/graphql?query=${encodeURIComponent(query)}`)).text;
-      };
-      const { endCursor } = JSON.parse(await graphql(other, null)).data.domain.changes.pageInfo;
-      expect(JSON.parse(await graphql(service, endCursor)).data.domain.changes.nodes).toEqual([{ new: '2' }]);
-    });
-  });
-
-  test('a replica that is behind when the process starts is left out until it has caught up', async () => {
-    await replica.caughtUp(primary);
-    let late: TestService | undefined;
-    await replica.whilePaused(async () => {
+  test('a replica that is behind when the process starts is left out until it has caught up, and told by how much once that is more than allowed', async () => {
+    const late: TestService[] = [];
+    await whileBehind(async () => {
       await record('before the start', 'before.example');
-      late = await startTestService({ database, role: 'api', readReplicas: readingFrom(60_000) });
-      const [, shown] = await databases(late);
-      expect(shown).toMatchObject({ state: 'left out', lag: null });
-      expect((await ask(late, '/api/v1/domain/before.example')).status).toBe(200);
-    });
-    if (late !== undefined) await untilReplicaIs('in use', late);
-    await late?.stop();
-  });
-
-  test('a replica that is behind when the process starts is told by how much, once that is more than allowed', async () => {
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
-      await record('before the start', 'paused.example');
-      const late = await startTestService({ database, role: 'api', readReplicas: readingFrom(1_000) });
+      for (const mostBehind of [60_000, 1_000]) {
+        const each = await startTestService({ database, role: 'api', readReplicas: readingFrom(mostBehind) });
+        late.push(each);
+        expect((await databases(each))[1]).toMatchObject({ state: 'left out', lag: null });
+        expect((await ask(each, '/api/v1/domain/before.example')).status).toBe(200);
+      }
       await expect
-        .poll(async () => (await databases(late))[1]?.reason)
+        .poll(async () => late[1] && (await databases(late[1]))[1]?.reason)
         .toMatch(/^It is \d+\.\d s behind the primary\.$/);
-      await late.stop();
     });
+    for (const each of late) {
+      await untilReplicaIs('in use', each);
+      await each.stop();
+    }
   });
 
   test('a new token works at once, although the replica does not have it yet', async () => {
-    await replica.caughtUp(primary);
-    await replica.whilePaused(async () => {
+    await whileBehind(async () => {
       const token = await createTestToken(database, {});
       expect((await ask(service, `${DOMAIN}/dns`, bearer(token))).status).toBe(200);
     });
@@ -362,7 +343,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   test('a replica that is too far behind is left out until it has caught up', async () => {
     const strict = await startTestService({ database, role: 'api', readReplicas: readingFrom(1_000) });
     await untilReplicaIs('in use', strict);
-    await replica.whilePaused(async () => {
+    await whileBehind(async () => {
       await record('late', 'late.example');
       await untilReplicaIs('left out', strict);
       const [, shown] = await databases(strict);

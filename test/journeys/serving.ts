@@ -1,20 +1,8 @@
 import type { Readable } from 'node:stream';
 import { expect } from 'vitest';
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
-import { type CommandResult, startDms, startLocalDms } from './dms-command.js';
+import { type CommandResult, type DmsCommand, startDms, startLocalDms } from './dms-command.js';
 
-/** A serving `dms` on a free port. */
-export interface Serving {
-  /** Without a slash at the end. */
-  readonly url: string;
-  readonly processId: number | undefined;
-  /** Ends it, and gives what it has said on standard error. */
-  close(): Promise<string>;
-  /** Ends it, unless it has ended, and tells how. */
-  end(): Promise<CommandResult>;
-}
-
-/** A `dms serve` in the process of the test. */
 export interface LocalServing {
   /** Without a slash at the end. */
   readonly url: string;
@@ -32,6 +20,16 @@ export async function serveLocally(environment: Readonly<Record<string, string>>
   return { url, close };
 }
 
+export interface Serving extends DmsCommand {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly processId: number | undefined;
+  /** Ends it, and gives what it has said on standard error. */
+  close(): Promise<string>;
+  /** Ends it, unless it has ended, and tells how. */
+  end(): Promise<CommandResult>;
+}
+
 /**
  * Starts `dms serve` on a database and waits until it tells its address. What its REST v1 answers to fetch() must
  * be documented.
@@ -45,7 +43,7 @@ export async function serve(environment: Readonly<Record<string, string>>): Prom
     child.kill('SIGTERM');
     return result;
   };
-  return { url, processId: child.pid, end, close: async () => (await end()).stderr };
+  return { url, child, result, processId: child.pid, end, close: async () => (await end()).stderr };
 }
 
 /** Settles with the welcome of `dms serve`. @throws Error with what it said, if it ends instead. */
@@ -90,7 +88,6 @@ async function addressIn(
   return url;
 }
 
-/** How many requests are under way at once. */
 const CONCURRENCY = 8;
 const MOST_TRIES = 5;
 
@@ -115,6 +112,19 @@ export async function answersOf(
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, ask));
   return found;
+}
+
+/** The same of a database that nothing serves. */
+export async function answersIn(
+  environment: Readonly<Record<string, string>>,
+  domains: Iterable<string>,
+): Promise<Map<string, string>> {
+  const { url, close } = await serveLocally(environment);
+  try {
+    return await answersOf(url, domains);
+  } finally {
+    await close();
+  }
 }
 
 /**

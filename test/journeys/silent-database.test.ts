@@ -1,95 +1,121 @@
-import type { PoolClient } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import pg, { type PoolClient } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { askGraphql, graphqlRequest } from '../support/ask.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { whileLocked } from '../support/locked-table.js';
 import { observation } from '../support/observations.js';
 import { expectProbes } from '../support/probes.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-/** A query of an answer may take so long, in milliseconds: short, since these wait for it. */
-const ANSWER_LIMIT = 600;
-
 let home: TestDatabase;
+/** A query of an answer may take 0.6 seconds: short, since these wait for it. */
 let impatient: Database;
 let service: TestService;
 
 beforeAll(async () => {
   home = await openTestDatabase();
-  const recorder = createRecorder(home.pool);
-  await recorder.record([observation({ at: 1, records: ['192.0.2.1'] })]);
-  impatient = await openDatabase({ ...home.options, queryMilliseconds: ANSWER_LIMIT });
+  await createRecorder(home.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
+  impatient = await openDatabase({ ...home.options, queryMilliseconds: 600 });
   service = await startTestService({ database: impatient });
 });
-
 afterAll(async () => {
   await service.stop();
   await impatient.close();
   await home.close();
 });
 
-test('a database that is connected and silent gives 503 with Retry-After in both APIs, and recovers by itself', async () => {
-  const address = `${service.url}/api/v1/domain/example.com`;
-  await whileLocked(home.pool, async () => {
-    const response = await fetch(address);
-    expect(response.status).toBe(503);
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await response.json()).toMatchObject({ code: 'UNAVAILABLE' });
-    const asked = await fetch(`${service.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"query":"{ domain(name: \\"example.com\\") { name } }"}',
-    });
-    expect(await asked.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
-    await expectProbes(service.url, 503);
-  });
-  expect((await fetch(address)).status).toBe(200);
+const ask = ({ url } = service) => fetch(`${url}/api/v1/domain/example.com`);
+
+async function expectUnavailable(): Promise<void> {
+  const response = await ask();
+  expect([response.status, await response.json()]).toMatchObject([503, { code: 'UNAVAILABLE' }]);
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+  const { errors } = await askGraphql(service, '{ domain(name: "example.com") { name } }');
+  expect(errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }]);
+  await expectProbes(service.url, 503);
+}
+
+async function expectAvailable(): Promise<void> {
+  expect((await ask()).status).toBe(200);
   await expectProbes(service.url, 200);
+}
+
+test('a database that is connected and silent gives 503 with Retry-After in both APIs, and recovers by itself', async () => {
+  await whileLocked(home.pool, expectUnavailable);
+  await expectAvailable();
 });
 
 test('a pool whose connections are all lent gives 503 with Retry-After, and answers resume when there is one', async () => {
-  const address = `${service.url}/api/v1/domain/example.com`;
   const { readPool } = impatient;
   const lent: PoolClient[] = [];
   try {
     while (lent.length < readPool.options.max) lent.push(await readPool.connect());
-    const response = await fetch(address);
-    expect([response.status, await response.json()]).toMatchObject([503, { code: 'UNAVAILABLE' }]);
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-    await expectProbes(service.url, 503);
+    await expectUnavailable();
   } finally {
     for (const client of lent) client.release();
   }
-  expect((await fetch(address)).status).toBe(200);
-  await expectProbes(service.url, 200);
+  await expectAvailable();
 });
+
+function aliases(count: number): string {
+  const names = Array.from({ length: count }, (_, at) => `a${at}: domain(name: "a${at}.example") { name }`);
+  return `{ ${names.join(' ')} }`;
+}
 
 test('a request of which every domain fails with the database is one line of the log', async () => {
-  const aliases = Array.from(
-    { length: 20 },
-    (_, place) => `a${place}: domain(name: "${place}.example") { name }`,
-  );
   const requestId = 'all-domains-fail';
   await whileLocked(home.pool, async () => {
-    const response = await fetch(`${service.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-request-id': requestId },
-      body: JSON.stringify({ query: `{ ${aliases.join(' ')} }` }),
-    });
-    expect(await response.json()).toMatchObject({ errors: { length: 20 } });
+    const { errors } = await askGraphql(service, aliases(20), {}, { 'x-request-id': requestId });
+    expect(errors).toHaveLength(20);
   });
-  const lines = service.logged.filter(
-    (line) => line['requestId'] === requestId && line['msg'] === 'request failed',
-  );
-  expect(lines).toHaveLength(1);
+  const failures = service.logged.filter(({ msg }) => msg === 'request failed');
+  expect(failures.filter((line) => line['requestId'] === requestId)).toHaveLength(1);
 });
 
-test('a database with a query that never ends can be closed', async () => {
-  const other = await openDatabase(home.options);
-  const client = await other.pool.connect();
+test('of requests whose client has gone, those that wait for a place are not executed, and those of others in the same batch are completed; none is an error', async () => {
+  // One connection for answers: one batch is at the database, and the others wait for their turn.
+  const database = await openDatabase({ ...home.options, poolSize: 1 });
+  const waiting = await startTestService({ database, role: 'api' });
+  onTestFinished(() => waiting.stop().then(() => database.close()));
+  let arrived = 0;
+  const countArrival = () => {
+    arrived += 1;
+  };
+  subscribe('http.server.request.start', countArrival);
+  onTestFinished(() => void unsubscribe('http.server.request.start', countArrival));
+  const sent = vi.spyOn(pg.Client.prototype, 'query');
+  onTestFinished(() => sent.mockRestore());
+  /** How many statements were sent that read what answers are made of. */
+  const statements = () =>
+    sent.mock.calls.filter(([query]) => JSON.stringify(query)?.includes('AS numbers') === true).length;
+
+  const client = new AbortController();
   await whileLocked(home.pool, async () => {
-    const stuck = client.query('SELECT count(*) FROM domain').finally(() => client.release(true));
-    await Promise.all([expect(stuck).rejects.toThrow(), other.close()]);
+    const paths = Array.from({ length: 30 }, (_, at) => `${waiting.url}/api/v1/domain/a${at}.example`);
+    const results = Promise.allSettled(paths.map((path) => fetch(path, { signal: client.signal })));
+    await expect.poll(() => [arrived, statements()]).toEqual([paths.length, 1]);
+    client.abort();
+    expect((await results).map(({ status }) => status)).not.toContain('fulfilled');
+    await expect
+      .poll(() => waiting.logged.filter(({ aborted }) => aborted === true))
+      .toHaveLength(paths.length);
   });
+  expect((await ask(waiting)).status).toBe(200);
+  // A client has eight places.
+  expect(statements()).toBeLessThan(10);
+
+  let answer: Promise<Response> | undefined;
+  await whileLocked(home.pool, async () => {
+    const other = new AbortController();
+    const request = { ...graphqlRequest(aliases(100)), signal: other.signal };
+    const gone = fetch(`${waiting.url}/graphql`, request).catch(() => {});
+    answer = ask(waiting);
+    other.abort();
+    await gone;
+  });
+  expect((await answer)?.status).toBe(200);
+  expect(waiting.logged.filter(({ level }) => level === 'error')).toEqual([]);
 });

@@ -24,15 +24,18 @@ describe('the versions of Node.js that package.json names', () => {
   const RANGE = '^20.19.0 || ^22.12.0 || >=24.0.0';
 
   test.each(['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '25.1.0'])(
-    'have %s among them',
+    'Node.js %s is one of the versions that package.json names',
     (version) => {
       expect(isSupportedNode(version, RANGE)).toBe(true);
     },
   );
 
-  test.each(['18.20.8', '20.18.9', '21.7.0', '22.11.0', '23.9.0'])('do not have %s', (version) => {
-    expect(isSupportedNode(version, RANGE)).toBe(false);
-  });
+  test.each(['18.20.8', '20.18.9', '21.7.0', '22.11.0', '23.9.0'])(
+    'Node.js %s is none of the versions that package.json names',
+    (version) => {
+      expect(isSupportedNode(version, RANGE)).toBe(false);
+    },
+  );
 });
 
 describe('the dependencies are installed', () => {
@@ -52,23 +55,23 @@ describe('the dependencies are installed', () => {
     await writeFile(file, JSON.stringify({ packages: installed }));
   }
 
-  test('if all are there, whatever the times of the files; those of other systems may be missing', async () => {
+  test('the dependencies are installed if all are there, whatever the times of the files; those of other systems may be missing', async () => {
     await given(INSTALLED);
     await utimes(join(root, 'node_modules/.package-lock.json'), 1, 1);
     expect(isInstalled(root, { development: true })).toBe(true);
   });
 
-  test('not if the installation was interrupted', async () => {
+  test('the dependencies are not installed if the installation was interrupted', async () => {
     await given(null);
     expect(isInstalled(root, { development: false })).toBe(false);
   });
 
-  test('not if one has another version', async () => {
+  test('the dependencies are not installed if one has another version', async () => {
     await given({ ...INSTALLED, 'node_modules/a': { version: '0.9.0', integrity: 'sha512-old' } });
     expect(isInstalled(root, { development: false })).toBe(false);
   });
 
-  test('without those for development only if these are not needed', async () => {
+  test('the dependencies are installed without those for development only if these are not needed', async () => {
     await given(PRODUCTION);
     expect(isInstalled(root, { development: false })).toBe(true);
     expect(isInstalled(root, { development: true })).toBe(false);
@@ -76,7 +79,7 @@ describe('the dependencies are installed', () => {
 });
 
 describe('of processes that set up at the same time', () => {
-  test('only one works, and the others wait', async () => {
+  test('of processes that set up at the same time only one works, and the others wait', async () => {
     const lock = join(root, 'dist/.lock');
     let working = 0;
     let waited = 0;
@@ -94,7 +97,7 @@ describe('of processes that set up at the same time', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  test('one that failed does not block the others', async () => {
+  test('a process that failed to set up does not block the others', async () => {
     const lock = join(root, 'dist/.lock');
     const failing = withLock(
       lock,
@@ -111,7 +114,7 @@ describe('of processes that set up at the same time', () => {
     ).toBe('done');
   });
 
-  test('one that was killed does not block the others', async () => {
+  test('a process that was killed while it set up does not block the others', async () => {
     const lock = join(root, 'dist/.lock');
     const script = join(root, 'hold.mjs');
     const module = new URL('../../scripts/lock.js', import.meta.url).href;

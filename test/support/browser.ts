@@ -13,7 +13,6 @@ export function startBrowser(): Promise<Browser> {
   });
 }
 
-/** A page in the browser, and what it did. */
 export interface WatchedPage {
   readonly page: Awaited<ReturnType<Browser['newPage']>>;
   /** The origins of all addresses that were asked for, once each. */

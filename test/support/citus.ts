@@ -1,6 +1,5 @@
 import type pg from 'pg';
 
-/** How many shards a distributed table has. */
 export const SHARDS = 32;
 
 /**

@@ -27,13 +27,11 @@ const LIMITS = ['--ulimit=nofile=8192:8192', '--ulimit=nproc=8192:8192'];
 export interface Engine {
   /** Runs a command of podman. @returns what it prints. @throws Error if it fails, with that. */
   podman(...args: readonly string[]): Promise<string>;
-  /** Builds the image of a Dockerfile. */
   build(folder: string, name: string): Promise<void>;
   /** Runs a container to its end, without a network. @returns what it prints. @param options of `podman run`. */
   run(image: string, command: readonly string[], ...options: readonly string[]): Promise<string>;
   /** Starts a container, which has this machine's loopback. @param options of `podman run`. */
   start(image: string, container: string, ...options: readonly string[]): Promise<void>;
-  /** Removes all images and containers. */
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { byShortPath, latestClaim } from '../../src/database/embedded/claim.js';
 import { errorCode } from '../../src/model/errors.js';
-import { endedByRequest } from './processes.js';
+import { endedByRequest, killAtOnce } from './processes.js';
 
 /** A new, empty folder for an embedded database; of a run of tests, if it is to be known as such. */
 export function newDataDirectory(run = 'test'): Promise<string> {
@@ -26,6 +26,11 @@ export async function ownerOf(dataDirectory: string): Promise<number | null> {
   });
   socket.destroy();
   return Number(/^ready (\d+)$/m.exec(String(said))?.[1]) || null;
+}
+
+export async function killOwner(dataDirectory: string): Promise<void> {
+  const owner = await ownerOf(dataDirectory).catch(() => null);
+  if (owner !== null) await killAtOnce(owner);
 }
 
 /** Deletes the folder once its database, which has no user any more, has closed. */

@@ -8,7 +8,6 @@ const PROGRAM = fileURLToPath(new URL('./database-user-process.js', import.meta.
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A process of its own that uses a database, on one connection. */
 export class DatabaseUser {
   readonly createdNow: boolean;
   readonly #child: ChildProcess;

@@ -27,7 +27,6 @@ const LONGEST_RESET = 20_000;
 
 /** A place for a database that one test has for itself, and that nothing has opened yet. */
 export interface TestHome {
-  /** What openDatabase() takes. */
   readonly options: DatabaseOptions;
   /** The settings with which a process of its own opens the same database. */
   readonly environment: Readonly<Record<string, string>>;
@@ -58,7 +57,6 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** A database that test files use one after another. */
 interface LentDatabase {
   readonly home: TestHome;
   /** Keeps the embedded database open from one file to the next. */
@@ -177,7 +175,6 @@ async function serverHome(server: string, run: string): Promise<TestHome> {
   };
 }
 
-/** Takes away the databases that the workers of a run have left. */
 export async function removeTestHomes(run: string): Promise<void> {
   for (const entry of await readdir(tmpdir())) {
     if (entry.startsWith(`dms-${run}-`)) await removeDataDirectory(join(tmpdir(), entry));

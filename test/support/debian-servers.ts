@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,22 +8,15 @@ import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
 const PROGRAMS = ['nsd', 'unbound', 'nginx', 'dig'] as const;
 
-/** Whether the machine has the name servers, the web server and the DNS client of Debian. */
-export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
-
 /** Debian has servers where only an administrator's PATH looks. */
 export const PATH = `${process.env['PATH']}:/usr/sbin`;
 
+/** Whether the machine has the name servers, the web server and the DNS client of Debian. */
+export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
+
 /** Whether the machine has a program, for users or administrators. */
 export function isInstalled(program: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${program}`], {
-      env: { PATH: `${process.env['PATH']}:/usr/sbin` },
-    });
-    return true;
-  } catch {
-    return false;
-  }
+  return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH } }).status === 0;
 }
 
 /** An authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. */

@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../../src/config/env.js';
 
-/** The checkout. */
 export const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The text of a file of the checkout. */
 export function textOf(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 }
@@ -16,7 +14,6 @@ export function textOf(path: string): string {
  */
 export const LONGEST_STOP = readSettings({}).shutdownTimeout / 1000 + 15;
 
-/** The names of the `NAME=value` lines of a text. */
 export function assignedNames(text: string): string[] {
   return [...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name = '']) => name);
 }

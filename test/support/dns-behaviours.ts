@@ -1,14 +1,12 @@
 import { type DnsQuery, encodeResponse, FLAGS } from './dns-message.js';
 import { nameOctets } from './dns-octets.js';
 
-/** A question as a behaviour sees it. */
 export interface TestQuestion {
   /** Lower case, without its final dot. */
   readonly name: string;
   readonly type: string;
   readonly transport: 'udp' | 'tcp';
   readonly query: DnsQuery;
-  /** The message as it came. */
   readonly octets: Buffer;
   /** The message that the zone has for it. */
   readonly answer: () => Buffer;
@@ -27,7 +25,6 @@ export interface TestReply {
 /** What a server does with a question about a name; it may take its time. */
 export type Behaviour = (question: TestQuestion) => TestReply | Promise<TestReply>;
 
-/** Nothing is sent. */
 export const silence: Behaviour = () => ({});
 
 /** The zone's answer, changed by a function that may do anything with the octets. */

@@ -1,13 +1,11 @@
 import { nameKey, uint16, uint32 } from './dns-octets.js';
 import type { ZoneRecord } from './dns-zone-file.js';
 
-/** A query as the server reads it. */
 export interface DnsQuery {
   readonly id: number;
   readonly recursionDesired: boolean;
   /** The question section: name, type and class. */
   readonly question: Buffer;
-  /** The name asked in full. */
   readonly name: Buffer;
   readonly type: number;
   /** What fits over UDP: 512 without EDNS (RFC 1035, section 4.2.1). */
@@ -37,7 +35,6 @@ export function readQuery(message: Buffer): DnsQuery | undefined {
   };
 }
 
-/** What a response says. */
 export interface ResponseParts {
   readonly rcode: number;
   /** Bits of FLAGS but QR and RD. */

@@ -1,9 +1,4 @@
-import { type Answer, encode } from 'dns-packet';
-
-/*
- * Names, texts and numbers of DNS messages as octets, for the tests' side: nothing of it is the program's
- * own code. What dns-packet can encode, it encodes; it knows no escapes and no compression.
- */
+/* Names, texts and numbers of DNS messages as octets, for the tests' side: nothing of it is the program's own code. */
 
 const CHARACTER = /\\(\d{3})|\\(.)|([^\\])/gs;
 
@@ -47,16 +42,4 @@ export function uint16(...numbers: number[]): Buffer {
 
 export function uint32(...numbers: number[]): Buffer {
   return Buffer.concat(numbers.map((number) => uint16(Math.floor(number / 0x10000), number % 0x10000)));
-}
-
-/** A `<character-string>`. */
-export function characterString(octets: Buffer): Buffer {
-  return Buffer.concat([Buffer.of(octets.length), octets]);
-}
-
-/** The rdata of a record, encoded by dns-packet. */
-export function encodedAs(answer: Answer): Buffer {
-  const message = encode({ type: 'response', answers: [answer] });
-  // The header, the root as owner, and type, class, TTL and length.
-  return message.subarray(12 + 1 + 10);
 }

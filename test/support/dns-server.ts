@@ -1,9 +1,10 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server as TcpServer, type Socket as TcpSocket } from 'node:net';
-import { canonicalType } from '../../src/model/dns-types.js';
+import { canonicalType, typeNumber } from '../../src/model/dns-types.js';
+import { MasterText } from '../../src/model/master-text.js';
+import { rdataOctets } from '../../src/model/rdata-text.js';
 import type { Behaviour, TestQuestion, TestReply } from './dns-behaviours.js';
-import { type Generator, generatedParts } from './dns-generator.js';
 import { type DnsQuery, encodeResponse, FLAGS, type ResponseParts, readQuery } from './dns-message.js';
 import { keyName, nameKey, nameOctets, uint16 } from './dns-octets.js';
 import { Zone } from './dns-zone.js';
@@ -11,6 +12,15 @@ import { Zone } from './dns-zone.js';
 const LARGEST_TCP_MESSAGE = 65_535;
 /** As src/observer/dns/resolver-checks.ts makes them. */
 const RANDOM_NAME = /^[a-z]{20,}\.(com|net)$/;
+
+/**
+ * Makes answers for names without number. The texts are rdata as master files have it, names in them
+ * absolute, and their owner is the name asked; none: there are no such records; null: there is no such
+ * name; undefined: the zone answers.
+ *
+ * @param name Lower case, without its final dot; dots and backslashes in labels escaped.
+ */
+type Generator = (name: string, type: string) => readonly string[] | null | undefined;
 
 export interface DnsTestServerOptions {
   /** A master file; without one every question is rejected. See setZone. */
@@ -69,7 +79,6 @@ async function listens(tcp: TcpServer, port: number, address: string): Promise<b
   }
 }
 
-/** A server that startDnsServer has started. */
 export class DnsTestServer {
   readonly address: string;
   readonly port: number;
@@ -103,7 +112,7 @@ export class DnsTestServer {
     this.#zone = new Zone(text);
   }
 
-  /** Answers by a function, which is asked before the zone (dns-generator.ts); undefined ends it. */
+  /** Answers by a function, which is asked before the zone; undefined ends it. */
   generate(generator: Generator | undefined): void {
     this.#generator = generator;
   }
@@ -138,17 +147,14 @@ export class DnsTestServer {
     );
   }
 
-  /** How many questions have come, over both transports. */
   get questions(): number {
     return [...this.#asked.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Counts from nought again. */
   forgetQuestions(): void {
     this.#asked.clear();
   }
 
-  /** How many TCP connections are open. */
   get connections(): number {
     return this.#connections.size;
   }
@@ -159,7 +165,6 @@ export class DnsTestServer {
     if (this.#tcp.listening) await new Promise<void>((resolve) => this.#tcp.close(() => resolve()));
   }
 
-  /** Ends it, its connections too. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -233,4 +238,31 @@ function sendByTcp(socket: TcpSocket, reply: TestReply): void {
   for (const message of reply.messages ?? []) socket.write(Buffer.concat([uint16(message.length), message]));
   if (reply.octets !== undefined) socket.write(reply.octets);
   if (reply.end === true) socket.end();
+}
+
+const SOA = 6;
+const NXDOMAIN = 3;
+const MOST_ENCODED = 10_000;
+const encoded = new Map<string, Buffer>();
+
+function generatedParts(query: DnsQuery, type: string, texts: readonly string[] | null): ResponseParts {
+  const owner = Buffer.from(query.name);
+  const record = (of: string, text: string) => ({
+    owner,
+    type: typeNumber(of) ?? SOA,
+    ttl: 300,
+    rdata: rdataOf(of, text),
+  });
+  const answers = (texts ?? []).map((text) => record(type, text));
+  const soa = record('SOA', 'ns.invalid. hostmaster.invalid. 1 7200 900 1209600 300');
+  const authorities = answers.length === 0 ? [soa] : [];
+  return { rcode: texts === null ? NXDOMAIN : 0, flags: FLAGS.AA, answers, authorities };
+}
+
+function rdataOf(type: string, text: string): Buffer {
+  const key = `${type} ${text}`;
+  const rdata = encoded.get(key) ?? rdataOctets(type, new MasterText(text));
+  if (encoded.size >= MOST_ENCODED) encoded.clear();
+  encoded.set(key, rdata);
+  return rdata;
 }

@@ -1,6 +1,7 @@
 import { typeNumber } from '../../src/model/dns-types.js';
+import { MasterText } from '../../src/model/master-text.js';
+import { rdataOctets } from '../../src/model/rdata-text.js';
 import { nameKey, nameOctets } from './dns-octets.js';
-import { encodeRdata } from './dns-rdata.js';
 
 /** A record as a zone holds it and a message carries it. */
 export interface ZoneRecord {
@@ -11,7 +12,6 @@ export interface ZoneRecord {
   readonly rdata: Buffer;
 }
 
-/** The records of a name by the numbers of their types. */
 export type ZoneNode = ReadonlyMap<number, readonly ZoneRecord[]>;
 
 /** The names of one or more zones by their keys (dns-octets.ts). */
@@ -83,7 +83,7 @@ class EntryReader {
     const type = (rest.shift() ?? '').toUpperCase();
     const number = typeNumber(type);
     if (number === undefined) throw new Error(`${texts.join(' ')}: ${type} is no type.`);
-    const rdata = encodeRdata(type, rest.map(withoutQuotes), (name) => this.#absolute(name));
+    const rdata = rdataOctets(type, new MasterText(rest.join(' '), (name) => this.#absolute(name)));
     return { owner: nameOctets(this.#owner), type: number, ttl, rdata };
   }
 
@@ -92,13 +92,4 @@ class EntryReader {
     if (/(?:^|[^\\])\.$/.test(name)) return name;
     return this.#origin === '.' ? `${name}.` : `${name}.${this.#origin}`;
   }
-}
-
-/** The fields of one record's rdata, without the double quotes around them. */
-export function fieldsOf(text: string): string[] {
-  return entriesOf(text).flatMap(({ texts }) => texts.map(withoutQuotes));
-}
-
-function withoutQuotes(token: string): string {
-  return token.replace(/(\\.)|"/gs, (_, escaped?: string) => escaped ?? '');
 }

@@ -5,7 +5,6 @@ import { ROUTES } from '../../src/rest/v1/routes.js';
 import { parseCsv } from './csv.js';
 import { xmlFault } from './xml.js';
 
-/** A response of REST v1, with what was asked. */
 export interface Exchange {
   readonly method: string;
   /** After `/api/v1`, without the query. */

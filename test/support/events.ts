@@ -12,14 +12,12 @@ export interface ReceivedEvent {
   readonly retry?: number;
 }
 
-/** A stream of events that is being read. */
 export interface OpenEvents {
   readonly response: Response;
   /** The next event, also one without data; undefined: the stream has ended. */
   next(): Promise<ReceivedEvent | undefined>;
   /** All that follow, until one is `last`, or the stream has ended. */
   until(last: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent[]>;
-  /** Disconnects. */
   close(): void;
 }
 
@@ -78,7 +76,6 @@ function fieldsIn(block: string): Map<string, string> {
   );
 }
 
-/** Makes a function that records another value of the header `server` of a domain. */
 export function headerChanger(database: Pick<Database, 'pool'>) {
   let at = 0;
   return async (value: string, domain = 'example.com'): Promise<void> => {

@@ -14,11 +14,14 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
   Other: 'data',
 };
 
+export const OWN_RECORD_FIELDS = Object.entries(OWN_FIELDS)
+  .map(([type, fields]) => `... on ${type}Record { ${fields} }`)
+  .join(' ');
+
 const RECORDS = Object.entries(OWN_FIELDS).map(
   ([type, fields]) => `... on ${type}Record { __typename host class type firstSeen removed ${fields} }`,
 );
 
-/** A selection of every field of a domain and of everything in it, type by type. */
 export const EVERY_FIELD = `
   name unicodeName registrableDomain created lastUpdate lastChange
   dnsRecordCount httpHeaderCount changeCount

@@ -6,7 +6,6 @@ export const EVERYTHING = 'xn--bcher-kva.example.co.uk';
 
 const SECOND = 1_000_000n;
 
-/** Stores EVERYTHING. */
 export async function insertEverything(pool: pg.Pool): Promise<void> {
   await insertDomain(pool, {
     name: EVERYTHING,

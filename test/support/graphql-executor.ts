@@ -6,12 +6,10 @@ import { GraphqlExecutor, type GraphqlExecutorOptions } from '../../src/graphql/
 import { type Caller, NEVER_GONE } from '../../src/limits/caller.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 
-/** A client without a token. */
 export function anonymous(address = '192.0.2.1'): Viewer {
   return { kind: 'anonymous', rateLimitKey: address, scopes: new Set() };
 }
 
-/** A client with a token. */
 export function withToken(digest = 'digest'): Viewer {
   return { kind: 'token', rateLimitKey: digest, scopes: new Set() };
 }

@@ -11,7 +11,6 @@ export interface TestJwt {
   /** The claims as they are written, in the place of all others. */
   readonly payload?: string;
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Which of the provider's keys signs: its `kid`. */
   readonly key?: string;
 }
 
@@ -21,7 +20,6 @@ type KeyPair = Awaited<ReturnType<typeof generateKeyPair>> & { readonly algorith
 export interface IdentityProvider {
   readonly web: WebServer;
   readonly jwksUrl: URL;
-  /** How often its keys were fetched. */
   fetches(): number;
   /** Makes a key, which signs by its `kid`; it is served from now on, unless told otherwise. */
   addKey(kid: string, algorithm?: string, served?: boolean): Promise<void>;
@@ -82,7 +80,6 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   return provider;
 }
 
-/** The claims of a good token, with others in the place of some. */
 export function goodClaims(claims: Readonly<Record<string, unknown>> = {}): JWTPayload {
   const now = Math.floor(Date.now() / 1000);
   return { iss: ISSUER, aud: AUDIENCE, sub: 'alice', iat: now, exp: now + 300, scope: 'dns:read', ...claims };

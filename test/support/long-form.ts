@@ -5,3 +5,8 @@ export const IS_LONG = process.env['JOURNEYS'] === 'long';
 export function repeats(long: number, short: number): number {
   return IS_LONG ? long : short;
 }
+
+/** Tells whoever runs a test that takes long, or is random, how it goes. */
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -19,12 +19,10 @@ export interface ObservationParts {
   readonly source?: string;
 }
 
-/** An observation, by way of the line that would bring it. */
 export function observation(parts: ObservationParts): Observation {
   return parseDmsLine(observationLine(parts), NOW);
 }
 
-/** The line of format `dms` that brings an observation. */
 export function observationLine(parts: ObservationParts): string {
   const { domain = 'example.com', at, records, types, headers, status, source } = parts;
   return JSON.stringify({
@@ -40,7 +38,6 @@ export function observationLine(parts: ObservationParts): string {
   });
 }
 
-/** The data object of an A record. */
 export function addressRecord(host: string, ip: string): Record<string, unknown> {
   return { host, class: 'IN', type: 'A', ip };
 }

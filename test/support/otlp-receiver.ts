@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** A span as a collector gets it. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -16,12 +15,10 @@ export interface ReceivedSpan {
   readonly resource: Readonly<Record<string, string | number>>;
 }
 
-/** A collector of traces on loopback. */
 export interface OtlpReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** All that came, as text. */
   text(): string;
   close(): Promise<void>;
 }

@@ -1,9 +1,7 @@
-/** A response of Apollo's multipart protocol that is being read. */
 export interface OpenParts {
   readonly response: Response;
   /** The body of the next part; undefined: the response has ended as it should (RFC 2046, section 5.1.1). */
   next(): Promise<object | undefined>;
-  /** Disconnects. */
   close(): void;
 }
 
@@ -11,7 +9,6 @@ export interface OpenParts {
 export const ACCEPT_PARTS =
   'multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/graphql-response+json,application/json;q=0.9';
 
-/** Opens a response in parts. */
 export async function openParts(url: string, init: RequestInit = {}): Promise<OpenParts> {
   const controller = new AbortController();
   const headers = { accept: ACCEPT_PARTS, ...init.headers };

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -6,29 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { isInstalled, PATH } from './debian-servers.js';
 import { freePort } from './free-port.js';
 import { HAS_POSTGRESQL, serverUser } from './postgresql-cluster.js';
 
-/** Debian has it where only root looks. */
-const ENVIRONMENT = { PATH: `${process.env['PATH']}:/usr/sbin` };
-
-/** Whether the machine has PgBouncer, and a PostgreSQL to put it before. */
-export const HAS_PGBOUNCER = HAS_POSTGRESQL && isInstalled();
-
-function isInstalled(): boolean {
-  try {
-    execFileSync('pgbouncer', ['--version'], { env: ENVIRONMENT, stdio: 'pipe' });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const HAS_PGBOUNCER = HAS_POSTGRESQL && isInstalled('pgbouncer');
 
 /** What docs/operating.md lets it run on each of its connections to the server. */
 export const CONNECT_QUERY =
   'SET jit = off; SET max_parallel_workers_per_gather = 0; SET client_connection_check_interval = 1000';
 
-/** A PgBouncer on loopback, in transaction mode. */
 export interface Pgbouncer {
   /** Of the database, through it. */
   readonly url: string;
@@ -46,12 +33,14 @@ export async function startPgbouncer(server: string, connectQuery?: string): Pro
   const url = new URL(server);
   const port = await freePort();
   await writeFile(join(folder, 'users'), `"${url.username}" ""\n`);
-  await writeFile(join(folder, 'pgbouncer.ini'), settingsFor(url, { folder, port, connectQuery }));
+  await writeFile(join(folder, 'pgbouncer.ini'), settingsFor(url, folder, port, connectQuery));
   const user = serverUser();
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
   const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], {
     ...user,
-    ...{ cwd: folder, env: ENVIRONMENT, stdio: 'ignore' },
+    cwd: folder,
+    env: { PATH },
+    stdio: 'ignore',
   });
   const exit = once(child, 'exit');
   url.port = String(port);
@@ -68,11 +57,9 @@ export async function startPgbouncer(server: string, connectQuery?: string): Pro
 
 function settingsFor(
   { hostname, port: serverPort }: URL,
-  {
-    folder,
-    port,
-    connectQuery,
-  }: { readonly folder: string; readonly port: number; readonly connectQuery: string | undefined },
+  folder: string,
+  port: number,
+  connectQuery?: string,
 ): string {
   const onConnect = connectQuery === undefined ? '' : ` connect_query='${connectQuery}'`;
   return `[databases]

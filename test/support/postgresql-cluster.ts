@@ -51,7 +51,6 @@ export function serverUser(): UserIds {
 /** A PostgreSQL server of a test's own, which may do with it what it likes. */
 export class PostgresqlCluster {
   readonly url: string;
-  /** Its data. */
   readonly folder: string;
   readonly #port: number;
   readonly #user: UserIds;
@@ -64,9 +63,8 @@ export class PostgresqlCluster {
    * @param settings of PostgreSQL, such as `{ max_connections: '20' }`.
    */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
-    const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
     const user = serverUser();
-    if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
+    const folder = await newFolder(user);
     execFileSync(program('initdb'), ['-D', folder, '-U', 'dms', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
       ...user,
       cwd: folder,
@@ -86,9 +84,8 @@ export class PostgresqlCluster {
 
   /** Makes a streaming replica of it on another free port, and starts it. The primary needs a `wal_keep_size`. */
   async startReplica(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
-    const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
     const user = this.#user;
-    if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
+    const folder = await newFolder(user);
     const from = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'dms'];
     const how = ['-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
     await promisify(execFile)(program('pg_basebackup'), [...from, ...how, '-D', folder], {
@@ -160,7 +157,6 @@ export class PostgresqlCluster {
     }
   }
 
-  /** Ends it, and deletes everything. */
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -225,6 +221,12 @@ export class PostgresqlCluster {
       () => false,
     );
   }
+}
+
+async function newFolder({ uid, gid = uid }: UserIds): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
+  if (uid !== undefined) chownSync(folder, uid, gid ?? uid);
+  return folder;
 }
 
 /** Sends a signal. @returns false where the process is over, as that of the connection that asked for them may be. */

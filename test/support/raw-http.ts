@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 /** So long, in milliseconds, a server may say nothing to what it has to answer. */
 const LONGEST_SILENCE = 20_000;
 
-/** A response as it came. */
 export interface RawResponse {
   readonly status: number;
   /** Names in lower case; of several values the last. */
@@ -12,7 +11,6 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** What came of a request. */
 export type RawOutcome =
   | { readonly kind: 'answered'; readonly response: RawResponse }
   /** Why there is no response, or none that was read to its end. */
@@ -59,7 +57,6 @@ export function sendRaw(port: number, octets: Buffer, mostOctets: number): Promi
   });
 }
 
-/** How many octets an answer may have that a test looks at. */
 const MOST_OCTETS = 5_000_000;
 
 /** The response to octets that have one. @throws Error where nothing was answered. */

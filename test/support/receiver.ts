@@ -2,7 +2,6 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A message that a receiver has got. */
 export interface ReceivedMessage {
   readonly method: string | undefined;
   readonly path: string | undefined;

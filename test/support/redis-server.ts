@@ -1,30 +1,17 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isInstalled, PATH } from './debian-servers.js';
 import { freePort } from './free-port.js';
 
-const ENVIRONMENT = { PATH: `${process.env['PATH']}:/usr/sbin` };
+export const HAS_REDIS = isInstalled('redis-server');
 
-/** Whether the machine has the Redis of Debian. */
-export const HAS_REDIS = isInstalled();
-
-function isInstalled(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { env: ENVIRONMENT });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** A Redis on loopback that keeps nothing. */
 export interface RedisServer {
   readonly port: number;
   /** Starts it, on the same port each time, and waits until it takes connections. */
   start(): Promise<void>;
-  /** Ends it as a crash would. */
   kill(): Promise<void>;
   /** Lets it hang, with its connections open, and go on. */
   pause(): void;
@@ -36,6 +23,8 @@ export interface RedisServer {
 export async function startRedis({ password }: { readonly password?: string } = {}): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'dms-redis-'));
   const port = await freePort();
+  const options = `--port ${port} --bind 127.0.0.1 --dir ${folder} --appendonly no`.split(' ');
+  options.push('--save', '', ...(password === undefined ? [] : ['--requirepass', password]));
   let child: ChildProcess | undefined;
   const kill = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -46,7 +35,7 @@ export async function startRedis({ password }: { readonly password?: string } = 
   const server: RedisServer = {
     port,
     async start() {
-      child = spawn('redis-server', optionsOf(port, folder, password), { env: ENVIRONMENT });
+      child = spawn('redis-server', options, { env: { PATH } });
       for await (const part of child.stdout ?? []) {
         if (String(part).includes('Ready to accept connections')) break;
       }
@@ -61,20 +50,4 @@ export async function startRedis({ password }: { readonly password?: string } = 
   };
   await server.start();
   return server;
-}
-
-function optionsOf(port: number, folder: string, password: string | undefined): string[] {
-  const options = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    folder,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ];
-  return password === undefined ? options : [...options, '--requirepass', password];
 }

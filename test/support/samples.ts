@@ -2,7 +2,6 @@ import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { startTestService, type TestService, type TestServiceOptions } from './service.js';
 
-/** Starts the service with the sample observations in a database of its own. */
 export async function startServiceWithSamples(options: TestServiceOptions = {}): Promise<TestService> {
   const service = await startTestService(options);
   const now = () => BigInt(Date.now()) * 1000n;

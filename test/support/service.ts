@@ -9,7 +9,6 @@ import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase } from './database.js';
 import { requireDocumentedAnswers } from './documented-fetch.js';
 
-/** What a test wants otherwise than the defaults. */
 export interface TestServiceOptions extends Partial<Settings> {
   /** An open, migrated database, which stays open; absent: one of the service's own. */
   readonly database?: Database;
@@ -24,7 +23,6 @@ export interface TestToken {
   readonly expiresAt?: bigint | null;
 }
 
-/** The whole service on a free port. */
 export interface TestService {
   /** With the base path, and without a slash at the end. */
   readonly url: string;
@@ -82,7 +80,6 @@ const TEST_ENVIRONMENT = {
 
 let tokens = 0;
 
-/** Makes a token in a database. */
 export function createTestToken(database: Database, token: TestToken): Promise<string> {
   tokens += 1;
   const { name = `test ${process.pid} ${tokens}`, scopes = SCOPES, expiresAt = null } = token;
@@ -90,7 +87,6 @@ export function createTestToken(database: Database, token: TestToken): Promise<s
   return createToken(database.prisma, { name, scopes, createdAt, expiresAt });
 }
 
-/** The header with which a token is sent. */
 export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
 }

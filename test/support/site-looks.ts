@@ -9,14 +9,12 @@ export const HOUR = 3_600_000_000n;
  */
 export const LOOK_KINDS = ['https', 'http', 'neither', 'silence', 'imported'] as const;
 
-/** A look at a site. */
 export interface Look {
   readonly kind: (typeof LOOK_KINDS)[number];
   /** Microseconds since the epoch. */
   readonly at: bigint;
 }
 
-/** What there is to record of a look at example.com. */
 export function observationOf({ kind, at }: Look): Observation {
   const dns = { types: new Set(['A']), records: new Map() };
   const seen = { domain: 'example.com', observedAt: at, dns };

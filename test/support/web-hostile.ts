@@ -20,17 +20,14 @@ export function greetsWith(octets: string): Behaviour {
   };
 }
 
-/** Accepts and says nothing. */
 export const saysNothing: Behaviour = (socket) => {
   socket.resume();
 };
 
-/** Takes the first octets of the client and closes. */
 export const closes: Behaviour = (socket) => {
   socket.once('data', () => socket.end());
 };
 
-/** Takes the first octets of the client and resets the connection. */
 export const resets: Behaviour = (socket) => {
   socket.once('data', () => socket.resetAndDestroy());
 };

@@ -18,11 +18,9 @@ export interface ServedResponse {
   readonly body?: string;
 }
 
-/** A request that a server has had. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
-  /** Names and values as they came. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** The name in the TLS handshake; undefined over plain TCP. */
   readonly serverName: string | undefined;
@@ -34,21 +32,16 @@ export interface Place {
   readonly port?: number;
 }
 
-/** A server on a loopback address. */
 export interface LoopbackServer {
   readonly address: string;
   readonly port: number;
-  /** How many connections were made to it so far. */
   readonly connections: number;
-  /** Settles when no connection to it is open. */
   idle(): Promise<void>;
-  /** Ends every connection and the server. */
   close(): Promise<void>;
 }
 
 /** A real web server that answers every request with one response, which can be replaced at any time. */
 export interface WebServer extends LoopbackServer {
-  /** The requests so far, the oldest first. */
   readonly requests: readonly SeenRequest[];
   /** Replaces the response, from the next request on; a function gives one for each request. */
   serve(response: ServedResponse | ((request: SeenRequest) => ServedResponse)): void;
@@ -106,20 +99,13 @@ async function startWebServer(server: HttpServer, place: Place): Promise<WebServ
   // What a client that goes away at once leaves behind.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.on('tlsClientError', () => undefined);
-  const loopback = await listen(server, place);
-  return {
-    address: loopback.address,
-    port: loopback.port,
-    get connections() {
-      return loopback.connections;
-    },
-    idle: loopback.idle,
-    close: loopback.close,
+  const own: Pick<WebServer, 'requests' | 'serve'> = {
     requests,
     serve(response) {
       answer = typeof response === 'function' ? response : () => response;
     },
   };
+  return Object.assign(await listen(server, place), own);
 }
 
 async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place): Promise<LoopbackServer> {

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A place where connections are neither accepted nor rejected. */
 export interface StalledPort {
   readonly address: string;
   readonly port: number;

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
 import { isInstalled, PATH } from './debian-servers.js';
 
-/** Whether the machine has the programs of BIND and NSD that check master files. */
 export const HAS_ZONE_CHECKERS = ['named-checkzone', 'nsd-checkzone'].every(isInstalled);
 
 /**

@@ -18,6 +18,7 @@ import {
 } from '../../web/src/operations.generated.js';
 import { type RecordEntry, rrsetOf, textOf } from '../../web/src/records.js';
 import { microsecondsOf, timestampOf } from '../../web/src/time.js';
+import { askGraphql } from '../support/ask.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -31,15 +32,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-// biome-ignore lint/suspicious/noExplicitAny: the operations have types of their own, which the page checks
-async function ask(operation: object, variables: object): Promise<any> {
-  const response = await fetch(`${service.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query: String(operation), variables: { name: DOMAIN, ...variables } }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  const { data, errors } = (await response.json()) as any;
+async function ask(operation: object, variables: object) {
+  const { data, errors } = await askGraphql(service, String(operation), { name: DOMAIN, ...variables });
   expect(errors).toBeUndefined();
   return data.domain;
 }
@@ -55,13 +49,17 @@ async function stateAt(at?: string) {
   };
 }
 
+interface Page {
+  readonly nodes: Parameters<typeof withOlder>[1];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+}
+
 /** Loads the newest changes, page by page, as many pages at most. */
 async function loadHistory(first: number, pages: number): Promise<LoadedHistory> {
   let history: LoadedHistory = { changes: [], since: null, before: null, ...(await stateAt()) };
   let after: string | null = null;
   for (let page = 0; page < pages; page += 1) {
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    const { nodes, pageInfo }: any = (await ask(DomainChangesDocument, { first, after })).changes;
+    const { nodes, pageInfo }: Page = (await ask(DomainChangesDocument, { first, after })).changes;
     history = withOlder(history, nodes, !pageInfo.hasNextPage);
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;
@@ -70,7 +68,6 @@ async function loadHistory(first: number, pages: number): Promise<LoadedHistory>
   return { ...history, before: (await stateAt(timestampOf(history.since))).headers };
 }
 
-/** What the lanes show at an instant, as sorted lines. */
 function shownAt(lanes: readonly Lane[], at: string): string[] {
   const time = microsecondsOf(at);
   return lanes
@@ -111,7 +108,7 @@ const observed = fc.record(
 
 describe('the timeline', () => {
   test(
-    'shows at every instant what the API says of it, however little of the history is loaded',
+    'the timeline shows at every instant what the API says of it, however little of the history is loaded',
     async () => {
       let recorded = 0;
       await fc.assert(
@@ -151,7 +148,7 @@ describe('the timeline', () => {
 });
 
 describe('a change that was just recorded', () => {
-  test('is shown once, the newest first, and what is present follows it', async () => {
+  test('a change that was just recorded is shown once, the newest first, and what is present follows it', async () => {
     await service.database.pool.query('TRUNCATE domain, dns_record, header_change, change_feed');
     const record = (at: number, records: string[], server: string) =>
       createRecorder(service.database.pool).record([
@@ -191,7 +188,7 @@ describe('the rows of a lane', () => {
     values: of.filter(({ value }, at) => of.findIndex((bar) => bar.value === value) === at),
   });
 
-  test('never have two bars in one place, and are as many as bars at once', () => {
+  test('the rows of a lane never have two bars in one place, and are as many as bars at once', () => {
     fc.assert(
       fc.property(bars, (all) => {
         const { count, rowOf } = compactRows(laneOf(all));
@@ -210,7 +207,7 @@ describe('the rows of a lane', () => {
     );
   });
 
-  test('are one for each value where the lane is opened', () => {
+  test('the rows of a lane are one for each value where it is opened', () => {
     const all = [
       { value: 'a', from: 0, lastSeen: 1, to: 2 },
       { value: 'b', from: 1, lastSeen: 2, to: 3 },

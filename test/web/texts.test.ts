@@ -30,18 +30,18 @@ const HOSTILE = [
 ];
 
 describe('a text that someone else has written', () => {
-  test.each(HOSTILE)('shows %j by its code point', (character) => {
+  test.each(HOSTILE)('a text that someone else has written shows %j by its code point', (character) => {
     const codePoint = `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
     expect(visiblePieces(`a${character}b`)).toEqual(['a', { codePoint }, 'b']);
   });
 
-  test('is otherwise as it is: markup, letters of other scripts, and emoji', () => {
+  test('a text that someone else has written is otherwise as it is: markup, letters of other scripts, and emoji', () => {
     for (const text of ['<script>alert(1)</script>', 'bücher Москва שלום 日本', '😀', '', 'a b  c']) {
       expect(visibleText(text)).toBe(text);
     }
   });
 
-  test('keeps every character that is shown, in its place', () => {
+  test('a text that someone else has written keeps every character that is shown, in its place', () => {
     const text = fc.string({ unit: fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: 'binary' })) });
     fc.assert(
       fc.property(text, (value) => {
@@ -92,11 +92,11 @@ describe('of a record, the addresses and host names lead to a search', () => {
     [authority('issue', ';'), []],
     [authority('issue', 'no authority'), []],
     [authority('iodef', 'mailto:a@example.com'), []],
-  ])('%j', (record, searches) => {
+  ])('of a record, the addresses and host names lead to a search: %j', (record, searches) => {
     expect(searchesOf(record)).toEqual(searches);
   });
 
-  test('and the text of the record stays as it is', () => {
+  test('the text of a record whose parts lead to searches stays as it is', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'"\\ ,=.:;a1\n') }), (text) => {
         for (const record of [other('HTTPS', text), authority('issue', text)]) {
@@ -131,11 +131,11 @@ describe('two values', () => {
       ["'self' cdn.example"],
     ],
     ['max-age=0, no-cache', 'max-age=60, no-cache', ['max-age=0, '], ['max-age=60, ']],
-  ])('%j and %j differ in these parts', (before, after, removed, added) => {
+  ])('the values %j and %j differ in these parts', (before, after, removed, added) => {
     expect(sides(before, after)).toEqual({ old: before, new: after, removed, added });
   });
 
-  test('are both complete on their sides, whatever they are', () => {
+  test('two values that are compared are both complete on their sides, whatever they are', () => {
     const value = fc
       .array(fc.constantFrom('a', 'b', 'a=1', ' ', ';', '; ', ', ', '\t', 'é'))
       .map((all) => all.join(''));
@@ -147,7 +147,7 @@ describe('two values', () => {
     );
   });
 
-  test('that differ in very many parts are compared as a whole', () => {
+  test('two values that differ in very many parts are compared as a whole', () => {
     const many = (name: string) => Array.from({ length: 4_000 }, (_, part) => `${name}${part}`).join(' ');
     const [before, after] = [many('a'), many('b')];
     expect(compareTexts(before, after)).toEqual([
@@ -160,18 +160,18 @@ describe('two values', () => {
 describe('a CSV file', () => {
   const table = (value: string) => csvOf({ columns: ['name', 'value'], rows: [{ name: 'a,b', value }] });
 
-  test('has a line of names, and values with commas, quotes and lines in quotes (RFC 4180)', () => {
+  test('a CSV file has a line of names, and values with commas, quotes and lines in quotes (RFC 4180)', () => {
     expect(table('say "x"\r\ny')).toBe('name,value\r\n"a,b","say ""x""\r\ny"\r\n');
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1'])(
-    'has nothing that spreadsheets execute: %j begins with an apostrophe',
+    'a CSV file has nothing that spreadsheets execute: %j begins with an apostrophe',
     (value) => {
       expect(table(value)).toBe(`name,value\r\n"a,b",'${value}\r\n`);
     },
   );
 
-  test('a value that begins with CR and a formula begins with an apostrophe, too', () => {
+  test('a value of a CSV file that begins with CR and a formula begins with an apostrophe, too', () => {
     expect(table('\r=1')).toBe(`name,value\r\n"a,b","'\r=1"\r\n`);
   });
 });

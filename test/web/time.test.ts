@@ -23,12 +23,12 @@ describe('a time that a person writes, in UTC, is up to its end', () => {
     [' 2024-03-01T10:20:30.5 ', '2024-03-01T10:20:30.500000Z'],
     ['2024-03-01T10:20:30.123456Z', '2024-03-01T10:20:30.123456Z'],
     ['2024-03-01T10:20:30+02:00', '2024-03-01T08:20:30.000000Z'],
-  ])('%s', (written, time) => {
+  ])('a time that a person writes, in UTC, is up to its end: %s', (written, time) => {
     expect(timestampOf(readTime(written))).toBe(time);
   });
 
   test.each(['', 'yesterday', '2024-13', '2024-02-30', '2024-03-01 25:00', '01.03.2024', '2024-3-1'])(
-    '%j is none',
+    '%j is no time that a person may write',
     (written) => {
       expect(readTime(written)).toBeNaN();
     },

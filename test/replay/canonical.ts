@@ -8,11 +8,8 @@ import { domainToASCII } from 'node:url';
 /**
  * A host name as records carry it: lower case, no final dot; the root is `.`. A final dot that is
  * escaped (`a\.`) belongs to the last label and stays.
- *
- * @param {string} text
- * @returns {string}
  */
-export function hostName(text) {
+export function hostName(text: string): string {
   const lower = text.toLowerCase();
   if (lower === '.' || !lower.endsWith('.')) return lower;
   const withoutDot = lower.slice(0, -1);
@@ -20,13 +17,8 @@ export function hostName(text) {
   return backslashes % 2 === 1 ? lower : withoutDot;
 }
 
-/**
- * A monitored domain's name: lower-case A-labels (UTS 46, non-transitional), no final dot.
- *
- * @param {string} text
- * @returns {string}
- */
-export function domainName(text) {
+/** A monitored domain's name: lower-case A-labels (UTS 46, non-transitional), no final dot. */
+export function domainName(text: string): string {
   const labels = text
     .replace(/[\u3002\uff0e\uff61]/g, '.')
     .replace(/\.$/, '')
@@ -34,43 +26,24 @@ export function domainName(text) {
   return labels.map((label) => (isAscii(label) ? label.toLowerCase() : domainToASCII(label))).join('.');
 }
 
-/**
- * @param {string} text
- * @returns {boolean}
- */
-function isAscii(text) {
+function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length;
 }
 
-/**
- * An IPv4 address as four decimal numbers.
- *
- * @param {string} text
- * @returns {string}
- */
-export function ipv4(text) {
+/** An IPv4 address as four decimal numbers. */
+export function ipv4(text: string): string {
   return text.split('.').map(Number).join('.');
 }
 
-/**
- * An IPv6 address as RFC 5952, sections 4 and 5, write it.
- *
- * @param {string} text
- * @returns {string}
- */
-export function ipv6(text) {
+/** An IPv6 address as RFC 5952, sections 4 and 5, write it. */
+export function ipv6(text: string): string {
   const groups = ipv6Groups(text);
   if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') return `::ffff:${lastTwoAsIpv4(groups)}`;
   return compress(groups);
 }
 
-/**
- * The eight groups of an IPv6 address in lower-case hexadecimal without leading zeros.
- *
- * @param {string} text
- * @returns {string[]}
- */
-function ipv6Groups(text) {
+/** The eight groups of an IPv6 address in lower-case hexadecimal without leading zeros. */
+function ipv6Groups(text: string): string[] {
   const [head = '', tail] = text.split('::');
   const left = groupsOf(head);
   const right = groupsOf(tail ?? '');
@@ -78,11 +51,7 @@ function ipv6Groups(text) {
   return [...left, ...zeros, ...right];
 }
 
-/**
- * @param {string} text groups between colons, the last perhaps an IPv4 address
- * @returns {string[]}
- */
-function groupsOf(text) {
+function groupsOf(text: string): string[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => {
     if (!group.includes('.')) return [Number.parseInt(group, 16).toString(16)];
@@ -91,22 +60,13 @@ function groupsOf(text) {
   });
 }
 
-/**
- * @param {string[]} groups
- * @returns {string}
- */
-function lastTwoAsIpv4(groups) {
+function lastTwoAsIpv4(groups: readonly string[]): string {
   const numbers = groups.slice(6).map((group) => Number.parseInt(group, 16));
   return numbers.flatMap((number) => [Math.floor(number / 256), number % 256]).join('.');
 }
 
-/**
- * Puts `::` in the place of the longest run of two or more zero groups, the first of equal ones.
- *
- * @param {string[]} groups
- * @returns {string}
- */
-function compress(groups) {
+/** Puts `::` in the place of the longest run of two or more zero groups, the first of equal ones. */
+function compress(groups: readonly string[]): string {
   for (let length = 8; length >= 2; length -= 1) {
     for (let start = 0; start + length <= 8; start += 1) {
       if (groups.slice(start, start + length).every((group) => group === '0')) {
@@ -117,13 +77,8 @@ function compress(groups) {
   return groups.join(':');
 }
 
-/**
- * The bytes of a TXT segment: text is UTF-8, `\DDD` up to 255 is one byte (RFC 1035, section 5.1).
- *
- * @param {string} text
- * @returns {Buffer}
- */
-export function txtBytes(text) {
+/** The bytes of a TXT segment: text is UTF-8, `\DDD` up to 255 is one byte (RFC 1035, section 5.1). */
+export function txtBytes(text: string): Buffer {
   const pieces = text.split(/(\\(?:[01]\d\d|2[0-4]\d|25[0-5]))/);
   return Buffer.concat(
     pieces.map((piece, index) => (index % 2 === 0 ? Buffer.from(piece) : Buffer.of(Number(piece.slice(1))))),
@@ -133,11 +88,8 @@ export function txtBytes(text) {
 /**
  * The text of TXT bytes: what is UTF-8 as it is; NUL and every other byte as `\DDD`; a backslash that
  * three digits up to 255 follow as `\092`, so that it is not read as such an escape.
- *
- * @param {Buffer} bytes
- * @returns {string}
  */
-export function txtText(bytes) {
+export function txtText(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
     const character = characterAt(bytes, at);
@@ -147,14 +99,8 @@ export function txtText(bytes) {
   return text;
 }
 
-/**
- * The character that stands at a place of the bytes; undefined where it has to be escaped.
- *
- * @param {Buffer} bytes
- * @param {number} at
- * @returns {string | undefined}
- */
-function characterAt(bytes, at) {
+/** The character that stands at a place of the bytes; undefined where it has to be escaped. */
+function characterAt(bytes: Buffer, at: number): string | undefined {
   if (bytes[at] === 0) return undefined;
   const digits = bytes.subarray(at + 1, at + 4).toString('latin1');
   if (bytes[at] === 0x5c && /^\d{3}$/.test(digits) && Number(digits) <= 255) return undefined;
@@ -169,11 +115,8 @@ function characterAt(bytes, at) {
 /**
  * An RFC 3339 time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, further digits cut. Such strings sort as the
  * times do.
- *
- * @param {string} text
- * @returns {string}
  */
-export function timestamp(text) {
+export function timestamp(text: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|z|[+-]\d\d:\d\d)$/.exec(text);
   if (parts === null) throw new Error(`not an RFC 3339 time: ${text}`);
   const [, date, time, fraction = '', offset = 'Z'] = parts;

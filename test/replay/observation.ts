@@ -2,18 +2,24 @@
 
 import { domainName, hostName, ipv4, ipv6, timestamp, txtBytes, txtText } from './canonical.js';
 
-/** @typedef {Record<string, string | number | string[]>} RecordData host, class, type, then the own fields */
+/** Host, class, type, then the own fields. */
+export type RecordData = Record<string, string | number | string[]>;
 
-/**
- * @typedef {object} Observation
- * @property {string} domain
- * @property {string} time see `timestamp` in canonical.js
- * @property {RecordData[] | undefined} records undefined: DNS was not observed
- * @property {string[] | undefined} types undefined: every type was asked and answered
- * @property {Map<string, string> | undefined} headers undefined: HTTP was not observed
- * @property {number | undefined} status of the site's response; undefined: not observed
- * @property {string | null} source null: the line does not say
- */
+export interface Observation {
+  readonly domain: string;
+  /** See `timestamp` in canonical.ts. */
+  readonly time: string;
+  /** Undefined: DNS was not observed. */
+  readonly records: RecordData[] | undefined;
+  /** Undefined: every type was asked and answered. */
+  readonly types: string[] | undefined;
+  /** Undefined: HTTP was not observed. */
+  readonly headers: Map<string, string> | undefined;
+  /** Of the site's response; undefined: not observed. */
+  readonly status: number | undefined;
+  /** Null: the line does not say. */
+  readonly source: string | null;
+}
 
 /** The own fields of each type (specification, 2.3; the others as PHP's dns_get_record names them). */
 const OWN_FIELDS = new Map(
@@ -47,11 +53,8 @@ const HEXADECIMAL_AFTER = new Map([
 /**
  * Reads one line. It expects a line that an import would take; where a line lacks what every
  * observation has, it throws.
- *
- * @param {string} line
- * @returns {Observation}
  */
-export function readObservation(line) {
+export function readObservation(line: string): Observation {
   const { domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, source } = JSON.parse(line);
   if (dnsRecords === undefined && httpHeaders === undefined) throw new Error('nothing was observed');
   return {
@@ -65,58 +68,32 @@ export function readObservation(line) {
   };
 }
 
-/**
- * The own fields of a type, in the order of the answer.
- *
- * @param {unknown} type
- * @returns {string[]}
- */
-export function ownFields(type) {
+/** The own fields of a type, in the order of the answer. */
+export function ownFields(type: unknown): string[] {
   return OWN_FIELDS.get(String(type)) ?? ['data'];
 }
 
-/**
- * A record's data in canonical form, its keys in the order of the answer.
- *
- * @param {RecordData} record
- * @returns {RecordData}
- */
-function recordData(record) {
+/** A record's data in canonical form, its keys in the order of the answer. */
+function recordData(record: RecordData): RecordData {
   const type = textOf(record, 'type');
-  /** @type {RecordData} */
-  const data = { host: hostName(textOf(record, 'host')), class: textOf(record, 'class'), type };
+  const data: RecordData = { host: hostName(textOf(record, 'host')), class: textOf(record, 'class'), type };
   if (type === 'TXT') return { ...data, ...txtFields([record['entries'] ?? textOf(record, 'txt')].flat()) };
   for (const field of ownFields(type)) data[field] = ownValue(record, type, field);
   return data;
 }
 
-/**
- * @param {RecordData} record
- * @param {string} field
- * @returns {string}
- */
-function textOf(record, field) {
+function textOf(record: RecordData, field: string): string {
   const value = record[field];
   if (typeof value !== 'string') throw new Error(`a record's ${field} is no text`);
   return value;
 }
 
-/**
- * @param {(string | number)[]} entries
- * @returns {RecordData}
- */
-function txtFields(entries) {
+function txtFields(entries: readonly (string | number)[]): RecordData {
   const segments = entries.map((entry) => txtBytes(String(entry)));
   return { txt: txtText(Buffer.concat(segments)), entries: segments.map(txtText) };
 }
 
-/**
- * @param {RecordData} record
- * @param {string} type
- * @param {string} field
- * @returns {string | number}
- */
-function ownValue(record, type, field) {
+function ownValue(record: RecordData, type: string, field: string): string | number {
   if (typeof record[field] === 'number') return record[field];
   const text = textOf(record, field);
   if (HOST_NAME_FIELDS.includes(field)) return hostName(text);
@@ -129,12 +106,8 @@ function ownValue(record, type, field) {
 /**
  * The hexadecimal of DS and its like, and of the form of RFC 3597, may stand in pieces: it is one, in upper
  * case.
- *
- * @param {string[]} parts
- * @param {string} type
- * @returns {string}
  */
-function dataText(parts, type) {
+function dataText(parts: readonly string[], type: string): string {
   const before = parts[0] === '\\#' ? 2 : (HEXADECIMAL_AFTER.get(type) ?? parts.length);
   const hexadecimal = parts.slice(before).join('').toUpperCase();
   return [...parts.slice(0, before), hexadecimal].filter((part) => part !== '').join(' ');
@@ -143,12 +116,9 @@ function dataText(parts, type) {
 /**
  * Header values by lower-case name; several values of one name are one text, in the order given. What
  * is joined of empty values is trimmed like any other value.
- *
- * @param {Record<string, string | string[]>} headers
- * @returns {Map<string, string>}
  */
-function headerValues(headers) {
-  const values = new Map();
+function headerValues(headers: Record<string, string | string[]>): Map<string, string> {
+  const values = new Map<string, string[]>();
   for (const [name, given] of Object.entries(headers)) {
     const key = name.toLowerCase();
     const trimmed = [given].flat().map((value) => value.trim());

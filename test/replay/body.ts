@@ -1,16 +1,9 @@
 /** The body of Get domain (specification, 2), byte for byte. */
 
+import type { Change, DomainHistory, Entry, HeaderItem } from './domain-history.js';
 import { ownFields } from './observation.js';
 
-/** @typedef {import('./domain-history.js').DomainHistory} DomainHistory */
-/** @typedef {import('./domain-history.js').Entry} Entry */
-/** @typedef {import('./domain-history.js').HeaderItem} HeaderItem */
-
-/**
- * @param {DomainHistory} history
- * @returns {string} JSON without spaces
- */
-export function body(history) {
+export function body(history: DomainHistory): string {
   return JSON.stringify({
     domain: history.domain,
     created: history.created,
@@ -22,17 +15,13 @@ export function body(history) {
   });
 }
 
-/**
- * The body of Domain diff.
- *
- * @param {DomainHistory | undefined} before what the observations up to the earlier time give
- * @param {DomainHistory | undefined} after what those up to the later time give
- * @param {{ domain: string, from: string, to: string }} question
- * @returns {string} JSON without spaces
- */
-export function diffBody(before, after, question) {
+export function diffBody(
+  before: DomainHistory | undefined,
+  after: DomainHistory | undefined,
+  question: { readonly domain: string; readonly from: string; readonly to: string },
+): string {
   const entries = [...(after?.entries ?? [])].sort(compareEntries);
-  const keysOf = (/** @type {DomainHistory | undefined} */ history) =>
+  const keysOf = (history: DomainHistory | undefined) =>
     new Set(
       (history?.entries ?? [])
         .filter(({ removed }) => removed === null)
@@ -73,13 +62,8 @@ const KINDS = [
   'SITE_STATUS_CHANGED',
 ];
 
-/**
- * The items of Domain changes, the oldest first.
- *
- * @param {DomainHistory} history
- * @returns {{ kind: string, date: string }[]}
- */
-export function changeItems({ changes }) {
+/** The items of Domain changes, the oldest first. */
+export function changeItems({ changes }: DomainHistory): { kind: string; date: string }[] {
   return [...changes]
     .sort(
       (one, other) =>
@@ -95,21 +79,12 @@ export function changeItems({ changes }) {
     }));
 }
 
-/**
- * @param {string} kind
- * @param {Entry | undefined} entry
- * @param {{ name: string | undefined, old: string | null | undefined, new: string | null | undefined }} values
- */
-function whatChanged(kind, entry, values) {
+function whatChanged(kind: string, entry: Entry | undefined, values: Pick<Change, 'name' | 'old' | 'new'>) {
   if (kind === 'SITE_STATUS_CHANGED') return { oldStatus: Number(values.old), newStatus: Number(values.new) };
   return entry === undefined ? values : { data: entry.data };
 }
 
-/**
- * @param {string} name
- * @param {HeaderItem[]} items
- */
-function headerEntry(name, items) {
+function headerEntry(name: string, items: readonly HeaderItem[]) {
   const history = items.map(({ date, value }, index) => ({
     event: index === 0 ? 'created' : 'updated',
     date,
@@ -119,14 +94,8 @@ function headerEntry(name, items) {
   return { name, value: items.at(-1)?.value, history };
 }
 
-/**
- * By time, type, owner, and then the type's own fields in their order.
- *
- * @param {Entry} one
- * @param {Entry} other
- * @returns {number}
- */
-function compareEntries(one, other) {
+/** By time, type, owner, and then the type's own fields in their order. */
+function compareEntries(one: Entry, other: Entry): number {
   const keys = ['type', 'host', ...ownFields(one.data['type']), 'class'];
   const differences = [
     compareValues(one.firstSeen, other.firstSeen),
@@ -138,12 +107,10 @@ function compareEntries(one, other) {
 /**
  * Numbers as numbers, texts by their UTF-8 bytes, lists by their first difference, a list before its
  * longer continuation.
- *
- * @param {string | number | string[] | undefined} one
- * @param {string | number | string[] | undefined} other
- * @returns {number}
  */
-function compareValues(one, other) {
+type Value = string | number | string[] | undefined;
+
+function compareValues(one: Value, other: Value): number {
   if (typeof one === 'number' && typeof other === 'number') return one - other;
   if (Array.isArray(one) && Array.isArray(other)) {
     const differences = one.slice(0, other.length).map((value, index) => compareValues(value, other[index]));

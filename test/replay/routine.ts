@@ -1,9 +1,6 @@
-/**
- * The rules of what is routine, from the changes before: each time from all of them.
- */
+/** The rules of what is routine, from the changes before: each time from all of them. */
 
-/** @typedef {import('./domain-history.js').Change} Change */
-/** @typedef {import('./domain-history.js').DomainHistory} DomainHistory */
+import type { Change, DomainHistory } from './domain-history.js';
 
 const DAY = 86_400_000_000n;
 const CONTENT = [
@@ -16,35 +13,33 @@ const CONTENT = [
   'repr-digest',
 ];
 
-/**
- * Says why the changes of an observation are routine.
- *
- * @param {DomainHistory} history with them
- * @param {Change[]} changes of the observation, which have no reason yet
- * @param {(change: Change) => boolean} isFirst whether its part was not observed before
- * @param {number | undefined} status of the response that had the headers
- */
-export function judge(history, changes, isFirst, status) {
+export function judge(
+  history: DomainHistory,
+  changes: readonly Change[],
+  isFirst: (change: Change) => boolean,
+  status: number | undefined,
+): void {
   const before = history.changes.slice(0, history.changes.length - changes.length);
   for (const subject of new Set(changes.map(subjectOf))) {
     const ours = changes.filter((change) => subjectOf(change) === subject);
-    const isSteady = (/** @type {Change} */ change) => change.routine !== 'ERROR_PAGE';
+    const isSteady = (change: Change) => change.routine !== 'ERROR_PAGE';
     const earlier = before.filter((change) => subjectOf(change) === subject && isSteady(change));
     judgeSubject(ours, earlier, isFirst, status ?? 0);
   }
 }
 
-/** What changes: the records of one type and owner name, a header, or the status. @param {Change} change */
-function subjectOf({ kind, entry, name }) {
+/** What changes: the records of one type and owner name, a header, or the status. */
+function subjectOf({ kind, entry, name }: Change): string {
   if (kind === 'SITE_STATUS_CHANGED') return kind;
   return entry === undefined ? `header ${name}` : `${entry.data['type']} ${entry.data['host']}`;
 }
 
-/**
- * @param {Change[]} ours @param {Change[]} earlier without those of error pages
- * @param {(change: Change) => boolean} isFirst @param {number} status
- */
-function judgeSubject(ours, earlier, isFirst, status) {
+function judgeSubject(
+  ours: readonly Change[],
+  earlier: readonly Change[],
+  isFirst: (change: Change) => boolean,
+  status: number,
+): void {
   const had = presentAfter(earlier);
   const has = presentAfter([...earlier, ...ours]);
   for (const change of ours) {
@@ -66,10 +61,9 @@ function judgeSubject(ours, earlier, isFirst, status) {
   }
 }
 
-/** The values after changes, in which nonces, serials and hints do not count. @param {Change[]} changes */
-function presentAfter(changes) {
-  /** @type {Set<string>} */
-  const present = new Set();
+/** The values after changes, in which nonces, serials and hints do not count. */
+function presentAfter(changes: readonly Change[]): Set<string> {
+  const present = new Set<string>();
   for (const change of changes) {
     if (change.entry === undefined) present.clear();
     if (change.kind === 'DNS_RECORD_REMOVED') present.delete(said(change));
@@ -78,24 +72,23 @@ function presentAfter(changes) {
   return present;
 }
 
-/** @param {Change} change */
-function said({ entry, new: value, old }) {
+function said({ entry, new: value, old }: Change): string {
   if (entry === undefined) return String(value ?? old).replace(/'nonce-[^']*'/g, '');
   const { serial: _, ...data } = entry.data;
   if (entry.data['type'] === 'SOA') return JSON.stringify(data);
   return JSON.stringify(entry.data).replace(/ ipv[46]hint=[^ "]*/g, '');
 }
 
-/** What a change brought; undefined: nothing. @param {Change} change */
-function cameWith(change) {
+/** What a change brought; undefined: nothing. */
+function cameWith(change: Change): string | undefined {
   return change.kind === 'DNS_RECORD_REMOVED' || change.kind === 'HEADER_GONE' ? undefined : said(change);
 }
 
-/**
- * @param {Change} change @param {Set<string>} had @param {Set<string>} has
- * @returns {Change['routine']}
- */
-function contentReason(change, had, has) {
+function contentReason(
+  change: Change,
+  had: ReadonlySet<string>,
+  has: ReadonlySet<string>,
+): Change['routine'] {
   const { entry, name = '' } = change;
   if (entry !== undefined) {
     const type = String(entry.data['type']);
@@ -107,14 +100,9 @@ function contentReason(change, had, has) {
   return change.kind !== 'HEADER_GONE' && had.has(said(change)) ? 'NONCE_ONLY' : null;
 }
 
-/**
- * When a value last came that was not there before; the first change counts as one.
- *
- * @param {Change[]} earlier @param {Change[]} counted of these, those that were not routine by what is in them
- */
-function latestNew(earlier, counted) {
-  /** @type {Set<string | null | undefined>} */
-  const ever = new Set([earlier[0]?.old]);
+/** When a value last came that was not there before; the first change counts as one. */
+function latestNew(earlier: readonly Change[], counted: readonly Change[]): bigint {
+  const ever = new Set<string | null | undefined>([earlier[0]?.old]);
   let latest = counted[0] === undefined ? 0n : micros(counted[0].date);
   for (const change of earlier) {
     const came = cameWith(change);
@@ -125,19 +113,17 @@ function latestNew(earlier, counted) {
   return latest;
 }
 
-/** @param {bigint[]} times the latest first @param {bigint} newest @param {bigint} date @param {boolean} isNew */
-function isRotation(times, newest, date, isNew) {
+function isRotation(times: readonly bigint[], newest: bigint, date: bigint, isNew: boolean): boolean {
   const gaps = times.slice(0, -1).map((time, at) => time - (times[at + 1] ?? 0n));
   const six = gaps.slice(0, 6).sort((a, b) => (a < b ? -1 : 1));
   const median = six[Math.floor(six.length / 2)];
   if (median === undefined) return false;
-  const longest = (/** @type {bigint} */ one, /** @type {bigint} */ other) => (one > other ? one : other);
+  const longest = (one: bigint, other: bigint) => (one > other ? one : other);
   const near = times.filter((time) => date - time <= longest(8n * median, 2n * DAY));
   const isWhole = times.length === 10 && date - newest > longest(12n * median, 3n * DAY);
   return near.length >= 3 && !(isNew && isWhole);
 }
 
-/** @param {string} date with microseconds */
-function micros(date) {
+function micros(date: string): bigint {
   return BigInt(Date.parse(`${date.slice(0, 19)}Z`)) * 1_000n + BigInt(date.slice(20, 26));
 }

@@ -3,50 +3,60 @@
  * comparisons of times.
  */
 
+import type { Observation, RecordData } from './observation.js';
 import { judge } from './routine.js';
 
-/** @typedef {import('./observation.js').Observation} Observation */
-/** @typedef {import('./observation.js').RecordData} RecordData */
+export interface Entry {
+  readonly data: RecordData;
+  readonly firstSeen: string;
+  removed: string | null;
+}
 
-/** @typedef {{ data: RecordData, firstSeen: string, removed: string | null }} Entry */
-/** @typedef {{ date: string, value: string }} HeaderItem */
+export interface HeaderItem {
+  readonly date: string;
+  readonly value: string;
+}
 
-/**
- * What one observation changed: of a record its entry, of a header its name and values, of the site its status as text.
- *
- * @typedef {object} Change
- * @property {string} kind
- * @property {string} date
- * @property {string | null} source
- * @property {'INITIAL' | 'SERIAL_ONLY' | 'ADDRESS_HINT' | 'VALIDATOR' | 'NONCE_ONLY' | 'ROTATING' | 'ERROR_PAGE' | null} routine why it is not notable
- * @property {Entry} [entry]
- * @property {string} [name]
- * @property {string | null} [old]
- * @property {string | null} [new]
- * @property {string} [lastSeen] of what is gone or replaced: the time of the part's latest observation that held it
- */
+/** What one observation changed: of a record its entry, of a header its name and values, of the site its status as text. */
+export interface Change {
+  readonly kind: string;
+  readonly date: string;
+  readonly source: string | null;
+  /** Why it is not notable. */
+  routine:
+    | ('INITIAL' | 'SERIAL_ONLY' | 'ADDRESS_HINT' | 'VALIDATOR' | 'NONCE_ONLY' | 'ROTATING' | 'ERROR_PAGE')
+    | null;
+  readonly entry?: Entry | undefined;
+  readonly name?: string | undefined;
+  readonly old?: string | null | undefined;
+  readonly new?: string | null | undefined;
+  /** Of what is gone or replaced: the time of the part's latest observation that held it. */
+  readonly lastSeen?: string | undefined;
+}
 
-/**
- * @typedef {object} DomainHistory
- * @property {string} domain
- * @property {string | undefined} created
- * @property {string | undefined} lastUpdate
- * @property {Entry[]} entries every stay of a record, removed or not
- * @property {Map<string, HeaderItem[]>} headers by name, oldest first
- * @property {Map<string, string>} present headers of the latest observation of them, by name
- * @property {Map<string, string>} lastSeen when the headers that are gone were last seen, by name
- * @property {number | undefined} status of the site's latest response
- * @property {Map<string, string>} latest time of the latest observation of each part
- * @property {Change[]} changes in the order of recording
- */
+export interface DomainHistory {
+  readonly domain: string;
+  created: string | undefined;
+  lastUpdate: string | undefined;
+  /** Every stay of a record, removed or not. */
+  readonly entries: Entry[];
+  /** By name, oldest first. */
+  readonly headers: Map<string, HeaderItem[]>;
+  /** Headers of the latest observation of them, by name. */
+  present: Map<string, string>;
+  /** When the headers that are gone were last seen, by name. */
+  readonly lastSeen: Map<string, string>;
+  status: number | undefined;
+  /** Time of the latest observation of each part. */
+  readonly latest: Map<string, string>;
+  readonly changes: Change[];
+}
 
-/** @typedef {'acts' | 'again' | 'stale'} Standing what an observation may do to a part */
-
-/**
- * @typedef {object} Outcome
- * @property {'recorded' | 'repeated' | 'stale'} outcome
- * @property {boolean} changed whether a record or a header's value came, went, or became another
- */
+export interface Outcome {
+  readonly outcome: 'recorded' | 'repeated' | 'stale';
+  /** Whether a record or a header's value came, went, or became another. */
+  readonly changed: boolean;
+}
 
 /** The part of HTTP headers; no DNS type has a name in lower case. */
 export const HTTP = 'http';
@@ -54,11 +64,7 @@ export const HTTP = 'http';
 /** The part of all DNS types that nobody asked for by name. */
 const EVERY_TYPE = 'every type';
 
-/**
- * @param {string} domain
- * @returns {DomainHistory}
- */
-export function newHistory(domain) {
+export function newHistory(domain: string): DomainHistory {
   return {
     domain,
     created: undefined,
@@ -76,12 +82,8 @@ export function newHistory(domain) {
 /**
  * Records an observation of the history's domain: it acts on the parts whose latest observation is
  * older, and on no other.
- *
- * @param {DomainHistory} history changed in place
- * @param {Observation} observation
- * @returns {Outcome}
  */
-export function record(history, observation) {
+export function record(history: DomainHistory, observation: Observation): Outcome {
   const parts = observedParts(history, observation).map((part) => ({
     part,
     standing: standingOf(latestOf(history, part), observation.time),
@@ -94,7 +96,7 @@ export function record(history, observation) {
   const first = new Set(acted.filter((part) => latestOf(history, part) === undefined));
   const told = history.changes.length;
   const changes = acted.map((part) => actOn(history, part, observation));
-  const isFirst = (/** @type {Change} */ { kind, entry }) =>
+  const isFirst = ({ kind, entry }: Change) =>
     kind !== 'SITE_STATUS_CHANGED' && first.has(entry === undefined ? HTTP : String(entry.data['type']));
   judge(history, history.changes.slice(told), isFirst, observation.status);
   noteTimes(history, acted, observation.time);
@@ -104,12 +106,8 @@ export function record(history, observation) {
 /**
  * The parts that an observation speaks of. One of every type speaks of the types known so far, of
  * those that it brings, and of all the others together.
- *
- * @param {DomainHistory} history
- * @param {Observation} observation
- * @returns {string[]}
  */
-function observedParts(history, { records, types, headers }) {
+function observedParts(history: DomainHistory, { records, types, headers }: Observation): string[] {
   const parts = headers === undefined ? [] : [HTTP];
   if (records === undefined) return parts;
   if (types !== undefined) return [...parts, ...new Set(types)];
@@ -119,50 +117,30 @@ function observedParts(history, { records, types, headers }) {
   return [...parts, ...new Set([EVERY_TYPE, ...known, ...present, ...brought])];
 }
 
-/**
- * The time of a part's latest observation.
- *
- * @param {DomainHistory} history
- * @param {string} part
- * @returns {string | undefined}
- */
-export function latestOf(history, part) {
+export function latestOf(history: DomainHistory, part: string): string | undefined {
   const own = history.latest.get(part);
   const common = part === HTTP ? undefined : history.latest.get(EVERY_TYPE);
   if (own === undefined || common === undefined) return own ?? common;
   return own > common ? own : common;
 }
 
-/**
- * @param {string | undefined} latest
- * @param {string} time
- * @returns {Standing}
- */
-function standingOf(latest, time) {
+function standingOf(latest: string | undefined, time: string): 'acts' | 'again' | 'stale' {
   if (latest === undefined || latest < time) return 'acts';
   return latest === time ? 'again' : 'stale';
 }
 
-/**
- * @param {DomainHistory} history
- * @param {string} part
- * @param {Observation} observation
- * @returns {boolean} whether anything changed
- */
-function actOn(history, part, observation) {
+function actOn(history: DomainHistory, part: string, observation: Observation): boolean {
   if (part === HTTP) return actOnHeaders(history, observation);
   return actOnType(history, part, observation);
 }
 
-/**
- * @param {DomainHistory} history
- * @param {string} type
- * @param {Observation} observation
- * @returns {boolean}
- */
-function actOnType(history, type, { time, source, records: all = [] }) {
+function actOnType(
+  history: DomainHistory,
+  type: string,
+  { time, source, records: all = [] }: Observation,
+): boolean {
   const records = all.filter((data) => data['type'] === type);
-  const present = new Map();
+  const present = new Map<string, Entry>();
   for (const entry of history.entries) {
     if (entry.data['type'] === type && entry.removed === null) present.set(JSON.stringify(entry.data), entry);
   }
@@ -182,14 +160,9 @@ function actOnType(history, type, { time, source, records: all = [] }) {
   return gone.length + come.length > 0;
 }
 
-/**
- * A header that is missing changes nothing, and neither does its return with the value it had.
- *
- * @param {DomainHistory} history
- * @param {Observation} observation
- * @returns {boolean}
- */
-function actOnHeaders(history, { time, source, headers = new Map(), status }) {
+/** A header that is missing changes nothing, and neither does its return with the value it had. */
+function actOnHeaders(history: DomainHistory, observation: Observation): boolean {
+  const { time, source, headers = new Map<string, string>(), status } = observation;
   let changed = false;
   const { present } = history;
   const base = { date: time, source, routine: null };
@@ -221,24 +194,13 @@ function actOnHeaders(history, { time, source, headers = new Map(), status }) {
   return changed;
 }
 
-/**
- * @param {DomainHistory} history
- * @param {string} name
- * @param {string | null} old
- * @param {string} time
- */
-function valueChange(history, name, old, time) {
+function valueChange(history: DomainHistory, name: string, old: string | null, time: string) {
   if (old === null) return { kind: 'HEADER_CREATED' };
   const lastSeen = history.present.has(name) ? latestOf(history, HTTP) : history.lastSeen.get(name);
   return { kind: 'HEADER_UPDATED', lastSeen: lastSeen ?? time };
 }
 
-/**
- * @param {DomainHistory} history
- * @param {string[]} acted
- * @param {string} time
- */
-function noteTimes(history, acted, time) {
+function noteTimes(history: DomainHistory, acted: readonly string[], time: string): void {
   for (const part of acted) history.latest.set(part, time);
   if (history.created === undefined || time < history.created) history.created = time;
   if (history.lastUpdate === undefined || time > history.lastUpdate) history.lastUpdate = time;
