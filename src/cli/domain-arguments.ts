@@ -115,7 +115,7 @@ export function parseDomain(text: string): string {
 
 /** Of the address of a page, says which name to write. */
 function explain(text: string, complaint: string): string {
-  const host = hostOf(text);
+  const { host } = parseAddress(text);
   if (host === text || attempt(() => parseDomainName(host)) === undefined) return complaint;
   return `${quoted(text)} is not a domain name: write ${host}.`;
 }
