@@ -69,7 +69,8 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const rejections = createRejectionMetrics(monitoring.registry);
   const onRateLimited = rejections.rateLimited;
   const { loaders, readFrom, feed } = reading(parts);
-  const gate = new Gate({ ...GATE, ...settings.gate });
+  const { places, searchPlaces: searches } = settings.gate;
+  const gate = new Gate({ ...GATE, all: { ...GATE.all, places, searches } });
   const executor = new GraphqlExecutor({
     ...{ loaders, readFrom, feed, gate },
     ...{ rateLimits, limiters, onRateLimited },

@@ -15,7 +15,7 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Feed } from '../feed/feed.js';
 import type { Caller } from '../limits/caller.js';
 import { Costs, NO_COST, type RequestCost, type Variables } from '../limits/costs.js';
-import { Gate } from '../limits/gate.js';
+import { Gate, LARGE_HISTORIES } from '../limits/gate.js';
 import { createLimiters, type Limiters } from '../limits/limiters.js';
 import { ResponseSize, TooLargeError } from '../limits/response-size.js';
 import { nextTurn } from '../limits/turns.js';
@@ -68,6 +68,8 @@ export class GraphqlExecutor {
   readonly charge: ReturnType<typeof limitRates>['charge'];
   /** Where requests take their places. */
   readonly gate: Gate;
+  /** Where those that read a large history take another one. */
+  readonly largeHistories = new Gate(LARGE_HISTORIES);
   /** Those of the primary, which has all that is recorded. */
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
@@ -92,11 +94,6 @@ export class GraphqlExecutor {
   /** What a request reads from: a replica, unless it may continue what it got elsewhere, or there is none. */
   readFrom(continues: boolean): Loaders {
     return continues ? this.primary : (this.#options.readFrom?.() ?? this.primary);
-  }
-
-  /** Waits for a place of the gate, as Gate.enter() does. */
-  enter(caller: Caller, { isSearch }: RequestCost): Promise<() => void> {
-    return this.gate.enter(caller, isSearch ? 'search' : 'ordinary');
   }
 
   /** The context of a request for the schema's resolvers. */

@@ -77,7 +77,7 @@ export async function startGraphqlServer(
           // The interface of gateways has no type for it.
           const contextValue = context as GraphqlContext;
           const { caller, cost, outcome } = contextValue;
-          outcome.leave = await executor.enter(caller, cost).catch((error: unknown) => {
+          outcome.leave = await executor.gate.enter(caller, cost.isSearch).catch((error: unknown) => {
             throw shownError(error);
           });
           const execution = { document, operationName, variableValues: variables, contextValue };

@@ -170,7 +170,7 @@ class Answers {
     if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
       return this.#send(exchange, kept.validators, kept.octets);
     }
-    const leave = await this.#executor.enter(caller, cost);
+    const leave = await this.#executor.gate.enter(caller, cost.isSearch);
     try {
       await this.#answerFrom(exchange, key, kept);
     } finally {
