@@ -15,6 +15,15 @@ function measure(source: string, variables: Variables = {}) {
   return new Costs(SCHEMA).of(document, operation, variables);
 }
 
+/** Of a document that comes again, the fields with each of some variables. */
+function fieldsWith(source: string, given: readonly Variables[]): number[] {
+  const document = parse(source, { noLocation: true });
+  const operation = getOperationAST(document);
+  if (operation == null) throw new Error(`There is no operation: ${source}`);
+  const costs = new Costs(SCHEMA);
+  return given.map((variables) => costs.of(document, operation, variables).fields);
+}
+
 function inDomain(selection: string): string {
   return `{ domain(name: "a.example") { ${selection} } }`;
 }
@@ -114,15 +123,15 @@ describe('variables are read', () => {
     expect(measure(source, JSON.parse(`{ "${name}": 500 }`)).sum).toBe(6);
   });
 
-  test('of a document that comes again with others', () => {
-    const document = parse(`query ($first: Int) { domain(name: "a") { ...F ...F } }
-      fragment F on Domain { changes(first: $first) { nodes { id } } }`);
-    const operation = getOperationAST(document);
-    if (operation == null) throw new Error('There is no operation.');
-    const costs = new Costs(SCHEMA);
-    const estimates = [1, 500, 1, 100].map((first) => costs.of(document, operation, { first }).fields);
-    expect(estimates[0]).toBe(estimates[2]);
-    expect(new Set(estimates).size).toBe(3);
+  test('variables of a document that comes again with others are read', () => {
+    const source = `query ($first: Int) { domain(name: "a") { ...F ...F } }
+      fragment F on Domain { changes(first: $first) { nodes { id } } }`;
+    const [one, most, again, usual] = fieldsWith(
+      source,
+      [1, 500, 1, 100].map((first) => ({ first })),
+    );
+    expect(one).toBe(again);
+    expect(new Set([one, most, usual]).size).toBe(3);
   });
 });
 
@@ -287,131 +296,104 @@ describe('what an argument is long counts as often as it is used', () => {
     expect(fieldsOf(480, { match: 'a'.repeat(40) })).toBe(fieldsOf(480, { match: 'a' }));
   });
 
-  test('after a request with short variables, too', () => {
-    const document = parse(`query ($n: ID!) { node(id: $n) { id } }`, { noLocation: true });
-    const operation = getOperationAST(document);
-    if (operation == null) throw new Error('There is no operation.');
-    const costs = new Costs(SCHEMA);
-    const [short = 0, long = 0, again] = ['a', 'a'.repeat(1_000), 'b'].map(
-      (n) => costs.of(document, operation, { n }).fields,
+  test('a long argument counts after a request with short variables, too', () => {
+    const [short = 0, long = 0, again] = fieldsWith(
+      'query ($n: ID!) { node(id: $n) { id } }',
+      ['a', 'a'.repeat(1_000), 'b'].map((n) => ({ n })),
     );
-    expect(long - short).toBe(1_000);
-    expect(again).toBe(short);
+    expect([long - short, again]).toEqual([1_000, short]);
   });
 });
 
-describe('a request within the limits', () => {
-  const check = (source: string, most: number, variables: Variables = {}) => {
-    const cost = measure(source, variables);
-    requireWithinLimits(cost, most);
-    return cost.fields;
-  };
-  const tooComplex = (message: RegExp) =>
-    expect.objectContaining({ code: 'QUERY_TOO_COMPLEX', message: expect.stringMatching(message) });
+const check = (source: string, most: number, variables: Variables = {}) => {
+  const cost = measure(source, variables);
+  requireWithinLimits(cost, most);
+  return cost.fields;
+};
+const tooComplex = (message: RegExp) =>
+  expect.objectContaining({ code: 'QUERY_TOO_COMPLEX', message: expect.stringMatching(message) });
+const aliases = (count: number, field: string) =>
+  Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
 
-  test.each([
-    ['100 domains with every field of every type', domainAliases(100, EVERY_FIELD)],
-    ['the same by a fragment', `${domainAliases(100, '...F')} fragment F on Domain { ${EVERY_FIELD} }`],
-    ['the usual introspection', getIntrospectionQuery()],
-    [
-      'introspection with everything',
-      getIntrospectionQuery({
-        specifiedByUrl: true,
-        inputValueDeprecation: true,
-        schemaDescription: true,
-        directiveIsRepeatable: true,
-        oneOf: true,
-      }),
-    ],
-  ])('is a normal one: %s', (_what, source) => {
-    expect(() => check(source, 250_000)).not.toThrow();
-  });
+const EVERY_INTROSPECTION = {
+  specifiedByUrl: true,
+  inputValueDeprecation: true,
+  schemaDescription: true,
+  directiveIsRepeatable: true,
+  oneOf: true,
+};
 
-  test('has 20 levels of fields, those of fragments included', () => {
-    const deep = (levels: number) => `${'{ ofType '.repeat(levels)} { name ${'}'.repeat(levels + 1)}`;
-    // __schema, queryType, ofType …, name.
-    const source = (levels: number) =>
-      `{ __schema { queryType { ...F } } } fragment F on __Type ${deep(levels)}`;
-    expect(() => check(source(17), 1e9)).not.toThrow();
-    expect(() => check(source(18), 1e9)).toThrow(tooComplex(/more than 20 levels deep/));
-  });
-
-  test('has four statistics', () => {
-    const source = (count: number) =>
-      `{ ${Array.from({ length: count }, (_, at) => `a${at}: statistics { __typename }`).join(' ')} }`;
-    expect(() => check(source(4), 1e9)).not.toThrow();
-    expect(() => check(source(5), 1e9)).toThrow(tooComplex(/statistics more than 4 times/));
-  });
-
-  test('asks for as many fields as a setting allows, lists in lists multiplied', () => {
-    const source = `query ($first: Int) { searchDomains(first: $first) { nodes { changes(first: $first) { nodes { id } } } } }`;
-    // Each level: the list of nodes, and of each node a page, which counts as 50 fields.
-    const estimate = check(source, 1e9, { first: 100 });
-    expect(estimate).toBeGreaterThan(100 * 100);
-    expect(estimate).toBeLessThan((50 + 3 * 100) * 100);
-    expect(check(source, estimate, { first: 100 })).toBe(estimate);
-    expect(() => check(source, estimate - 1, { first: 100 })).toThrow(
-      tooComplex(new RegExp(`about ${estimate} fields; ${estimate - 1} are allowed\\. Ask for less`)),
-    );
-    expect(() => check(source, 250_000, { first: 500 })).toThrow(tooComplex(/Ask for less/));
-    expect(() => check(source, estimate, { first: 1 })).not.toThrow();
-  });
+test.each([
+  ['100 domains with every field of every type', domainAliases(100, EVERY_FIELD)],
+  ['the same by a fragment', `${domainAliases(100, '...F')} fragment F on Domain { ${EVERY_FIELD} }`],
+  ['the usual introspection', getIntrospectionQuery()],
+  ['introspection with everything', getIntrospectionQuery(EVERY_INTROSPECTION)],
+])('a normal request is within the limits: %s', (_what, source) => {
+  expect(() => check(source, 250_000)).not.toThrow();
 });
 
-describe('what is selected of the schema is limited', () => {
-  const aliases = (count: number, field: string) =>
-    Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
-  test.each([
-    [
-      'types of types',
-      `{ __schema { types ${'{ possibleTypes { interfaces '.repeat(4)} { name } ${'} }'.repeat(4)} } }`,
-    ],
-    [
-      'fields of fields',
-      '{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }',
-    ],
-    ['by aliases', `{ ${aliases(200, '__schema { types { fields { description } } }')} }`],
-  ])('%s', (_what, source) => {
-    const cost = measure(source);
-    expect(() => requireWithinLimits(cost, 250_000)).toThrow(
-      expect.objectContaining({ code: 'QUERY_TOO_COMPLEX' }),
-    );
-  });
+test('a request has 20 levels of fields, those of fragments included', () => {
+  const deep = (levels: number) => `${'{ ofType '.repeat(levels)} { name ${'}'.repeat(levels + 1)}`;
+  // __schema, queryType, ofType …, name.
+  const source = (levels: number) =>
+    `{ __schema { queryType { ...F } } } fragment F on __Type ${deep(levels)}`;
+  expect(() => check(source(17), 1e9)).not.toThrow();
+  expect(() => check(source(18), 1e9)).toThrow(tooComplex(/more than 20 levels deep/));
 });
 
-describe('a document whose fragments spread fragments is measured, however much they stand for', () => {
-  /** Fragments of which each spreads the next one, so many times. */
-  const chain = (length: number, spread: string, last: string, type: string) =>
-    Array.from(
-      { length },
-      (_, at) => `fragment F${at} on ${type} { ${spread.replaceAll('NEXT', `...F${at + 1}`)} }`,
-    )
-      .concat(`fragment F${length} on ${type} { ${last} }`)
-      .join(' ');
+test('a request has four statistics', () => {
+  const source = (count: number) => `{ ${aliases(count, 'statistics { __typename }')} }`;
+  expect(() => check(source(4), 1e9)).not.toThrow();
+  expect(() => check(source(5), 1e9)).toThrow(tooComplex(/statistics more than 4 times/));
+});
 
-  test.each([
-    ['', 'NEXT NEXT', '', {}],
-    [
-      ', by variables',
-      'NEXT @skip(if: $no) NEXT @include(if: $yes)',
-      '($yes: Boolean!, $no: Boolean!)',
-      GIVEN,
-    ],
-  ])('twice each, which responds once%s', (_how, spread, declared, variables) => {
-    const source = `query ${declared} { domain(name: "a") { ...F0 } } ${chain(200, spread, DIFF, 'Domain')}`;
-    expect(measure(source, variables)).toMatchObject({ sum: 1 + 4, fields: 2 * 50 + 1 });
-  });
+test('a request asks for as many fields as a setting allows, lists in lists multiplied', () => {
+  const source = `query ($first: Int) { searchDomains(first: $first) { nodes { changes(first: $first) { nodes { id } } } } }`;
+  // Each level: the list of nodes, and of each node a page, which counts as 50 fields.
+  const estimate = check(source, 1e9, { first: 100 });
+  expect(estimate).toBeGreaterThan(100 * 100);
+  expect(estimate).toBeLessThan((50 + 3 * 100) * 100);
+  expect(check(source, estimate, { first: 100 })).toBe(estimate);
+  expect(() => check(source, estimate - 1, { first: 100 })).toThrow(
+    tooComplex(new RegExp(`about ${estimate} fields; ${estimate - 1} are allowed\\. Ask for less`)),
+  );
+  expect(() => check(source, estimate, { first: 1 })).not.toThrow();
+});
 
-  test('in fields, which respond more than a number can have', () => {
-    const spread = 'changes(first: $many) { nodes { domain { NEXT } } } NEXT';
-    const source = `query ($many: Int!) { domain(name: "a") { ...F0 } } ${chain(200, spread, DIFF, 'Domain')}`;
-    const cost = measure(source, GIVEN);
-    expect(() => requireWithinLimits(cost, 250_000)).toThrow(
-      expect.objectContaining({ code: 'QUERY_TOO_COMPLEX' }),
-    );
-  });
+const TYPES_OF_TYPES = `${'{ possibleTypes { interfaces '.repeat(4)} { name } ${'} }'.repeat(4)}`;
 
-  test('in long chains', () => {
-    expect(measure(`{ ...F0 } ${chain(1_200, 'NEXT', 'domain(name: "a") { name }', 'Query')}`).sum).toBe(1);
-  });
+test.each([
+  ['types of types', `{ __schema { types ${TYPES_OF_TYPES} } }`],
+  ['fields of fields', '{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }'],
+  ['by aliases', `{ ${aliases(200, '__schema { types { fields { description } } }')} }`],
+])('what is selected of the schema is limited: %s', (_what, source) => {
+  expect(() => check(source, 250_000)).toThrow(tooComplex(/Ask for less/));
+});
+
+/** Fragments of which each spreads the next one, so many times. */
+const chain = (length: number, spread: string, last: string, type: string) =>
+  Array.from(
+    { length },
+    (_, at) => `fragment F${at} on ${type} { ${spread.replaceAll('NEXT', `...F${at + 1}`)} }`,
+  )
+    .concat(`fragment F${length} on ${type} { ${last} }`)
+    .join(' ');
+
+test.each([
+  ['', 'NEXT NEXT', ''],
+  [', by variables', 'NEXT @skip(if: $no) NEXT @include(if: $yes)', '($yes: Boolean!, $no: Boolean!)'],
+])('fragments that spread fragments twice each respond once%s', (_how, spread, declared) => {
+  const source = `query ${declared} { domain(name: "a") { ...F0 } } ${chain(200, spread, DIFF, 'Domain')}`;
+  expect(measure(source, GIVEN)).toMatchObject({ sum: 1 + 4, fields: 2 * 50 + 1 });
+});
+
+test('fragments that spread fragments in fields, which respond more than a number can have, are too complex', () => {
+  const spread = 'changes(first: $many) { nodes { domain { NEXT } } } NEXT';
+  const source = `query ($many: Int!) { domain(name: "a") { ...F0 } } ${chain(200, spread, DIFF, 'Domain')}`;
+  expect(() => check(source, 250_000, GIVEN)).toThrow(tooComplex(/Ask for less/));
+});
+
+test('fragments that spread fragments in long chains are measured', () => {
+  const fragments = chain(1_200, 'NEXT', 'domain(name: "a") { name }', 'Query');
+  expect(measure(`{ ...F0 } ${fragments}`).sum).toBe(1);
 });
