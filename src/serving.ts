@@ -14,9 +14,8 @@ import type { Replicas } from './database/replicas.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
-import { createApp } from './http/app.js';
+import { type AppOptions, createApp } from './http/app.js';
 import { answerAt } from './http/endpoint.js';
-import type { OnRequestFailure } from './http/handle-errors.js';
 import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
 import { type HttpServer, startHttpServer, type TimeLimits } from './http/server.js';
@@ -155,7 +154,7 @@ function graphqlOf(
 }
 
 /** Logs the errors that clients are not shown. */
-function logFailures(log: Logger): OnRequestFailure {
+function logFailures(log: Logger): AppOptions['onInternalError'] {
   const withoutDatabase = new WeakSet<object>();
   return (error, request) => {
     if (isDatabaseFailure(error)) {
