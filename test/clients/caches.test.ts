@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { headerChanger } from '../support/events.js';
 import { startServiceWithSamples } from '../support/samples.js';
@@ -147,36 +146,6 @@ describe('Apollo Client, as documented,', () => {
       });
     await expect.poll(() => subscription.closed).toBe(true);
     expect(heard).toHaveLength(3);
-  });
-
-  test.each([{}, { useGETForQueries: true }])(
-    'whose HttpLink has %o disconnects at the end',
-    async (options) => {
-      const { ApolloClient, HttpLink, InMemoryCache } = await import('@apollo/client');
-      const { RECORDED } = await folder.load('Apollo Client', service.url);
-      const link = new HttpLink({ uri: `${service.url}/graphql`, ...options });
-      const client = new ApolloClient({ link, cache: new InMemoryCache() });
-      // A client may have 25 at a time.
-      for (let time = 0; time < 60; time += 1) {
-        const result = await firstValueFrom(client.subscribe({ query: RECORDED }));
-        expect(result).toMatchObject({ data: { changes: { nodes: [] } } });
-        expect(result.error).toBeUndefined();
-      }
-    },
-  );
-
-  test('is told why a subscription cannot be', async () => {
-    const { client, RECORDED } = await folder.load('Apollo Client', service.url);
-    const { gql } = await import('@apollo/client');
-    const codeOf = async (query: unknown, variables: object) => {
-      const { error }: { error: { errors: readonly { extensions: object }[] } } = await firstValueFrom(
-        client.subscribe({ query, variables }),
-      );
-      return error.errors[0]?.extensions;
-    };
-    expect(await codeOf(RECORDED, { after: 'wrong' })).toMatchObject({ code: 'INVALID_CURSOR' });
-    const unknown = gql`subscription { unknown { id } }`;
-    expect(await codeOf(unknown, {})).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' });
   });
 
   test('keeps the fields beside one that fails', async () => {

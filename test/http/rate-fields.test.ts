@@ -69,7 +69,7 @@ test('RateLimit tells REST what is left: of an answer, of nothing recorded, of a
   });
 });
 
-test('a request of REST costs one, by HEAD and revalidated too, and an invalid token; 405 and unknown paths cost nothing', async () => {
+test('a request of REST costs what its operation does, by HEAD, revalidated, rejected and as a feed too; 405 and unknown paths cost nothing', async () => {
   const service = await start(99);
   const headers = bearer(await service.createToken({ scopes: [] }));
   const { etag = '' } = Object.fromEntries((await fetch(`${service.url}${DOMAIN}`)).headers);
@@ -85,6 +85,11 @@ test('a request of REST costs one, by HEAD and revalidated too, and an invalid t
     [DOMAIN, { method: 'PUT' }, 405, null],
     ['/api/v1/nothing', {}, 404, null],
     [DOMAIN, revalidated, 304, left(92)],
+    [`${DOMAIN}?at=${'1'.repeat(15_000)}`, {}, 400, left(91)],
+    ['/api/v1/changes', {}, 200, left(89)],
+    ['/api/v1/changes.atom', {}, 200, left(87)],
+    [`${DOMAIN}/changes`, {}, 200, left(84)],
+    [`${DOMAIN}/changes.json`, {}, 200, left(81)],
   ] as const)
     expect(await told(service, path, init)).toMatchObject({ status, limit });
 });

@@ -5,7 +5,7 @@ import { escaped } from '../../../src/notify/feeds.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { askRest } from '../../support/ask.js';
 import { type ObservationParts, observation } from '../../support/observations.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../../support/service.js';
+import { bearer, startTestService, type TestService } from '../../support/service.js';
 import { readElement, xmlFault } from '../../support/xml.js';
 
 let service: TestService;
@@ -135,18 +135,6 @@ describe.each([
     const logged = JSON.stringify(closed.logged);
     for (const secret of [token, String(basic(token)['authorization']).slice(6)])
       expect(logged).not.toContain(secret);
-  });
-
-  test(`a feed of ${path} costs what a page of the operation costs`, async () => {
-    const rateLimits = { anonymous: 100, token: 100 };
-    const limited = await startServiceForTest({ database: service.database, rateLimits });
-    const left = [];
-    for (const form of ['', '.atom', '.json']) {
-      const { fields } = await get(path + form, {}, limited);
-      left.push(Number(/;r=(\d+)/.exec(fields.get('ratelimit') ?? '')?.[1]));
-    }
-    const cost = 100 - Number(left[0]);
-    expect(left).toEqual([100 - cost, 100 - 2 * cost, 100 - 3 * cost]);
   });
 });
 
