@@ -20,7 +20,7 @@ import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
 import { type HttpServer, startHttpServer, type TimeLimits } from './http/server.js';
 import { GATE, Gate } from './limits/gate.js';
-import { createLimiters } from './limits/limiters.js';
+import { createLimiters } from './limits/rates.js';
 import { openRedisStore } from './limits/redis-store.js';
 import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';

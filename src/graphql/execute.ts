@@ -17,7 +17,7 @@ import type { Feed } from '../feed/feed.js';
 import type { Caller } from '../limits/caller.js';
 import { Costs, NO_COST, type RequestCost, type Variables } from '../limits/costs.js';
 import { Gate, LARGE_HISTORIES } from '../limits/gate.js';
-import { createLimiters, type Limiters } from '../limits/limiters.js';
+import { createLimiters, type Limiters } from '../limits/rates.js';
 import { ResponseSize, TooLargeError } from '../limits/response-size.js';
 import { nextTurn } from '../limits/turns.js';
 import type { Loaders } from '../loaders/create-loaders.js';

@@ -3,7 +3,7 @@ import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
-import { setRateFields } from '../../limits/rate-policy.js';
+import { setRateFields } from '../../limits/rates.js';
 import { nothingAtPath } from '../../model/errors.js';
 import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createLimiters } from '../../src/limits/limiters.js';
-import { ratePolicy, secondsUntilReset } from '../../src/limits/rate-policy.js';
+import { createLimiters, secondsUntilReset } from '../../src/limits/rates.js';
 
 const HOUR = 3_600_000;
 
@@ -15,7 +14,7 @@ function stepClock(milliseconds: number): void {
 }
 
 test('a clock that steps back changes nothing of when a client is granted something again, and what it is told', async () => {
-  const limiter = createLimiters()(ratePolicy('steps', 1, 1));
+  const limiter = createLimiters()({ name: 'steps', limit: 1, seconds: 1 });
   await limiter.consume('client', 1);
   stepClock(-HOUR);
   const rejected: { readonly msBeforeNext?: number } = await limiter
@@ -27,14 +26,14 @@ test('a clock that steps back changes nothing of when a client is granted someth
 });
 
 test('whoever has something left of a limit is granted all of a request, also one that costs more than the limit', async () => {
-  const limiter = createLimiters()(ratePolicy('large', 3));
+  const limiter = createLimiters()({ name: 'large', limit: 3, seconds: 60 });
   expect((await limiter.consume('client', 10)).remainingPoints).toBe(0);
   await expect(limiter.consume('client', 1)).rejects.toMatchObject({ consumedPoints: 11 });
   expect((await limiter.consume('client', 0)).consumedPoints).toBe(11);
 });
 
 test('a client has all of its budget within a window, and others have their own', async () => {
-  const limiter = createLimiters()(ratePolicy('windows', 3, 1));
+  const limiter = createLimiters()({ name: 'windows', limit: 3, seconds: 1 });
   const used = (key: string, points: number) =>
     limiter.consume(key, points).then(
       ({ remainingPoints }) => remainingPoints,
