@@ -61,7 +61,7 @@ export async function startGraphqlServer(
     ...ofRequests.map((plugin) => ({ requestDidStart: async () => plugin })),
     {
       async unexpectedErrorProcessingRequest({ error, requestContext: { operation, contextValue } }) {
-        // As that of a document that is nested too deep to be validated.
+        // Such as a document that is nested too deep to be validated.
         if (operation === undefined)
           contextValue.outcome.rejection = shownError(error, contextValue.onInternalError);
         else contextValue.onInternalError(error);
