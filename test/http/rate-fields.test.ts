@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { graphqlRequest } from '../support/ask.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
@@ -111,67 +111,65 @@ test('RateLimit is absent where nothing limited was requested', async () => {
     expect(await told(service, path)).toMatchObject({ policy: null, limit: null });
 });
 
-describe('failed authentications', () => {
-  const from = (address: string, headers: Record<string, string> = {}) => ({
-    headers: { 'x-forwarded-for': address, ...headers },
-  });
+const from = (address: string, headers: Record<string, string> = {}) => ({
+  headers: { 'x-forwarded-for': address, ...headers },
+});
 
-  test('failed authentications take 1 each from what their address may spend, and are then rejected with 429, whatever the credential and the path', async () => {
-    const service = await start(3, { trustProxy: 1 });
-    for (const guess of [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`])
-      expect((await told(service, DOMAIN, from('192.0.2.1', bearer(guess)))).status).toBe(401);
-    for (const authorization of [`Bearer ${UNKNOWN_TOKEN}`, 'Basic x']) {
-      for (const path of [DOMAIN, '/graphql', '/nothing']) {
-        const rejected = await told(service, path, from('192.0.2.1', { authorization }));
-        expect([rejected.status, rejected.body]).toEqual([
-          429,
-          expect.stringContaining('"code":"RATE_LIMITED"'),
-        ]);
-      }
+test('failed authentications take 1 each from what their address may spend, and are then rejected with 429, whatever the credential and the path', async () => {
+  const service = await start(3, { trustProxy: 1 });
+  for (const guess of [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`])
+    expect((await told(service, DOMAIN, from('192.0.2.1', bearer(guess)))).status).toBe(401);
+  for (const authorization of [`Bearer ${UNKNOWN_TOKEN}`, 'Basic x']) {
+    for (const path of [DOMAIN, '/graphql', '/nothing']) {
+      const rejected = await told(service, path, from('192.0.2.1', { authorization }));
+      expect([rejected.status, rejected.body]).toEqual([
+        429,
+        expect.stringContaining('"code":"RATE_LIMITED"'),
+      ]);
     }
-    expect((await told(service, DOMAIN, from('192.0.2.1'))).status).toBe(429);
-    expect((await told(service, DOMAIN, from('192.0.2.2'))).status).toBe(200);
-    // Who shares the address has a budget by a token, also one that comes for the first time.
-    const valid = bearer(await service.createToken());
-    const limit = left(98, 'token');
-    expect(await told(service, DOMAIN, from('192.0.2.1', valid))).toMatchObject({ status: 200, limit });
-  });
+  }
+  expect((await told(service, DOMAIN, from('192.0.2.1'))).status).toBe(429);
+  expect((await told(service, DOMAIN, from('192.0.2.2'))).status).toBe(200);
+  // Who shares the address has a budget by a token, also one that comes for the first time.
+  const valid = bearer(await service.createToken());
+  const limit = left(98, 'token');
+  expect(await told(service, DOMAIN, from('192.0.2.1', valid))).toMatchObject({ status: 200, limit });
+});
 
-  const OTHERS = Array.from({ length: 300 }, (_, at) => `198.51.100.${at % 250}`).join(', ');
+const OTHERS = Array.from({ length: 300 }, (_, at) => `198.51.100.${at % 250}`).join(', ');
 
-  test.each([
-    [
-      'an IPv6 network of 64 bits',
-      1,
-      ['2001:db8::1', '2001:DB8:0:0:ffff::2', '2001:db8:0:0:1::'],
-      '2001:db8:0:1::1',
-    ],
-    [
-      'an IPv4 address, however it is written',
-      1,
-      ['192.0.2.7', '::ffff:192.0.2.7', '192.0.2.7:4321'],
-      '192.0.2.8',
-    ],
-    [
-      'what the nearest proxy names, however long the list is',
-      1,
-      [`${OTHERS}, 192.0.2.3`, '192.0.2.3', `${OTHERS},192.0.2.3`],
-      '192.0.2.4',
-    ],
-    ['the address of the connection, where a proxy names none', 1, ['g1', 'unknown', ''], '192.0.2.1'],
-    [
-      'the address of the connection, where no proxy is trusted',
-      0,
-      ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
-      undefined,
-    ],
-  ])('a client is %s', async (_what, trustProxy, addresses, other) => {
-    const service = await start(2, { trustProxy });
-    const statuses = [];
-    for (const address of addresses) statuses.push((await told(service, DOMAIN, from(address))).status);
-    expect(statuses).toEqual([200, 200, 429]);
-    if (other !== undefined) expect((await told(service, DOMAIN, from(other))).status).toBe(200);
-  });
+test.each([
+  [
+    'an IPv6 network of 64 bits',
+    1,
+    ['2001:db8::1', '2001:DB8:0:0:ffff::2', '2001:db8:0:0:1::'],
+    '2001:db8:0:1::1',
+  ],
+  [
+    'an IPv4 address, however it is written',
+    1,
+    ['192.0.2.7', '::ffff:192.0.2.7', '192.0.2.7:4321'],
+    '192.0.2.8',
+  ],
+  [
+    'what the nearest proxy names, however long the list is',
+    1,
+    [`${OTHERS}, 192.0.2.3`, '192.0.2.3', `${OTHERS},192.0.2.3`],
+    '192.0.2.4',
+  ],
+  ['the address of the connection, where a proxy names none', 1, ['g1', 'unknown', ''], '192.0.2.1'],
+  [
+    'the address of the connection, where no proxy is trusted',
+    0,
+    ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
+    undefined,
+  ],
+])('a client is %s', async (_what, trustProxy, addresses, other) => {
+  const service = await start(2, { trustProxy });
+  const statuses = [];
+  for (const address of addresses) statuses.push((await told(service, DOMAIN, from(address))).status);
+  expect(statuses).toEqual([200, 200, 429]);
+  if (other !== undefined) expect((await told(service, DOMAIN, from(other))).status).toBe(200);
 });
 
 test.each([

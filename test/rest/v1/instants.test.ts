@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { formatInstant, parseInstant } from '../../../src/model/instant.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
@@ -155,96 +155,91 @@ test.each([
   expect(errors[0].message).toContain(message);
 });
 
-describe('Domain diff', () => {
-  test.each(['all', 'large'])(
-    'the diff of %s.example has what is present at one of two times and not at the other',
-    async (domain) => {
-      const { text } = await get(
-        `${domain}.example/diff?from=2024-03-01T12:00:00Z&to=2024-03-04T00:00:00%2B00:00`,
-      );
-      const removed = ['2024-03-04T00:00:00.000000Z', '2024-03-02T00:00:00.000000Z'].map((time, at) => ({
-        data: a(at + 1),
-        firstSeen: '2024-03-01T00:00:00.000001Z',
-        removed: time,
-      }));
-      expect(withoutNames(text)).toBe(
-        JSON.stringify({
-          domain: 'a.example',
-          from: '2024-03-01T12:00:00.000000Z',
-          to: '2024-03-04T00:00:00.000000Z',
-          dnsRecordsAdded: [],
-          dnsRecordsRemoved: removed,
-          httpHeaders: [
-            { name: 'server', difference: 'REMOVED', old: 'one', new: null },
-            { name: 'via', difference: 'ADDED', old: null, new: 'proxy' },
-          ],
-        }),
-      );
-    },
-  );
-
-  const A = { data: { type: 'A', ip: '192.0.2.1' } };
-  const OTHER_A = { data: { type: 'A', ip: '192.0.2.2' } };
-  const SERVER = { name: 'server', difference: 'ADDED', old: null, new: 'one' };
-  const VIA_GONE = { name: 'via', difference: 'REMOVED', old: 'proxy', new: null };
-
-  test.each([
-    [
-      'of what went and returned between its times',
-      '2024-03-03T00:00:00Z',
-      '2024-03-05T00:00:00Z',
-      [],
-      [VIA_GONE],
-    ],
-    ['from nothing', '2000-01-01T00:00:00Z', '2024-03-01T00:00:01Z', [A, OTHER_A], [SERVER]],
-    ['of two times before the first observation', '2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z', [], []],
-  ])('a diff %s has what is different at its end', async (_what, from, to, dnsRecordsAdded, httpHeaders) => {
-    const { body } = await get(`all.example/diff?from=${from}&to=${to}`);
-    expect(body).toMatchObject({ dnsRecordsAdded, dnsRecordsRemoved: [], httpHeaders });
-  });
-
-  test.each([
-    ['types=a', [A, OTHER_A], []],
-    ['types=MX', [], []],
-    ['headers=Server', [], [SERVER]],
-    ['headers=via&types=A&types=MX', [A, OTHER_A], []],
-    ['types=A&headers=server', [A, OTHER_A], [SERVER]],
-  ])(
-    'a diff has only what %s names; the same in GraphQL',
-    async (selection, dnsRecordsAdded, httpHeaders) => {
-      const times = { from: '2000-01-01T00:00:00Z', to: '2024-03-01T00:00:01Z' };
-      const { body } = await get(`all.example/diff?${new URLSearchParams(times)}&${selection}`);
-      const expected = { dnsRecordsAdded, dnsRecordsRemoved: [], httpHeaders };
-      expect(body).toMatchObject(expected);
-      const selected = new URLSearchParams(selection);
-      const lists = [...new Set(selected.keys())].map(
-        (name) => `${name}: ${JSON.stringify(selected.getAll(name))}`,
-      );
-      const { data } = await askGraphql(
-        service,
-        `{ domain(name: "all.example") { diff(from: "${times.from}", to: "${times.to}", ${lists.join(', ')}) {
-         dnsRecordsAdded { ... on ARecord { type ip } } dnsRecordsRemoved { __typename }
-         httpHeaders { name difference old new } } } }`,
-      );
-      const added = dnsRecordsAdded.map(({ data }) => data);
-      expect(data.domain.diff).toEqual({ ...expected, dnsRecordsAdded: added });
-    },
-  );
-
-  test('the diff of a domain of which nothing is recorded is a 404', async () => {
-    const { status } = await get('none.example/diff?from=2024-03-01T00:00:00Z&to=2024-03-02T00:00:00Z');
-    expect(status).toBe(404);
-  });
-
-  test('a diff in GraphQL knows nothing later than the time of its domain, and costs four beside it', async () => {
-    const { data, extensions } = await askGraphql(
-      service,
-      `{ domain(name: "all.example", at: "2024-03-04T00:00:00Z") {
-           diff(from: "2024-03-03T00:00:00Z", to: "2024-03-05T00:00:00Z") { to httpHeaders { name difference } } } }`,
+test.each(['all', 'large'])(
+  'the diff of %s.example has what is present at one of two times and not at the other',
+  async (domain) => {
+    const { text } = await get(
+      `${domain}.example/diff?from=2024-03-01T12:00:00Z&to=2024-03-04T00:00:00%2B00:00`,
     );
-    expect([data.domain.diff, extensions.cost]).toEqual([
-      { to: '2024-03-05T00:00:00.000000Z', httpHeaders: [{ name: 'server', difference: 'REMOVED' }] },
-      5,
-    ]);
-  });
+    const removed = ['2024-03-04T00:00:00.000000Z', '2024-03-02T00:00:00.000000Z'].map((time, at) => ({
+      data: a(at + 1),
+      firstSeen: '2024-03-01T00:00:00.000001Z',
+      removed: time,
+    }));
+    expect(withoutNames(text)).toBe(
+      JSON.stringify({
+        domain: 'a.example',
+        from: '2024-03-01T12:00:00.000000Z',
+        to: '2024-03-04T00:00:00.000000Z',
+        dnsRecordsAdded: [],
+        dnsRecordsRemoved: removed,
+        httpHeaders: [
+          { name: 'server', difference: 'REMOVED', old: 'one', new: null },
+          { name: 'via', difference: 'ADDED', old: null, new: 'proxy' },
+        ],
+      }),
+    );
+  },
+);
+
+const A = { data: { type: 'A', ip: '192.0.2.1' } };
+const OTHER_A = { data: { type: 'A', ip: '192.0.2.2' } };
+const SERVER = { name: 'server', difference: 'ADDED', old: null, new: 'one' };
+const VIA_GONE = { name: 'via', difference: 'REMOVED', old: 'proxy', new: null };
+
+test.each([
+  [
+    'of what went and returned between its times',
+    '2024-03-03T00:00:00Z',
+    '2024-03-05T00:00:00Z',
+    [],
+    [VIA_GONE],
+  ],
+  ['from nothing', '2000-01-01T00:00:00Z', '2024-03-01T00:00:01Z', [A, OTHER_A], [SERVER]],
+  ['of two times before the first observation', '2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z', [], []],
+])('a diff %s has what is different at its end', async (_what, from, to, dnsRecordsAdded, httpHeaders) => {
+  const { body } = await get(`all.example/diff?from=${from}&to=${to}`);
+  expect(body).toMatchObject({ dnsRecordsAdded, dnsRecordsRemoved: [], httpHeaders });
+});
+
+test.each([
+  ['types=a', [A, OTHER_A], []],
+  ['types=MX', [], []],
+  ['headers=Server', [], [SERVER]],
+  ['headers=via&types=A&types=MX', [A, OTHER_A], []],
+  ['types=A&headers=server', [A, OTHER_A], [SERVER]],
+])('a diff has only what %s names; the same in GraphQL', async (selection, dnsRecordsAdded, httpHeaders) => {
+  const times = { from: '2000-01-01T00:00:00Z', to: '2024-03-01T00:00:01Z' };
+  const { body } = await get(`all.example/diff?${new URLSearchParams(times)}&${selection}`);
+  const expected = { dnsRecordsAdded, dnsRecordsRemoved: [], httpHeaders };
+  expect(body).toMatchObject(expected);
+  const selected = new URLSearchParams(selection);
+  const lists = [...new Set(selected.keys())].map(
+    (name) => `${name}: ${JSON.stringify(selected.getAll(name))}`,
+  );
+  const { data } = await askGraphql(
+    service,
+    `{ domain(name: "all.example") { diff(from: "${times.from}", to: "${times.to}", ${lists.join(', ')}) {
+       dnsRecordsAdded { ... on ARecord { type ip } } dnsRecordsRemoved { __typename }
+       httpHeaders { name difference old new } } } }`,
+  );
+  const added = dnsRecordsAdded.map(({ data }) => data);
+  expect(data.domain.diff).toEqual({ ...expected, dnsRecordsAdded: added });
+});
+
+test('the diff of a domain of which nothing is recorded is a 404', async () => {
+  const { status } = await get('none.example/diff?from=2024-03-01T00:00:00Z&to=2024-03-02T00:00:00Z');
+  expect(status).toBe(404);
+});
+
+test('a diff in GraphQL knows nothing later than the time of its domain, and costs four beside it', async () => {
+  const { data, extensions } = await askGraphql(
+    service,
+    `{ domain(name: "all.example", at: "2024-03-04T00:00:00Z") {
+         diff(from: "2024-03-03T00:00:00Z", to: "2024-03-05T00:00:00Z") { to httpHeaders { name difference } } } }`,
+  );
+  expect([data.domain.diff, extensions.cost]).toEqual([
+    { to: '2024-03-05T00:00:00.000000Z', httpHeaders: [{ name: 'server', difference: 'REMOVED' }] },
+    5,
+  ]);
 });
