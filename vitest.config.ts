@@ -17,7 +17,7 @@ function withLongForm(): string[] {
 /** What a test of rules, values or parsers does without, in whatever it imports of the tests. */
 const REAL_PARTS = [
   /from 'node:(?:child_process|net|https?|http2|tls|dgram|cluster|worker_threads)'/,
-  /from '(?:pg|supertest|puppeteer-core)'/,
+  /from '(?:pg|puppeteer-core)'/,
   /from '[./]*src\/(?:database|recorder|loaders|resolvers|feed|auth|cli|cluster|telemetry|application|main)\b/,
 ];
 
