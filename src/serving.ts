@@ -14,14 +14,13 @@ import { tablesOf } from './database/tables.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
 import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
-import { createApp } from './http/app.js';
+import { type AppOptions, createApp } from './http/app.js';
 import { answerAt } from './http/endpoint.js';
-import type { OnRequestFailure } from './http/handle-errors.js';
 import { webOperations } from './http/pages/html-pages.js';
 import { NOWHERE } from './http/request-kind.js';
 import { type HttpServer, startHttpServer, type TimeLimits } from './http/server.js';
 import { GATE, Gate } from './limits/gate.js';
-import { createLimiters } from './limits/limiters.js';
+import { createLimiters } from './limits/rates.js';
 import { openRedisStore } from './limits/redis-store.js';
 import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
@@ -60,9 +59,10 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   closing.push(async () => redis?.close());
   const rejections = createRejectionMetrics(monitoring.registry);
   const reading = createReading(parts);
+  const { places, searchPlaces: searches } = settings.gate;
   const executor = new GraphqlExecutor({
     ...reading,
-    gate: new Gate({ ...GATE, ...settings.gate }),
+    gate: new Gate({ ...GATE, all: { ...GATE.all, places, searches } }),
     rateLimits,
     limiters: createLimiters(redis, parts.cluster !== undefined),
     onRateLimited: rejections.rateLimited,
@@ -143,7 +143,8 @@ function createGraphql(
   });
 }
 
-function logFailures(log: Logger): OnRequestFailure {
+/** Logs the errors that clients are not shown. */
+function logFailures(log: Logger): AppOptions['onInternalError'] {
   const withoutDatabase = new WeakSet<object>();
   return (error, request) => {
     if (isDatabaseFailure(error)) {

@@ -1,4 +1,4 @@
-import type { RateState } from '../limits/rate-policy.js';
+import type { RateState } from '../limits/rates.js';
 import { ForbiddenError, UnauthenticatedError } from '../model/errors.js';
 
 /** What a token may be allowed to do. Scopes protect operations, not data. */

@@ -7,6 +7,7 @@ import {
   type GraphQLSchema,
   getOperationAST,
   getVariableValues,
+  type OperationDefinitionNode,
   parse,
   subscribe,
   validate,
@@ -15,8 +16,8 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Feed } from '../feed/feed.js';
 import type { Caller } from '../limits/caller.js';
 import { Costs, NO_COST, type RequestCost, type Variables } from '../limits/costs.js';
-import { Gate } from '../limits/gate.js';
-import { createLimiters, type Limiters } from '../limits/limiters.js';
+import { Gate, LARGE_HISTORIES } from '../limits/gate.js';
+import { createLimiters, type Limiters } from '../limits/rates.js';
 import { ResponseSize, TooLargeError } from '../limits/response-size.js';
 import { nextTurn } from '../limits/turns.js';
 import type { Loaders } from '../loaders/create-loaders.js';
@@ -68,14 +69,14 @@ export class GraphqlExecutor {
   readonly charge: ReturnType<typeof limitRates>['charge'];
   /** Where requests take their places. */
   readonly gate: Gate;
+  /** Where those that read a large history take another one. */
+  readonly largeHistories = new Gate(LARGE_HISTORIES);
   /** Those of the primary, which has all that is recorded. */
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
   readonly #unlimited: GraphQLSchema;
-  /** The documents of clients that have come once. */
-  readonly #seen = new WeakSet<DocumentNode>();
-  /** Those that have come back; undefined: it is not compiled. */
-  readonly #known = new WeakMap<DocumentNode, CompiledQuery | undefined>();
+  /** The documents of clients; null: it has come once. */
+  readonly #documents = new WeakMap<DocumentNode, { readonly compiled: CompiledQuery | undefined } | null>();
 
   constructor(options: GraphqlExecutorOptions) {
     const { rateLimits, limiters = createLimiters(), onRateLimited } = options;
@@ -92,11 +93,6 @@ export class GraphqlExecutor {
   /** What a request reads from: a replica, unless it may continue what it got elsewhere, or there is none. */
   readFrom(continues: boolean): Loaders {
     return continues ? this.primary : (this.#options.readFrom?.() ?? this.primary);
-  }
-
-  /** Waits for a place of the gate, as Gate.enter() does. */
-  enter(caller: Caller, { isSearch }: RequestCost): Promise<() => void> {
-    return this.gate.enter(caller, isSearch ? 'search' : 'ordinary');
   }
 
   /** The context of a request for the schema's resolvers. */
@@ -162,29 +158,33 @@ export class GraphqlExecutor {
     return compiled.subscribe(undefined, context, variables);
   }
 
-  /** Executes a client's valid operation. To write a large result takes as long again: it has its own turn. */
+  /** Executes a client's valid operation, compiled where its document is small and has come before. */
   async execute(execution: Execution): Promise<ExecutionResult> {
-    const result = await this.#execute(execution);
-    if (execution.contextValue.size.octets > LARGE_RESULT) await nextTurn();
+    const { document, operationName, contextValue } = execution;
+    const operation = getOperationAST(document, operationName);
+    const compiled = operation == null ? undefined : this.#compiled(document, contextValue.cost);
+    const result = withinErrors(
+      operation == null || compiled === undefined
+        ? await execute({ schema: this.schema, ...execution })
+        : await this.#executeCompiled(compiled, operation, execution),
+    );
+    // To write a large result takes as long again: it has its own turn.
+    if (contextValue.size.octets > LARGE_RESULT) await nextTurn();
     return result;
   }
 
-  /** Compiled where its document is small and has come before. */
-  async #execute(execution: Execution): Promise<ExecutionResult> {
-    const { document, operationName, variableValues, contextValue } = execution;
-    const operation = getOperationAST(document, operationName);
-    const compiled = operation == null ? undefined : this.#compiled(document, contextValue.cost);
-    if (compiled !== undefined) {
-      // The compiler collects every error of a list: of 99,000 values, for a second.
-      const definitions = operation?.variableDefinitions ?? [];
-      const { errors } = getVariableValues(this.schema, definitions, variableValues, {
-        maxErrors: MAX_ERRORS,
-      });
-      if (errors !== undefined) return { errors };
-      const result = withinErrors(await compiled.query(undefined, contextValue, variableValues));
-      return result.errors ? { ...result, errors: result.errors.map(withoutLocations) } : result;
-    }
-    return withinErrors(await execute({ schema: this.schema, ...execution }));
+  async #executeCompiled(
+    { query }: CompiledQuery,
+    { variableDefinitions = [] }: OperationDefinitionNode,
+    { variableValues, contextValue }: Execution,
+  ): Promise<ExecutionResult> {
+    // The compiler collects every error of a list: of 99,000 values, for a second.
+    const { errors } = getVariableValues(this.schema, variableDefinitions, variableValues, {
+      maxErrors: MAX_ERRORS,
+    });
+    if (errors !== undefined) return { errors };
+    const result = await query(undefined, contextValue, variableValues);
+    return result.errors ? { ...result, errors: result.errors.map(withoutLocations) } : result;
   }
 
   /** Subscribes to a client's valid subscription. The context's `resumeAfter` changes with each result. */
@@ -194,13 +194,16 @@ export class GraphqlExecutor {
 
   /** Documents are compiled when they come back, if isCompilable() allows it. */
   #compiled(document: DocumentNode, cost: RequestCost): CompiledQuery | undefined {
-    if (this.#known.has(document)) return this.#known.get(document);
-    if (this.#seen.has(document)) {
-      const query = isCompilable(document, cost) && compileQuery(this.schema, document, undefined, COMPILER);
-      this.#known.set(document, query && isCompiledQuery(query) ? query : undefined);
+    const known = this.#documents.get(document);
+    if (known === undefined) {
+      this.#documents.set(document, null);
+      return undefined;
     }
-    this.#seen.add(document);
-    return this.#known.get(document);
+    if (known !== null) return known.compiled;
+    const query = isCompilable(document, cost) && compileQuery(this.schema, document, undefined, COMPILER);
+    const compiled = query && isCompiledQuery(query) ? query : undefined;
+    this.#documents.set(document, { compiled });
+    return compiled;
   }
 }
 

@@ -29,6 +29,7 @@ const CHANGED_TABLES =
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
+  if (isTooDeep(thrown)) return { code: 'QUERY_TOO_COMPLEX', message: TOO_DEEP };
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
   if (isOfChangedTables(thrown)) return shown(new UnavailableError(CHANGED_TABLES));
@@ -55,13 +56,16 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
     const { message, ...extensions } = maskError(error, () => {});
     return { ...formatted, message: shortened(message), extensions };
   }
-  const message = thrownError(error) instanceof RangeError ? TOO_DEEP : advised(formatted.message);
-  return { ...formatted, message: shortened(message), extensions: { ...formatted.extensions, code } };
+  return {
+    ...formatted,
+    message: shortened(advised(formatted.message)),
+    extensions: { ...formatted.extensions, code },
+  };
 }
 
 /** What is thrown for a request of which nothing is executed: with the status of its response. */
-export function shownError(error: unknown): GraphQLError {
-  const { message, code } = maskError(error, () => {});
+export function shownError(error: unknown, onInternalError: OnInternalError = () => {}): GraphQLError {
+  const { message, code } = maskError(error, onInternalError);
   const originalError = error instanceof Error ? error : null;
   const [status] = STATUS_OF_CODE[code];
   return new GraphQLError(message, { originalError, extensions: { http: { status } } });
@@ -106,6 +110,13 @@ function advised(message: string): string {
   return message + adviceOnTime(argument ?? field ?? '');
 }
 
+const TOO_DEEP = 'The document is nested too deep. Ask for less in one request.';
+
+/** Whether what parses, validates or measures a document had no more room on the stack. */
+function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes('call stack');
+}
+
 /** What a resolver threw is at the end of the chain that GraphQL and Apollo Server wrap around it. */
 function thrownError(error: unknown): unknown {
   let innermost = error;
@@ -118,8 +129,6 @@ function thrownError(error: unknown): unknown {
 /** What graphql-js says of a document with more tokens than its parser reads. */
 const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
 
-export const TOO_DEEP = 'The document is nested too deep. Ask for less in one request.';
-
 /** What it says at the end of the errors of variables. */
 const TOO_MANY_VARIABLES = 'Too many errors processing variables';
 
@@ -127,8 +136,6 @@ const TOO_MANY_VARIABLES = 'Too many errors processing variables';
 function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): string | null {
   const thrown = thrownError(error);
   const code = formatted.extensions?.['code'];
-  // The parser had no more room on the stack.
-  if (thrown instanceof RangeError && code === 'GRAPHQL_PARSE_FAILED') return 'QUERY_TOO_COMPLEX';
   if (!(thrown instanceof GraphQLError)) return null;
   if (formatted.message.startsWith(TOO_MANY_TOKENS)) return 'QUERY_TOO_COMPLEX';
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import { GraphQLError } from 'graphql';
 import { requireToken, type Viewer } from '../auth/viewer.js';
-import { setRateFields } from '../limits/rate-policy.js';
+import { setRateFields } from '../limits/rates.js';
 import { memoized } from '../model/memoized.js';
 import { searchOf } from '../model/request-target.js';
 import type { GraphqlContext, Outcome } from './context.js';

@@ -3,10 +3,11 @@ import { rateLimitDirective } from 'graphql-rate-limit-directive';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
 import type { Caller } from '../limits/caller.js';
-import type { Limiters } from '../limits/limiters.js';
-import { ratePolicy, secondsUntilReset } from '../limits/rate-policy.js';
+import { type Limiters, secondsUntilReset } from '../limits/rates.js';
 import { RateLimitedError } from '../model/errors.js';
 import type { RequestContext } from '../resolvers/context.js';
+
+const WINDOW_SECONDS = 60;
 
 /** The rate limit of each kind of viewer: units in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
@@ -28,8 +29,8 @@ export function limitRates(
   onRateLimited?: OnRateLimited,
 ) {
   const policies = {
-    token: ratePolicy('token', limits.token),
-    anonymous: ratePolicy('anonymous', limits.anonymous),
+    token: { name: 'token', limit: limits.token, seconds: WINDOW_SECONDS },
+    anonymous: { name: 'anonymous', limit: limits.anonymous, seconds: WINDOW_SECONDS },
   };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };

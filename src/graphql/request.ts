@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap } from '@apollo/server';
 import express from 'express';
 import { GraphQLError } from 'graphql';
@@ -74,11 +74,6 @@ function streamFor(client: Negotiator, accept: string): StreamFormat | undefined
   return accepted === EVENTS.mediaType ? EVENTS : PARTS;
 }
 
-/** Whether the value of Content-Type is that of JSON, with any parameters. */
-function isJson(type: string | undefined): boolean {
-  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
-}
-
 export const METHODS = 'GET, HEAD, POST';
 
 const HOW_TO_SEND =
@@ -94,10 +89,12 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
     throw rejection(405, 'METHOD_NOT_ALLOWED', methodNotAllowed(METHODS), { allow: METHODS });
   }
+  // RFC 9112, section 6.3.
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   // It has its parameters in the body (GraphQL over HTTP, 6.3): who forgets it forgets its type, too.
-  if (method === 'POST' && !hasBody(headers)) throw badRequest(`POST body missing. ${HOW_TO_SEND}.`);
-  const { 'content-type': type } = headers;
-  if (!isJson(type) && (method === 'POST' || type !== undefined)) {
+  if (method === 'POST' && !hasBody) throw badRequest(`POST body missing. ${HOW_TO_SEND}.`);
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'application/json' && (method === 'POST' || type !== undefined)) {
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
   }
   // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).
@@ -109,11 +106,6 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
     throw rejection(406, 'NOT_ACCEPTABLE', message);
   }
   if (method !== 'POST') requireOwnPage(request, response);
-}
-
-/** RFC 9112, section 6.3. */
-function hasBody(headers: IncomingHttpHeaders): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** What browsers say of a request by a page of another origin (Fetch Metadata, section 2.2). */
@@ -165,10 +157,6 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
   });
   const text = String(request.body);
   if (text.length > LARGE_BODY) await nextTurn();
-  return parsed(text);
-}
-
-function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -10,12 +10,11 @@ import type { DocumentNode, ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { GraphqlContext } from './context.js';
 import type { GraphqlExecutor } from './execute.js';
-import { formatError, shownError, TOO_DEEP } from './format-error.js';
+import { formatError, shownError } from './format-error.js';
 import { costPlugin } from './plugins/cost.js';
 import { errorsPlugin } from './plugins/errors.js';
 import { responsePlugin } from './plugins/response.js';
 import { subscriptionPlugin } from './plugins/subscription.js';
-import { rejection } from './request.js';
 import { sandboxPlugin } from './sandbox.js';
 
 export interface GraphqlServerOptions {
@@ -62,9 +61,9 @@ export async function startGraphqlServer(
     ...ofRequests.map((plugin) => ({ requestDidStart: async () => plugin })),
     {
       async unexpectedErrorProcessingRequest({ error, requestContext: { operation, contextValue } }) {
-        // Validation had no more room on the stack.
-        const isTooDeep = error instanceof RangeError && operation === undefined;
-        if (isTooDeep) contextValue.outcome.rejection = rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
+        // Such as a document that is nested too deep to be validated.
+        if (operation === undefined)
+          contextValue.outcome.rejection = shownError(error, contextValue.onInternalError);
         else contextValue.onInternalError(error);
       },
     },
@@ -77,7 +76,7 @@ export async function startGraphqlServer(
           // The interface of gateways has no type for it.
           const contextValue = context as GraphqlContext;
           const { caller, cost, outcome } = contextValue;
-          outcome.leave = await executor.enter(caller, cost).catch((error: unknown) => {
+          outcome.leave = await executor.gate.enter(caller, cost.isSearch).catch((error: unknown) => {
             throw shownError(error);
           });
           const execution = { document, operationName, variableValues: variables, contextValue };

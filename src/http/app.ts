@@ -1,25 +1,26 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
-import { METHODS } from '../graphql/request.js';
+import { acceptedBy, JSON_RESPONSE, METHODS } from '../graphql/request.js';
 import { pathOf } from '../model/request-target.js';
 import type { RestHandler } from '../rest/v1/handler.js';
+import { problemOf, sendBody, sendProblem } from '../rest/v1/problem.js';
 import { authenticateRequests, type RequestAuthentication } from './authenticate-requests.js';
 import { beginResponses } from './begin-responses.js';
 import { compressResponse } from './compression.js';
 import { allowOrigins } from './cross-origin.js';
 import { readForwarding } from './forwarding.js';
-import { handleErrors, type OnRequestFailure } from './handle-errors.js';
 import { observeRequests, type RequestParts } from './log-requests.js';
 import type { DocumentedService } from './pages/html-pages.js';
-import { createPages } from './pages/pages.js';
+import { createPages, type OnFailure } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
-interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
+export interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   /** The origins whose pages may read responses: all, or these. */
   readonly corsOrigins: '*' | readonly string[];
-  readonly onInternalError: OnRequestFailure;
+  /** Takes an error that the client of a request is not shown. */
+  readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
   readonly rest: RestHandler;
   /** Reads the body itself. */
   readonly graphql: GraphqlOverHttp['handle'];
@@ -36,7 +37,22 @@ export function createApp(options: AppOptions): RequestListener {
   const begin = beginResponses(corsOrigins !== '*' && corsOrigins.length > 0);
   const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
   const authenticate = authenticateRequests(clientOf, options);
-  const onFailure = handleErrors(log, options.onInternalError);
+  /** Sends an error for whatever was thrown before, in the format of the path's API. */
+  const onFailure: OnFailure = (error, request, response) => {
+    // Rejected meanwhile: its body was not valid HTTP.
+    if (response.writableEnded) return;
+    if (response.headersSent) {
+      log.error({ requestId: request.requestId, err: error }, 'response aborted');
+      response.destroy();
+      return;
+    }
+    const onInternal = (internal: unknown) => options.onInternalError(internal, request);
+    const problem = problemOf(error, onInternal, request.kind.isFeed);
+    if (request.kind.api !== 'graphql') return sendProblem(request, response, problem);
+    const { status, detail: message, code } = problem.body;
+    const fields = { ...problem.headers, 'content-type': acceptedBy(request).mediaType ?? JSON_RESPONSE };
+    sendBody(response, status, fields, JSON.stringify({ errors: [{ message, extensions: { code } }] }));
+  };
   const pages = createPages(options, onFailure);
   const restPrefix = `${basePath}/api/v1`.length;
 

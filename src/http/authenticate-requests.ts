@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Viewer } from '../auth/viewer.js';
 import type { Gate } from '../limits/gate.js';
-import { setRateFields } from '../limits/rate-policy.js';
+import { setRateFields } from '../limits/rates.js';
 import { UnauthenticatedError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Forwarding } from './forwarding.js';

@@ -1,39 +1,153 @@
 import {
+  type ArgumentNode,
+  type DirectiveNode,
   type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type FragmentSpreadNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
   type GraphQLSchema,
   getDirectiveValues,
+  getNamedType,
+  getNullableType,
+  type InlineFragmentNode,
+  isAbstractType,
+  isCompositeType,
   isInterfaceType,
+  isListType,
   isObjectType,
+  Kind,
   type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
+import { PublicError } from '../model/errors.js';
 import { sizeOf } from '../model/json-values.js';
-import {
-  COUNTED_SIZE,
-  type Field,
-  type FieldCost,
-  Measurement,
-  NO_COST,
-  type RequestCost,
-  tooComplex,
-  type Variables,
-} from './measure.js';
 
-export { NO_COST, type RequestCost, type Variables };
+/** The variables of a request, before coercion. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** What a request costs, and asks for. */
+export interface RequestCost {
+  /** The units of each field of the root that costs something, by its name in the response. */
+  readonly units: ReadonlyMap<string | number, number>;
+  /** Their sum. */
+  readonly sum: number;
+  /** Of a subscription: the units of each change that is sent, besides those of the stream. */
+  readonly unitsOfChange: number;
+  /** 1 for each full 1,000 tokens of the document. */
+  readonly unitsOfDocument: number;
+  /** How many fields the response has, about: lists have the lengths that are asked for. */
+  readonly fields: number;
+  /** How many a compiler writes code for, about: of an interface or union once for each type. */
+  readonly written: number;
+  /** Fields in fields. */
+  readonly depth: number;
+  /** Whether it takes a place for searches. */
+  readonly isSearch: boolean;
+  /** How many of its fields read much of the database. */
+  readonly wideFields: number;
+  /** Whether it is read from the primary: after a cursor, or where replicas may lack what the client knows. */
+  readonly ofPrimary: boolean;
+}
+
+/** The arguments of the directive `@cost` of schema.graphql, which says what they mean. */
+interface FieldCost {
+  readonly units: number;
+  readonly each?: string | null;
+  readonly page?: boolean;
+  readonly search?: boolean;
+  readonly wide?: boolean;
+  readonly primary?: boolean;
+  readonly ifLists?: boolean;
+}
+
+type Field = GraphQLField<unknown, unknown>;
+type Parent = GraphQLCompositeType | undefined;
+
+/** What is selected in one place, fragments included. */
+interface Measure extends Omit<RequestCost, 'units' | 'sum' | 'unitsOfChange' | 'unitsOfDocument'> {
+  /** The cost of its fields. */
+  readonly units: number;
+  /** Whether one of its fields is a list of a domain. */
+  readonly hasLists: boolean;
+}
+
+/** A field, with all that is selected in it. */
+interface FieldMeasure extends Measure {
+  /** Of its units those of the field itself. */
+  readonly own: number;
+}
+
+const NOTHING: Measure = {
+  units: 0,
+  fields: 0,
+  written: 0,
+  depth: 0,
+  wideFields: 0,
+  hasLists: false,
+  isSearch: false,
+  ofPrimary: false,
+};
+
+/** Of a request whose operation is not known. */
+export const NO_COST: RequestCost = {
+  ...NOTHING,
+  units: new Map(),
+  sum: 0,
+  unitsOfChange: 0,
+  unitsOfDocument: 0,
+};
 
 const FREE: FieldCost = { units: 0 };
-
 const TOKENS_OF_UNIT = 1_000;
+/** As how many fields one with arguments counts, besides their size: each may fail with an error. */
+const FIELDS_OF_ARGUMENTS = 50;
+/** In characters and values: a smaller argument does not count, so that most documents cost the same. */
+const COUNTED_SIZE = 100;
+/** How many entries a list is taken to have that no argument limits. */
+const LIST_LENGTH = 10;
+/** How many a page has where `first` is not given: the default of schema.graphql. */
+export const DEFAULT_FIRST = 100;
+/** How many entries of a page its cost includes. */
+const ENTRIES_OF_PAGE = 100;
+/** In characters, of a field in the response, which may have it as often as a list has entries. */
+const MAX_NAME = 100;
+/** Fields in fields: the usual introspection query has 13, the schema itself 4. */
+const MAX_DEPTH = 20;
+/** How many fields of a document may read much of the database. */
+const MAX_WIDE_FIELDS = 4;
+
+/**
+ * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others
+ * what they have on average: few fields have arguments.
+ */
+const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
+  ['__Schema.types', 100],
+  ['__Type.fields', 15],
+  ['__Type.possibleTypes', 25],
+  ['__Type.interfaces', 2],
+  ['__Type.inputFields', 2],
+  ['__Type.enumValues', 2],
+  ['__Field.args', 1],
+]);
+
+/** Fields of a domain for which it costs where it is reached from a page or a match. */
+const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
 
 /** What requests cost by a schema with directives `@cost`. */
 export class Costs {
-  readonly schema: GraphQLSchema;
-  readonly #fields = new Map<Field, FieldCost>();
+  readonly #schema: GraphQLSchema;
+  readonly #fields = new Map<Field | undefined, FieldCost>();
   /** Of operations that cost the same whatever their variables are. */
   readonly #known = new WeakMap<OperationDefinitionNode, RequestCost>();
 
   constructor(schema: GraphQLSchema) {
-    this.schema = schema;
+    this.#schema = schema;
     const directive = schema.getDirective('cost');
     for (const type of Object.values(schema.getTypeMap())) {
       const fields = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
@@ -44,26 +158,24 @@ export class Costs {
     }
   }
 
-  ofField(field: Field | undefined): FieldCost {
-    return (field && this.#fields.get(field)) ?? FREE;
-  }
-
   /**
    * What an operation of a valid document costs with the variables of a request.
    *
    * @throws PublicError QUERY_TOO_COMPLEX for a name that is too long.
    */
-  of(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): RequestCost {
-    const values = valuesOf(operation, variables);
-    const sizes = Object.entries(values).map(([name, value]) => [name, sizeOf(value)] as const);
-    const isLong = sizes.some(([, size]) => size >= COUNTED_SIZE);
+  of(document: DocumentNode, operation: OperationDefinitionNode, given: Variables): RequestCost {
+    const variables = valuesOf(operation, given);
+    const sizes = new Map<string, number>();
+    for (const [name, value] of Object.entries(variables)) {
+      const size = sizeOf(value);
+      if (size >= COUNTED_SIZE) sizes.set(name, size);
+    }
     const known = this.#known.get(operation);
-    if (known !== undefined && !isLong) return known;
-    const counted = new Map(isLong ? sizes : []);
-    const measurement = new Measurement(this, document, values, counted);
+    if (known !== undefined && sizes.size === 0) return known;
+    const measurement = new Measurement(this.#schema, this.#fields, document, variables, sizes);
     const unitsOfDocument = Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT);
     const cost = { ...measurement.operation(operation), unitsOfDocument };
-    if (!measurement.readsVariables && !isLong) this.#known.set(operation, cost);
+    if (!measurement.readsVariables && sizes.size === 0) this.#known.set(operation, cost);
     return cost;
   }
 }
@@ -79,11 +191,6 @@ function valuesOf({ variableDefinitions = [] }: OperationDefinitionNode, given: 
   return values;
 }
 
-/** Fields in fields: the usual introspection query has 13, the schema itself 4. */
-const MAX_DEPTH = 20;
-/** How many fields of a document may read much of the database. */
-const MAX_WIDE_FIELDS = 4;
-
 /**
  * @param maxFields How many fields a response may have, about.
  * @throws PublicError QUERY_TOO_COMPLEX
@@ -96,4 +203,205 @@ export function requireWithinLimits({ depth, wideFields, fields }: RequestCost, 
   if (fields > maxFields) {
     throw tooComplex(`The query asks for about ${fields} fields; ${maxFields} are allowed.`);
   }
+}
+
+/** Measures selections of a document with the variables of a request. Each selection set is measured once. */
+class Measurement {
+  /** Whether another request with the same document may have another result. */
+  readsVariables = false;
+  readonly #schema: GraphQLSchema;
+  readonly #costs: ReadonlyMap<Field | undefined, FieldCost>;
+  readonly #variables: Variables;
+  readonly #sizes: ReadonlyMap<string, number>;
+  readonly #definitions = new Map<string, FragmentDefinitionNode>();
+  readonly #measured = new Map<SelectionSetNode, Measure>();
+
+  /** @param sizes Of variables that count, by sizeOf(). */
+  constructor(
+    schema: GraphQLSchema,
+    costs: ReadonlyMap<Field | undefined, FieldCost>,
+    { definitions }: DocumentNode,
+    variables: Variables,
+    sizes: ReadonlyMap<string, number>,
+  ) {
+    this.#schema = schema;
+    this.#costs = costs;
+    this.#variables = variables;
+    this.#sizes = sizes;
+    for (const node of definitions) {
+      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#definitions.set(node.name.value, node);
+    }
+  }
+
+  operation({ operation, selectionSet }: OperationDefinitionNode): Omit<RequestCost, 'unitsOfDocument'> {
+    const root = this.#schema.getRootType(operation) ?? undefined;
+    const fields = this.#fieldsIn(selectionSet, root);
+    const { units, hasLists: _, ...whole } = [...fields.values()].reduce<Measure>(together, NOTHING);
+    const isStream = operation === 'subscription';
+    const paid = [...fields]
+      .map(([name, field]) => [name, isStream ? field.own : field.units] as const)
+      .filter(([, each]) => each > 0);
+    const sum = paid.reduce((total, [, each]) => total + each, 0);
+    return { ...whole, units: new Map(paid), sum, unitsOfChange: units - sum };
+  }
+
+  #selectionSet(set: SelectionSetNode, parent: Parent): Measure {
+    const measure =
+      this.#measured.get(set) ?? [...this.#fieldsIn(set, parent).values()].reduce<Measure>(together, NOTHING);
+    this.#measured.set(set, measure);
+    return measure;
+  }
+
+  /** The fields of a selection set and of its fragments, by name in the response (GraphQL, section 5.3.2). */
+  #fieldsIn(
+    { selections }: SelectionSetNode,
+    parent: Parent,
+    fields = new Map<string, FieldMeasure>(),
+    visited = new Set<string>(),
+  ): ReadonlyMap<string, FieldMeasure> {
+    for (const node of selections) {
+      if (!this.#isIncluded(node.directives)) continue;
+      if (node.kind === Kind.FIELD) {
+        const { value: name } = node.alias ?? node.name;
+        fields.set(name, joined(this.#field(node, parent), fields.get(name)));
+        continue;
+      }
+      const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragment(node, visited);
+      if (fragment) this.#fieldsIn(fragment.selectionSet, this.#typeOf(fragment, parent), fields, visited);
+    }
+    return fields;
+  }
+
+  /** The fragment of a spread that is the first in its selection set: others select nothing more. */
+  #fragment(
+    { name: { value } }: FragmentSpreadNode,
+    visited: Set<string>,
+  ): FragmentDefinitionNode | undefined {
+    if (visited.has(value)) return undefined;
+    visited.add(value);
+    return this.#definitions.get(value);
+  }
+
+  #field(node: FieldNode, parent: Parent): FieldMeasure {
+    const { name, alias = name, selectionSet, arguments: given } = node;
+    if (alias.value.length > MAX_NAME) {
+      throw tooComplex(`The query has a name of more than ${MAX_NAME} characters.`);
+    }
+    const field = fieldOf(parent, name.value);
+    const cost = this.#costs.get(field) ?? FREE;
+    const type = getNamedType(field?.type);
+    const inside = selectionSet
+      ? this.#selectionSet(selectionSet, isCompositeType(type) ? type : undefined)
+      : NOTHING;
+    const length = this.#lengthOf(node, field, cost, parent);
+    const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
+    const types = isAbstractType(parent) ? this.#schema.getPossibleTypes(parent).length : 1;
+    const isFree = cost.ifLists && !inside.hasLists;
+    const own = atMost(isFree ? 0 : cost.units * (cost.each ? length : 1) + further);
+    return {
+      own,
+      units: atMost(own + length * inside.units),
+      fields: atMost(this.#fieldsOf(given, parent) + length * inside.fields),
+      written: atMost(types * (1 + inside.written)),
+      depth: inside.depth + 1,
+      hasLists: LISTS_OF_DOMAIN.has(name.value),
+      isSearch: inside.isSearch || cost.search === true,
+      wideFields: inside.wideFields + (cost.wide ? 1 : 0),
+      ofPrimary: inside.ofPrimary || cost.primary === true || this.#argument(given, 'after') != null,
+    };
+  }
+
+  /** How many objects a field has. */
+  #lengthOf(
+    { name, arguments: given }: FieldNode,
+    field: Field | undefined,
+    { page, each }: FieldCost,
+    parent: Parent,
+  ): number {
+    if (page) {
+      const first = this.#argument(given, 'first') ?? DEFAULT_FIRST;
+      // What is no number of entries is rejected later.
+      return Number.isSafeInteger(first) && Number(first) >= 1 ? Number(first) : 1;
+    }
+    if (each) {
+      // A value that is not a list is coerced to a list of one (GraphQL, section 3.11).
+      const list = this.#argument(given, each);
+      return Array.isArray(list) ? list.length : 1;
+    }
+    // Those of a page: the page has counted them.
+    const isOfPage = parent?.name.endsWith('Connection');
+    if (isOfPage || !isListType(getNullableType(field?.type))) return 1;
+    return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
+  }
+
+  #isIncluded(directives: readonly DirectiveNode[] = []): boolean {
+    return directives.every(({ name, arguments: given }) => {
+      if (name.value !== 'skip' && name.value !== 'include') return true;
+      return this.#argument(given, 'if') !== (name.value === 'skip');
+    });
+  }
+
+  #argument(given: readonly ArgumentNode[] = [], name: string): unknown {
+    const value = given.find((each) => each.name.value === name)?.value;
+    if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
+    return value && valueFromASTUntyped(value, this.#variables);
+  }
+
+  /** As how many fields one counts by its arguments. What is read of the schema itself cannot fail. */
+  #fieldsOf(given: readonly ArgumentNode[] = [], parent: Parent): number {
+    if (given.length === 0 || parent?.name.startsWith('__')) return 1;
+    const size = (node: ValueNode) => Math.floor(this.#sizeOf(node) / COUNTED_SIZE) * COUNTED_SIZE;
+    return given.reduce((sum, { value }) => sum + size(value), FIELDS_OF_ARGUMENTS);
+  }
+
+  /** The size of a value of an argument, as sizeOf() counts it. */
+  #sizeOf(node: ValueNode): number {
+    if (node.kind === Kind.VARIABLE) return this.#sizes.get(node.name.value) ?? 0;
+    if (node.kind === Kind.LIST) return node.values.reduce((sum, each) => sum + this.#sizeOf(each), 1);
+    if (node.kind === Kind.OBJECT)
+      return node.fields.reduce((sum, each) => sum + this.#sizeOf(each.value), 1);
+    return 1 + ('value' in node ? String(node.value).length : 0);
+  }
+
+  #typeOf({ typeCondition }: InlineFragmentNode | FragmentDefinitionNode, parent: Parent): Parent {
+    const type = typeCondition && this.#schema.getType(typeCondition.name.value);
+    return isCompositeType(type) ? type : parent;
+  }
+}
+
+function fieldOf(parent: Parent, name: string): Field | undefined {
+  if (name === '__schema') return SchemaMetaFieldDef;
+  if (name === '__type') return TypeMetaFieldDef;
+  return isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
+}
+
+/** Fragments in fragments stand for more than a number can have. */
+function atMost(amount: number): number {
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
+}
+
+/** Two fields of one name. */
+function joined(one: FieldMeasure, other: FieldMeasure | undefined): FieldMeasure {
+  if (other === undefined) return one;
+  const measure = together(one, other);
+  const units = measure.units - Math.min(one.own, other.own);
+  return { ...measure, units, own: Math.max(one.own, other.own) };
+}
+
+function together(one: Measure, other: Measure): Measure {
+  return {
+    units: atMost(one.units + other.units),
+    fields: atMost(one.fields + other.fields),
+    written: atMost(one.written + other.written),
+    depth: Math.max(one.depth, other.depth),
+    hasLists: one.hasLists || other.hasLists,
+    isSearch: one.isSearch || other.isSearch,
+    wideFields: one.wideFields + other.wideFields,
+    ofPrimary: one.ofPrimary || other.ofPrimary,
+  };
+}
+
+/** @param reason A sentence. */
+function tooComplex(reason: string): PublicError {
+  return new PublicError('QUERY_TOO_COMPLEX', `${reason} Ask for less in one request.`);
 }

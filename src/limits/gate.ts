@@ -1,42 +1,44 @@
 import { BusyError, ClientGoneError } from '../model/errors.js';
 import type { Caller, ClientSignal } from './caller.js';
 
-/**
- * What a request takes a place for: searches read many domains, and keep their places for longer. A large
- * history is read in a place of its own, besides that of the request.
- */
-export type PlaceKind = 'ordinary' | 'search' | 'large';
+/** Places, those of them with searches, and octets that were written and are not read yet. */
+interface Use {
+  places: number;
+  searches: number;
+  unread: number;
+}
 
 /** docs/limits.md has these numbers, and docs/decisions/0014-cost-by-arguments.md why they are so. */
 export const GATE = {
-  /** Places of the process, and how many of them may have searches. */
-  places: 64,
-  searchPlaces: 16,
-  /** How many large histories are read at once: each may take 128 MB. */
-  largePlaces: 2,
-  /** The same for one client. */
-  clientPlaces: 8,
-  clientSearchPlaces: 2,
+  /** What all clients may have together, and each. Searches read many domains, and keep places for longer. */
+  all: { places: 64, searches: 16, unread: 128 * 1024 ** 2 },
+  client: { places: 8, searches: 2, unread: 8 * 1024 ** 2 },
   /** How many requests of a client wait. */
-  clientWaiting: 100,
+  waiting: 100,
   /** In milliseconds: who waits longer gets BusyError. */
   wait: 10_000,
-  /** In octets: what was written for all clients, or for one, and is not read yet. Beyond it, requests wait. */
-  unread: 128 * 1024 ** 2,
-  clientUnread: 8 * 1024 ** 2,
 };
 
-export type GateOptions = Readonly<typeof GATE>;
+export interface GateOptions extends Omit<typeof GATE, 'all' | 'client'> {
+  readonly all: Readonly<Use>;
+  readonly client: Readonly<Use>;
+}
+
+/** For histories that are read page by page, besides the places of their requests: each may take 128 MB. */
+export const LARGE_HISTORIES: GateOptions = {
+  ...GATE,
+  all: { ...GATE.all, places: 2 },
+};
+
+const PLACE: Use = { places: 1, searches: 0, unread: 0 };
+const PLACE_FOR_SEARCH: Use = { places: 1, searches: 1, unread: 0 };
 
 /** A request that waits. */
 interface Waiting {
-  readonly kind: PlaceKind;
+  readonly needed: Use;
   /** Ends the wait with a place. */
   enter(): void;
 }
-
-/** Places that are taken, and octets that are not read yet. */
-type Use = Record<PlaceKind | 'unread', number>;
 
 /** What a client has. One that has nothing is forgotten. */
 interface Client {
@@ -63,7 +65,7 @@ export const LONGEST_UNREAD = 20_000;
  */
 export class Gate {
   readonly #options: GateOptions;
-  readonly #use: Use = { ordinary: 0, search: 0, large: 0, unread: 0 };
+  readonly #use: Use = { places: 0, searches: 0, unread: 0 };
   /** In the order of their turns. */
   readonly #clients = new Map<string, Client>();
 
@@ -73,7 +75,7 @@ export class Gate {
 
   /** How many requests have places. */
   get taken(): number {
-    return requestsOf(this.#use);
+    return this.#use.places;
   }
 
   /**
@@ -82,9 +84,10 @@ export class Gate {
    * @returns the function that gives it back.
    * @throws BusyError where too many of the client wait, or this one waited too long; ClientGoneError.
    */
-  async enter(caller: Caller, kind: PlaceKind = 'ordinary'): Promise<() => void> {
+  async enter(caller: Caller, isSearch = false): Promise<() => void> {
     const client = this.#clientOf(caller.viewer.rateLimitKey);
-    return this.#hasPlace(client, kind) ? this.#take(client, kind, 1) : this.#wait(client, kind, caller);
+    const needed = isSearch ? PLACE_FOR_SEARCH : PLACE;
+    return this.#hasPlace(client, needed) ? this.#take(client, needed) : this.#wait(client, needed, caller);
   }
 
   /** Counts the octets of a response that was written, until they are read or the client is gone. */
@@ -92,53 +95,47 @@ export class Gate {
     if (response.destroyed || (response.writableEnded && response.writableLength === 0)) return;
     const client = this.#clientOf(viewer.rateLimitKey);
     response.setTimeout(LONGEST_UNREAD);
-    response.once('close', this.#take(client, 'unread', octets));
+    response.once('close', this.#take(client, { places: 0, searches: 0, unread: octets }));
   }
 
   #clientOf(key: string): Client {
     const known = this.#clients.get(key);
     if (known !== undefined) return known;
-    const client: Client = { key, use: { ordinary: 0, search: 0, large: 0, unread: 0 }, waiting: [] };
+    const client: Client = { key, use: { places: 0, searches: 0, unread: 0 }, waiting: [] };
     this.#clients.set(key, client);
     return client;
   }
 
-  #hasPlace({ use }: Client, kind: PlaceKind): boolean {
-    const { places, searchPlaces, largePlaces, clientPlaces, clientSearchPlaces } = this.#options;
-    if (this.#use.unread >= this.#options.unread || use.unread >= this.#options.clientUnread) return false;
-    // Its request has a place already.
-    if (kind === 'large') return this.#use.large < largePlaces;
-    return (
-      this.taken < places &&
-      requestsOf(use) < clientPlaces &&
-      (kind === 'ordinary' || (this.#use.search < searchPlaces && use.search < clientSearchPlaces))
-    );
+  #hasPlace({ use }: Client, needed: Use): boolean {
+    const { all, client } = this.#options;
+    const isBelow = (what: keyof Use) => this.#use[what] < all[what] && use[what] < client[what];
+    return isBelow('unread') && isBelow('places') && (needed.searches === 0 || isBelow('searches'));
   }
 
   /** @returns what gives it back, once. */
-  #take({ use }: Client, what: keyof Use, count: number): () => void {
-    use[what] += count;
-    this.#use[what] += count;
+  #take({ use }: Client, taken: Use): () => void {
+    add(use, taken, 1);
+    add(this.#use, taken, 1);
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
-      use[what] -= count;
-      this.#use[what] -= count;
+      add(use, taken, -1);
+      add(this.#use, taken, -1);
       this.#changed();
     };
   }
 
-  #wait(client: Client, kind: PlaceKind, caller: Caller): Promise<() => void> {
-    const { clientWaiting, wait } = this.#options;
+  #wait(client: Client, needed: Use, caller: Caller): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (caller.signal.destroyed) throw new ClientGoneError();
-      if (client.waiting.length >= clientWaiting) throw new BusyError(1, 'Too many of your requests wait.');
+      if (client.waiting.length >= this.#options.waiting)
+        throw new BusyError(1, 'Too many of your requests wait.');
       const waiting: Waiting = {
-        kind,
+        needed,
         enter: () => {
           end();
-          resolve(this.#take(client, kind, 1));
+          resolve(this.#take(client, needed));
         },
       };
       const end = () => {
@@ -151,7 +148,8 @@ export class Gate {
         reject(error);
         this.#changed();
       };
-      const timer = setTimeout(() => giveUp(new BusyError(1, 'Too many requests are in progress.')), wait);
+      const isBusy = () => giveUp(new BusyError(1, 'Too many requests are in progress.'));
+      const timer = setTimeout(isBusy, this.#options.wait);
       // Also when the response to who has entered is closed.
       caller.signal.once('close', () => client.waiting.includes(waiting) && giveUp(new ClientGoneError()));
       client.waiting.push(waiting);
@@ -164,9 +162,11 @@ export class Gate {
     while (hasEntered) {
       hasEntered = false;
       for (const client of [...this.#clients.values()]) {
-        const next = client.waiting.find(({ kind }) => this.#hasPlace(client, kind));
+        const next = client.waiting.find(({ needed }) => this.#hasPlace(client, needed));
+        const { use, waiting } = client;
+        const hasNothing = use.places + use.unread + waiting.length === 0;
         // Its next turn comes after those of all others; one that has nothing has no turn.
-        if (next !== undefined || isIdle(client)) this.#clients.delete(client.key);
+        if (next !== undefined || hasNothing) this.#clients.delete(client.key);
         if (next === undefined) continue;
         this.#clients.set(client.key, client);
         next.enter();
@@ -176,10 +176,8 @@ export class Gate {
   }
 }
 
-function isIdle({ use, waiting }: Client): boolean {
-  return requestsOf(use) + use.large + use.unread + waiting.length === 0;
-}
-
-function requestsOf({ ordinary, search }: Use): number {
-  return ordinary + search;
+function add(use: Use, { places, searches, unread }: Use, sign: 1 | -1): void {
+  use.places += sign * places;
+  use.searches += sign * searches;
+  use.unread += sign * unread;
 }

@@ -28,21 +28,17 @@ export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
  */
 export async function openRedisStore(url: string, log: Logger) {
   const client = connect(url);
-  let wasReady = false;
   let fault: string | undefined;
   let closed = false;
   const failed = (error: unknown): void => {
     if (fault === undefined && !closed) {
-      fault = reasonOf(error, wasReady);
+      fault = reasonOf(error);
       log.warn({ reason: fault }, 'Redis is unavailable: each process counts rate limits by itself');
     }
     // After one timeout no other request waits: the new connection is used once it is there. A connection to
     // another database than that of the URL is never used.
     if (isTimeout(error) || isDatabaseError(error)) client.disconnect(true);
   };
-  client.on('ready', () => {
-    wasReady = true;
-  });
   client.on('error', failed);
   client.on('close', () => failed(undefined));
   // Settles with the first connection, or the first failure.
@@ -93,9 +89,8 @@ function connect(url: string): Redis {
  * Why Redis is unavailable, and what to check: without a text of Redis, which may quote a command, or the URL.
  *
  * @param error What the client threw; undefined: the connection was closed.
- * @param wasReady Whether there was ever a usable connection.
  */
-function reasonOf(error: unknown, wasReady: boolean): string {
+function reasonOf(error: unknown): string {
   if (isReply(error)) {
     const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'an error';
     const advice = NO_WRITES.get(code) ?? "the user, the password and the database's number in REDIS_URL";
@@ -106,9 +101,7 @@ function reasonOf(error: unknown, wasReady: boolean): string {
   // The message of a system error is that of Node.js: what could not be done, and the address.
   const isOfSystem = error instanceof Error && /^E[A-Z]+$/.test(code);
   const what = isOfSystem ? error.message : code || 'the connection was closed';
-  return wasReady
-    ? what
-    : `${what}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL`;
+  return `${what}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL`;
 }
 
 function isTimeout(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { DEFAULT_FIRST } from '../limits/measure.js';
+import { DEFAULT_FIRST } from '../limits/costs.js';
 import type { Page } from '../loaders/search.js';
 import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { invalidParameter } from '../model/errors.js';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { askGraphql } from '../support/ask.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
 import { observation, timeText } from '../support/observations.js';
 import { FIRST_SEEN } from '../support/rows.js';
@@ -30,21 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-interface Result<Data> {
-  readonly data: Data;
-  readonly errors?: readonly { readonly message: string; readonly extensions: { readonly code: string } }[];
-  readonly extensions: { readonly cost: number };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: results of any shape are compared as a whole
-async function send(query: string, variables = {}): Promise<Result<any>> {
-  const response = await fetch(`${service.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  });
-  return response.json() as Promise<Result<unknown>>;
-}
+const send = (query: string, variables = {}) => askGraphql(service, query, variables);
 
 async function ask(query: string, variables = {}) {
   const { data, errors } = await send(query, variables);
@@ -67,159 +54,145 @@ const NODE = `query ($id: ID!) { node(id: $id) { id ${RECORD} ... on HeaderHisto
   ... on Domain { __typename at name lastUpdate } } }`;
 const nodeOf = async (id: string) => (await ask(NODE, { id })).node;
 
+interface Identified {
+  readonly id: string;
+}
+
+/** A domain without what it has, its records, headers and changes. */
+async function nodesOf(name: string, at: string | null = null): Promise<readonly Identified[]> {
+  const { dnsRecords, httpHeaders, changes, dnsRecordsConnection, httpHeadersConnection, ...own } = (
+    await ask(DOMAIN, { name, at })
+  ).domain;
+  expect(dnsRecordsConnection.nodes).toEqual(dnsRecords);
+  expect(httpHeadersConnection.nodes).toEqual(httpHeaders);
+  for (const { domain } of changes.nodes) expect(domain).toEqual({ id: own.id, name, at });
+  return [own, ...dnsRecords, ...httpHeaders, ...changes.nodes];
+}
+
 const AT = '2024-01-01T00:00:02.000000Z';
 
-describe('an id', () => {
-  test.each([
-    [EVERYTHING, null],
-    [EVERYTHING, '2024-03-01T10:20:36.123456Z'],
-    ['example.com', null],
-    ['example.com', AT],
-  ])(
-    'of each record, header and change of %s at %s is that of the same alone, which node() gives',
-    async (name, at) => {
-      const { domain } = await ask(DOMAIN, { name, at });
-      const { dnsRecords, dnsRecordsConnection, httpHeaders, httpHeadersConnection, changes, ...own } =
-        domain;
-      expect(dnsRecordsConnection.nodes).toEqual(dnsRecords);
-      expect(httpHeadersConnection.nodes).toEqual(httpHeaders);
-      for (const node of [own, ...dnsRecords, ...httpHeaders, ...changes.nodes]) {
-        expect(await nodeOf(node.id)).toEqual(node);
-      }
-      const ids = [own, ...dnsRecords, ...httpHeaders, ...changes.nodes].map(({ id }) => id);
-      expect(new Set(ids).size).toBe(ids.length);
-      for (const { domain: ofChange } of changes.nodes) expect(ofChange).toEqual({ id: own.id, name, at });
-    },
+test.each([
+  [EVERYTHING, null],
+  [EVERYTHING, '2024-03-01T10:20:36.123456Z'],
+  ['example.com', null],
+  ['example.com', AT],
+])(
+  'the id of each record, header and change of %s at %s is its own, and node() gives the same by it',
+  async (name, at) => {
+    const nodes = await nodesOf(name, at);
+    for (const node of nodes) expect(await nodeOf(node.id)).toEqual(node);
+    expect(new Set(nodes.map(({ id }) => id)).size).toBe(nodes.length);
+  },
+);
+
+test('an id of the past is another than that of the present, and the same however it is asked for', async () => {
+  const idsOf = async (at: string | null) => (await nodesOf('example.com', at)).map(({ id }) => id);
+  const [now, then] = [await idsOf(null), await idsOf(AT)];
+  expect(now.filter((id) => then.includes(id))).toEqual([]);
+  const { domain } = await ask(DOMAIN, { name: 'example.com', at: '2024-01-01T01:00:02+01:00' });
+  expect([domain.id, domain.dnsRecords[0].id]).toEqual(then.slice(0, 2));
+});
+
+test('the id of a match, a difference and a change of the feed is that of the record at its time', async () => {
+  const { domain } = await ask(DOMAIN, { name: 'example.com', at: null });
+  const then = (await ask(DOMAIN, { name: 'example.com', at: AT })).domain;
+  const found = await ask(
+    `query ($at: Timestamp!, $from: Timestamp!) {
+      now: dnsRecords(where: { network: "192.0.2.0/30" }) { nodes { domain { id } record { ${RECORD} } } }
+      then: dnsRecords(where: { network: "192.0.2.0/30", at: $at }) { nodes { domain { id } record { ${RECORD} } } }
+      feed: changes(domains: ["example.com"]) { nodes { ${CHANGE} } }
+      domain(name: "example.com") { diff(from: $from, to: $at) { dnsRecordsAdded { ${RECORD} } dnsRecordsRemoved { ${RECORD} } } }
+      domains(names: ["example.com"], at: $at) { id }
+    }`,
+    { at: AT, from: '2024-01-01T00:00:01Z' },
   );
+  const records = (nodes: { domain: { id: string }; record: object }[]) => nodes.map(({ record }) => record);
+  expect(records(found.now.nodes)).toEqual(domain.dnsRecords);
+  expect(records(found.then.nodes)).toEqual(then.dnsRecords);
+  expect(found.domains).toEqual([{ id: then.id }]);
+  expect(found.then.nodes[0].domain).toEqual({ id: then.id });
+  expect(found.feed.nodes).toEqual(domain.changes.nodes);
+  const { dnsRecordsAdded, dnsRecordsRemoved } = found.domain.diff;
+  expect([...dnsRecordsAdded, ...dnsRecordsRemoved]).toEqual(
+    then.dnsRecords.filter(({ removed }: { removed: string | null }) => removed === AT),
+  );
+});
 
-  test('of the past is another than that of the present, and the same however it is asked for', async () => {
-    const idsOf = async (at: string | null) => {
-      const { domain } = await ask(DOMAIN, { name: 'example.com', at });
-      return [domain, ...domain.dnsRecords, ...domain.httpHeaders, ...domain.changes.nodes].map(
-        ({ id }) => id,
-      );
-    };
-    const [now, then] = [await idsOf(null), await idsOf(AT)];
-    expect(now.filter((id) => then.includes(id))).toEqual([]);
-    expect(await idsOf('2024-01-01T01:00:02+01:00')).toEqual(then);
-  });
+test('an id has one content: a record of a difference was last seen as it was at that time', async () => {
+  await createRecorder(service.database.pool).record([
+    observation({ domain: 'diff.example', at: 1, types: ['A'], records: ADDRESS_OF_DIFF }),
+    observation({ domain: 'diff.example', at: 2, records: ADDRESS_OF_DIFF }),
+    observation({ domain: 'diff.example', at: 5, types: ['A'], records: ADDRESS_OF_DIFF }),
+  ]);
+  const { data } = await send(
+    `query ($from: Timestamp!, $to: Timestamp!) {
+      then: domain(name: "diff.example", at: $to) { dnsRecords { ... on ARecord { id lastSeen } } }
+      now: domain(name: "diff.example") { diff(from: $from, to: $to) { dnsRecordsAdded { ... on ARecord { id lastSeen } } } }
+    }`,
+    { from: timeText(0), to: timeText(3) },
+  );
+  expect(data.then.dnsRecords).toMatchObject([{ lastSeen: '2024-01-01T00:00:02.000000Z' }]);
+  expect(data.now.diff.dnsRecordsAdded).toEqual(data.then.dnsRecords);
+});
 
-  test('of a match, a difference and a change of the feed is that of the record at its time', async () => {
-    const { domain } = await ask(DOMAIN, { name: 'example.com', at: null });
-    const then = (await ask(DOMAIN, { name: 'example.com', at: AT })).domain;
-    const found = await ask(
-      `query ($at: Timestamp!, $from: Timestamp!) {
-        now: dnsRecords(where: { network: "192.0.2.0/30" }) { nodes { domain { id } record { ${RECORD} } } }
-        then: dnsRecords(where: { network: "192.0.2.0/30", at: $at }) { nodes { domain { id } record { ${RECORD} } } }
-        feed: changes(domains: ["example.com"]) { nodes { ${CHANGE} } }
-        domain(name: "example.com") { diff(from: $from, to: $at) { dnsRecordsAdded { ${RECORD} } dnsRecordsRemoved { ${RECORD} } } }
-        domains(names: ["example.com"], at: $at) { id }
-      }`,
-      { at: AT, from: '2024-01-01T00:00:01Z' },
+test('the node of an id of what is not there any more is null', async () => {
+  await createRecorder(service.database.pool).record([
+    observation({ domain: 'gone.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
+  ]);
+  const nodes = await nodesOf('gone.example');
+  expect(nodes).toHaveLength(5);
+  await forget(service.database, ['gone.example']);
+  for (const { id } of nodes) expect(await nodeOf(id)).toBeNull();
+  const neverGiven = ['c\nexample.com\n\nMOVED\n1704067201000000\nserver', 'h\nexample.com\n\nserver\netag'];
+  for (const text of neverGiven) expect(await nodeOf(Buffer.from(text).toString('base64url'))).toBeNull();
+});
+
+test.each([
+  ['', 'x', '!', 'RA', 'ZA', 'ZApleGFtcGxlLmNvbQ==', 'Ug', `${'A'.repeat(10_000)}`],
+  [
+    'd\nEXAMPLE.com\n',
+    'd\nexample.com\n07',
+    'r\nexample.com\n\nx\nA\ny',
+    'c\nexample.com\n\nDNS_RECORD_ADDED\nx',
+    'h\nexample.com\n\n\0',
+  ].map((text) => Buffer.from(text).toString('base64url')),
+])('an id that is none is the error INVALID_PARAMETER', async (...ids) => {
+  for (const id of ids) {
+    const { data, errors } = await send(NODE, { id });
+    expect([id, data?.node, errors?.[0]?.extensions.code]).toEqual([id, null, 'INVALID_PARAMETER']);
+  }
+});
+
+test('an id made of anything gives what has it, null, or the error INVALID_PARAMETER', async () => {
+  const number = fc.oneof(
+    fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }).map(String),
+    fc.constantFrom('0', '-1', '1704067201000000', '1704067202000000'),
+  );
+  const word = fc.oneof(
+    fc.constantFrom('A', 'server', 'DNS_RECORD_ADDED', 'HEADER_UPDATED', 'HISTORY_EXTENDED', ''),
+    fc.string({ unit: 'binary', maxLength: 5 }),
+  );
+  const parts = fc.tuple(
+    fc.constantFrom('d', 'r', 'h', 'c'),
+    fc.constant('example.com'),
+    fc.oneof(fc.constant(''), number),
+    fc.array(fc.oneof(number, word), { maxLength: 5 }),
+  );
+  const property = fc.asyncProperty(fc.array(parts, { minLength: 20, maxLength: 20 }), async (all) => {
+    const ids = all.map(([kind, domain, at, key]) =>
+      Buffer.from([kind, domain, at, ...key].join('\n')).toString('base64url'),
     );
-    const records = (nodes: { domain: { id: string }; record: object }[]) =>
-      nodes.map(({ record }) => record);
-    expect(records(found.now.nodes)).toEqual(domain.dnsRecords);
-    expect(records(found.then.nodes)).toEqual(then.dnsRecords);
-    expect(found.domains).toEqual([{ id: then.id }]);
-    expect(found.then.nodes[0].domain).toEqual({ id: then.id });
-    expect(found.feed.nodes).toEqual(domain.changes.nodes);
-    const { dnsRecordsAdded, dnsRecordsRemoved } = found.domain.diff;
-    expect([...dnsRecordsAdded, ...dnsRecordsRemoved]).toEqual(
-      then.dnsRecords.filter(({ removed }: { removed: string | null }) => removed === AT),
-    );
+    const fields = ids.map((id, place) => `n${place}: node(id: "${id}") { id }`);
+    const { data, errors = [] } = await send(`{ ${fields.join(' ')} }`);
+    const codes = errors.map((error: { extensions: { code: string } }) => error.extensions.code);
+    expect(new Set([...codes, 'INVALID_PARAMETER'])).toEqual(new Set(['INVALID_PARAMETER']));
+    for (const [place, id] of ids.entries()) expect([null, id]).toContain(data[`n${place}`]?.id ?? null);
   });
+  await fc.assert(property, { numRuns: 10 });
+});
 
-  test('has one content: a record of a difference was last seen as it was at that time', async () => {
-    await createRecorder(service.database.pool).record([
-      observation({ domain: 'diff.example', at: 1, types: ['A'], records: ADDRESS_OF_DIFF }),
-      observation({ domain: 'diff.example', at: 2, records: ADDRESS_OF_DIFF }),
-      observation({ domain: 'diff.example', at: 5, types: ['A'], records: ADDRESS_OF_DIFF }),
-    ]);
-    const { data } = await send(
-      `query ($from: Timestamp!, $to: Timestamp!) {
-        then: domain(name: "diff.example", at: $to) { dnsRecords { ... on ARecord { id lastSeen } } }
-        now: domain(name: "diff.example") { diff(from: $from, to: $to) { dnsRecordsAdded { ... on ARecord { id lastSeen } } } }
-      }`,
-      { from: timeText(0), to: timeText(3) },
-    );
-    expect(data.then.dnsRecords).toMatchObject([{ lastSeen: '2024-01-01T00:00:02.000000Z' }]);
-    expect(data.now.diff.dnsRecordsAdded).toEqual(data.then.dnsRecords);
-  });
-
-  test('of what is not there any more is null', async () => {
-    await createRecorder(service.database.pool).record([
-      observation({ domain: 'gone.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
-    ]);
-    const { domain } = await ask(DOMAIN, { name: 'gone.example', at: null });
-    const nodes = [domain, ...domain.dnsRecords, ...domain.httpHeaders, ...domain.changes.nodes];
-    expect(nodes).toHaveLength(5);
-    await forget(service.database, ['gone.example']);
-    for (const { id } of nodes) expect(await nodeOf(id)).toBeNull();
-    const neverGiven = [
-      'c\nexample.com\n\nMOVED\n1704067201000000\nserver',
-      'h\nexample.com\n\nserver\netag',
-    ];
-    for (const text of neverGiven) expect(await nodeOf(Buffer.from(text).toString('base64url'))).toBeNull();
-  });
-
-  test.each([
-    ['', 'x', '!', 'RA', 'ZA', 'ZApleGFtcGxlLmNvbQ==', 'Ug', `${'A'.repeat(10_000)}`],
-    [
-      'd\nEXAMPLE.com\n',
-      'd\nexample.com\n07',
-      'r\nexample.com\n\nx\nA\ny',
-      'c\nexample.com\n\nDNS_RECORD_ADDED\nx',
-      'h\nexample.com\n\n\0',
-    ].map((text) => Buffer.from(text).toString('base64url')),
-  ])('that is none is the error INVALID_PARAMETER', async (...ids) => {
-    for (const id of ids) {
-      const { data, errors } = await send(NODE, { id });
-      expect([id, data?.node, errors?.[0]?.extensions.code]).toEqual([id, null, 'INVALID_PARAMETER']);
-    }
-  });
-
-  test('made of anything gives what has it, null, or the error INVALID_PARAMETER', async () => {
-    const number = fc.oneof(
-      fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }).map(String),
-      fc.constantFrom('0', '-1', '1704067201000000', '1704067202000000'),
-    );
-    const word = fc.oneof(
-      fc.constantFrom(
-        'A',
-        'server',
-        'DNS_RECORD_ADDED',
-        'DNS_RECORD_REMOVED',
-        'HEADER_UPDATED',
-        'HISTORY_EXTENDED',
-        '',
-      ),
-      fc.string({ unit: 'binary', maxLength: 5 }),
-    );
-    const parts = fc.tuple(
-      fc.constantFrom('d', 'r', 'h', 'c'),
-      fc.constant('example.com'),
-      fc.oneof(fc.constant(''), number),
-      fc.array(fc.oneof(number, word), { maxLength: 5 }),
-    );
-    const property = fc.asyncProperty(fc.array(parts, { minLength: 20, maxLength: 20 }), async (all) => {
-      const ids = all.map(([kind, domain, at, key]) =>
-        Buffer.from([kind, domain, at, ...key].join('\n')).toString('base64url'),
-      );
-      const fields = ids.map((id, place) => `n${place}: node(id: "${id}") { id }`);
-      const { data, errors = [] } = await send(`{ ${fields.join(' ')} }`);
-      expect(errors.filter(({ extensions: { code } }) => code !== 'INVALID_PARAMETER')).toEqual([]);
-      for (const [place, id] of ids.entries()) expect([null, id]).toContain(data[`n${place}`]?.id ?? null);
-    });
-    await fc.assert(property, { numRuns: 10 });
-  });
-
-  test('costs as a domain', async () => {
-    const { domain } = await ask(DOMAIN, { name: 'example.com', at: null });
-    for (const { id } of [domain, domain.dnsRecords[0], domain.httpHeaders[0], domain.changes.nodes[0]]) {
-      expect((await send(NODE, { id })).extensions.cost).toBe(1);
-    }
-    const ids = [0, 1, 2].map((at) => `n${at}: node(id: "${domain.id}") { id }`);
-    expect((await send(`{ ${ids.join(' ')} }`)).extensions.cost).toBe(3);
-  });
+test('a node costs as a domain', async () => {
+  const nodes = await nodesOf('example.com');
+  const fields = nodes.map(({ id }, at) => `n${at}: node(id: "${id}") { id }`);
+  expect((await send(`{ ${fields.join(' ')} }`)).extensions.cost).toBe(nodes.length);
 });

@@ -4,6 +4,7 @@ import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { rdataText } from '../../src/model/rdata-text.js';
 import { parseRdata } from '../../src/model/rdata-values.js';
+import { askGraphql, askRest } from '../support/ask.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain } from '../support/rows.js';
@@ -17,21 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-async function ask(query: string) {
-  const response = await fetch(`${service.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: results of any shape are compared as a whole
-  return (await response.json()) as any;
-}
-
-async function get(path: string) {
-  const response = await fetch(`${service.url}/api/v1${path}`);
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape are compared as a whole
-  return (await response.json()) as any;
-}
+const get = async (path: string) => (await askRest(service, path)).body;
 
 /** In the order of Get domain. */
 const TEXTS = [
@@ -53,7 +40,8 @@ const TEXTS = [
 ];
 
 test('the rdata of a record of any type is one field, as a master file has it', async () => {
-  const { data } = await ask(
+  const { data } = await askGraphql(
+    service,
     `{ domain(name: "${EVERYTHING}") { dnsRecords { ... on DnsRecordEntry { type data } } } }`,
   );
   expect(data.domain.dnsRecords).toEqual(TEXTS.map(([type, text]) => ({ type, data: text })));
@@ -71,13 +59,16 @@ test('REST has the same text in searches, changes and streams, and not in the op
   }
 });
 
-test('it is written with three digits for each octet that is not printable', async () => {
+test('rdata as text is written with three digits for each octet that is not printable', async () => {
   const txt = 'ü'.repeat(8_000);
   await insertDomain(service.database.pool, { name: 'long.example', lastUpdate: FIRST_SEEN });
   await insertDnsRecords(service.database.pool, 'long.example', [
     { type: 'TXT', rdata: { txt, entries: [txt] } },
   ]);
-  const { data } = await ask('{ domain(name: "long.example") { dnsRecords { ... on TxtRecord { data } } } }');
+  const { data } = await askGraphql(
+    service,
+    '{ domain(name: "long.example") { dnsRecords { ... on TxtRecord { data } } } }',
+  );
   const [{ data: text }] = data.domain.dnsRecords;
   expect(text.replaceAll(/^"|" "|"$/g, '')).toBe('\\195\\188'.repeat(8_000));
 });

@@ -13,7 +13,7 @@ import {
   parse,
   validate,
 } from 'graphql';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.js';
 import { graphqlTypeOf, RDATA_FIELDS } from '../../src/model/rdata-types.js';
 
@@ -82,16 +82,14 @@ test('there is nothing to write with: the public API only reads', () => {
   expect(schema.getMutationType()).toBeUndefined();
 });
 
-describe("the resolvers' types", () => {
-  const output = fileURLToPath(new URL('../../src/resolvers/types.generated.ts', import.meta.url));
-  const script = fileURLToPath(new URL('../../scripts/codegen.js', import.meta.url));
-  const generate = () => execFileSync(process.execPath, [script]);
+const output = fileURLToPath(new URL('../../src/resolvers/types.generated.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../scripts/codegen.js', import.meta.url));
+const generate = () => execFileSync(process.execPath, [script]);
 
-  test('are written from schema.graphql, and left alone while nothing has changed', () => {
-    generate();
-    expect(readFileSync(output, 'utf8')).toContain('export type DomainResolvers');
-    const { mtimeNs } = statSync(output, { bigint: true });
-    generate();
-    expect(statSync(output, { bigint: true }).mtimeNs).toBe(mtimeNs);
-  });
+test('the types of resolvers are written from schema.graphql, and left alone while nothing has changed', () => {
+  generate();
+  expect(readFileSync(output, 'utf8')).toContain('export type DomainResolvers');
+  const { mtimeNs } = statSync(output, { bigint: true });
+  generate();
+  expect(statSync(output, { bigint: true }).mtimeNs).toBe(mtimeNs);
 });

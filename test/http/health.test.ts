@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { answerAt } from '../../src/http/endpoint.js';
@@ -37,31 +37,29 @@ test.each(['/livez', '/readyz', '/metrics'])(
       expect(Object.fromEntries(headers)).toMatchObject(DEFAULT_FIELDS);
       expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     }
-    const asked = await probe(path, { headers: { 'x-request-id': 'mine' } });
-    expect(asked.headers.get('x-request-id')).toBe('mine');
+    const { headers } = await probe(path, { headers: { 'x-request-id': 'mine' } });
+    expect(headers.get('x-request-id')).toBe('mine');
   },
 );
 
-describe.each(['/livez', '/readyz'])('%s', (path) => {
-  test('says that all is well, to anyone, at the root whatever the base path, and to no cache', async () => {
-    const response = await probe(`${path}?verbose`, { headers: bearer('no token at all') });
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(response.headers.get('cache-control')).toBe('no-store');
+test.each(['/livez', '/readyz'])(
+  '%s says that all is well, to anyone by GET or HEAD, at the root whatever the base path, to no cache, and not in the log',
+  async (path) => {
+    const response = await probe(`${path}?verbose`, { headers: bearer('no token') });
+    const { status, headers } = response;
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+      'no-store',
+    ]);
     expect(await response.json()).toEqual({ status: 'ok' });
     expect((await probe(`/dms${path}`)).status).toBe(404);
-  });
-
-  test('answers HEAD, and no method that writes', async () => {
     expect((await probe(path, { method: 'HEAD' })).status).toBe(200);
     const rejected = await probe(path, { method: 'POST' });
     expect([rejected.status, rejected.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
-
-  test('is not in the log', () => {
     expect(service.logged.filter((line) => line['path'] === path)).toEqual([]);
-  });
-});
+  },
+);
 
 /** What both probes say. */
 async function said() {
@@ -78,7 +76,7 @@ test('a process whose connections to the database are all lent is alive and not 
     live: 200,
     ready: 503,
     retryAfter: '5',
-    body: { status: 'unavailable', reason: 'The database is unavailable.' },
+    body: UNAVAILABLE,
   });
   client.release();
   expect(await said()).toEqual(WELL);
@@ -90,7 +88,7 @@ test('a process whose connections to the database are all lent is alive and not 
 
 test('a process whose database lacks a migration of its own is alive and not ready; one of a later version is no matter', async () => {
   const reason = "The database's schema is not that of this version of the program.";
-  const unready = { live: 200, ready: 503, retryAfter: '5', body: { status: 'unavailable', reason } };
+  const unready = { live: 200, ready: 503, retryAfter: '5', body: { ...UNAVAILABLE, reason } };
   const { pool } = home;
   await pool.query("INSERT INTO schema_migration VALUES ('9999_of_tomorrow', '', 0)");
   expect(await said()).toEqual(WELL);
@@ -105,43 +103,40 @@ test('a process whose database lacks a migration of its own is alive and not rea
   expect(await said()).toEqual(WELL);
 });
 
-test('a process that stops is alive and no longer ready', async () => {
+/** Serves probes alone, until the test ends. @returns what asks one. */
+async function serveHealth(health: ReturnType<typeof createHealth>) {
+  const listener = (request: IncomingMessage, response: ServerResponse) =>
+    void answerAt(health.endpoint, request, response);
   const log = createLogger({ level: 'silent' });
-  const health = createHealth(async () => null, log);
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
-    if (!answerAt(health.endpoint, request, response)) response.end();
-  };
   const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
-  const ask = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);
-  expect((await ask('/readyz')).status).toBe(200);
+  onTestFinished(() => server.close());
+  return async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`);
+    return [response.status, await response.json()];
+  };
+}
+
+const UNAVAILABLE = { status: 'unavailable', reason: 'The database is unavailable.' };
+
+test('a process that stops is alive and no longer ready', async () => {
+  const health = createHealth(async () => null, createLogger({ level: 'silent' }));
+  const ask = await serveHealth(health);
+  expect(await ask('/readyz')).toEqual([200, { status: 'ok' }]);
   health.stopping();
-  const ready = await ask('/readyz');
-  expect([ready.status, await ready.json()]).toEqual([
-    503,
-    { status: 'unavailable', reason: 'The service is stopping.' },
-  ]);
-  expect((await ask('/livez')).status).toBe(200);
-  await server.close();
+  expect(await ask('/readyz')).toEqual([503, { ...UNAVAILABLE, reason: 'The service is stopping.' }]);
+  expect(await ask('/livez')).toEqual([200, { status: 'ok' }]);
 });
 
 test('why a process is not ready is told the log in full, once for each cause, and the client in short', async () => {
-  const lines: string[] = [];
-  const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(line) } });
+  const lines: object[] = [];
+  const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(JSON.parse(line)) } });
   let cause: string | undefined = 'The data folder /data cannot be used.';
-  const health = createHealth(async () => ({ reason: 'The database is unavailable.', cause }), log);
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
-    if (!answerAt(health.endpoint, request, response)) response.end();
-  };
-  const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
-  const ask = async () => (await fetch(`http://127.0.0.1:${server.port}/readyz`)).json();
-  const body = { status: 'unavailable', reason: 'The database is unavailable.' };
-  expect([await ask(), await ask()]).toEqual([body, body]);
+  const ask = await serveHealth(createHealth(async () => ({ reason: UNAVAILABLE.reason, cause }), log));
+  for (const _time of [1, 2]) expect(await ask('/readyz')).toEqual([503, UNAVAILABLE]);
   cause = undefined;
-  expect(await ask()).toEqual(body);
-  const told = lines.map((line) => JSON.parse(line));
-  expect(told).toMatchObject([{ cause: 'The data folder /data cannot be used.' }, { msg: 'not ready' }]);
-  expect(told[1]).not.toHaveProperty('cause');
-  await server.close();
+  expect(await ask('/readyz')).toEqual([503, UNAVAILABLE]);
+  expect(lines).toMatchObject([{ cause: 'The data folder /data cannot be used.' }, { msg: 'not ready' }]);
+  expect(lines[1]).not.toHaveProperty('cause');
 });
 
 test('a resolver that gives addresses for names that do not exist is in the body of /readyz, without its place; the process stays ready', async () => {

@@ -1,6 +1,6 @@
 import { buildSchema } from 'graphql';
-import request from 'supertest';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askGraphql } from '../support/ask.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -69,38 +69,44 @@ test('a domain has the page of the root at its address, whatever its name is the
   }
 });
 
-describe.each(DOCUMENTS)('%s', (path, mediaType) => {
-  test('is there, with a validator that is checked, under a base path too', async () => {
+test.each(DOCUMENTS)(
+  '%s is there, with a validator that is checked, under a base path too, by GET and HEAD only',
+  async (path, mediaType) => {
     for (const { url } of [service, based]) {
-      const response = await fetch(url + path);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe(mediaType);
-      expect(response.headers.get('cache-control')).toBe('no-cache');
-      const etag = response.headers.get('etag') ?? '';
-      expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
-      const again = await fetch(url + path, { headers: { 'if-none-match': etag } });
-      expect([again.status, again.headers.get('etag'), await again.text()]).toEqual([304, etag, '']);
+      const ask = async (init: RequestInit = {}) => {
+        const response = await fetch(url + path, init);
+        const names = [
+          'content-type',
+          'cache-control',
+          'etag',
+          'content-length',
+          'link',
+          'content-security-policy',
+        ];
+        const fields = names.map((name) => response.headers.get(name));
+        return {
+          status: response.status,
+          fields,
+          text: await response.text(),
+          allow: response.headers.get('allow'),
+        };
+      };
+      const got = await ask();
+      expect([got.status, ...got.fields.slice(0, 3)]).toEqual([200, mediaType, 'no-cache', TAG]);
+      expect(await ask({ method: 'HEAD' })).toEqual({ ...got, text: '' });
+      const etag = got.fields[2] ?? '';
+      const again = await ask({ headers: { 'if-none-match': etag } });
+      expect([again.status, again.fields[2], again.text]).toEqual([304, etag, '']);
+      expect(await ask({ method: 'POST' })).toMatchObject({ status: 405, allow: 'GET, HEAD' });
     }
-  });
+  },
+);
 
-  test('answers HEAD with the header fields of GET', async () => {
-    const [head, got] = await Promise.all([
-      fetch(service.url + path, { method: 'HEAD' }),
-      fetch(service.url + path),
-    ]);
-    const fields = ['content-type', 'content-length', 'etag', 'link', 'content-security-policy'];
-    expect(fields.map((name) => head.headers.get(name))).toEqual(fields.map((name) => got.headers.get(name)));
-    expect([head.status, await head.text()]).toEqual([200, '']);
-  });
+const TAG = expect.stringMatching(/^W\/"[\w-]{22}"$/);
 
-  test('allows GET and HEAD only', async () => {
-    const response = await fetch(service.url + path, { method: 'POST' });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
-});
-
-describe.each(['/api/v1/docs', '/graphiql'])('the page %s', (path) => {
-  test('loads nothing but files of this server, under a policy that names no other host', async () => {
+test.each(['/api/v1/docs', '/graphiql'])(
+  'the page %s loads nothing but files of this server, under a policy that names no other host',
+  async (path) => {
     for (const { url } of [service, based]) {
       const response = await fetch(url + path);
       const policy = response.headers.get('content-security-policy') ?? '';
@@ -113,132 +119,114 @@ describe.each(['/api/v1/docs', '/graphiql'])('the page %s', (path) => {
       expect(loaded.length).toBeGreaterThanOrEqual(2);
       for (const address of loaded) expect((await fetch(new URL(address, url))).status).toBe(200);
     }
-  });
-});
+  },
+);
 
-describe('what the pages load', () => {
-  const SCRIPT = '/assets/graphiql/graphql-worker.js';
+const SCRIPT = '/assets/graphiql/graphql-worker.js';
 
-  test('is compressed for a client that takes gzip, and the same as it is for others', async () => {
-    const ask = (encoding: string) =>
-      fetch(service.url + SCRIPT, { headers: { 'accept-encoding': encoding } });
-    const [packed, plain] = await Promise.all([ask('gzip'), ask('identity')]);
-    expect(packed.headers.get('content-encoding')).toBe('gzip');
-    expect(plain.headers.get('content-encoding')).toBeNull();
-    expect(Number(packed.headers.get('content-length'))).toBeLessThan(300_000);
-    const short = await fetch(`${service.url}/.well-known/api-catalog`, {
-      headers: { 'accept-encoding': 'gzip' },
-    });
-    expect(short.headers.get('content-encoding')).toBeNull();
-    // Compressing it by br for each request would take half a second.
-    expect((await ask('br')).headers.get('content-encoding')).toBeNull();
-    for (const { headers } of [packed, plain]) {
-      expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-      expect(headers.get('vary')).toMatch(/^Accept-Encoding/);
-    }
-    // fetch() has unpacked it.
-    expect(await packed.text()).toBe(await plain.text());
-  });
+/** What the pages load, in a content coding. */
+async function load(coding: string, init: RequestInit = {}) {
+  const headers = { ...init.headers, 'accept-encoding': coding };
+  const response = await fetch(service.url + SCRIPT, { ...init, headers });
+  const field = (name: string) => response.headers.get(name);
+  const fields = {
+    type: field('content-type'),
+    coding: field('content-encoding'),
+    length: field('content-length'),
+    etag: field('etag'),
+    caching: field('cache-control'),
+    vary: field('vary'),
+  };
+  // fetch() has unpacked it.
+  return { status: response.status, text: await response.text(), ...fields };
+}
 
-  test('is loaded once, and then only revalidated, whatever the content coding', async () => {
-    for (const encoding of ['gzip', 'identity']) {
-      const first = await fetch(service.url + SCRIPT, { headers: { 'accept-encoding': encoding } });
-      await first.arrayBuffer();
-      const etag = first.headers.get('etag') ?? '';
-      expect([first.headers.get('cache-control'), etag]).toEqual([
-        'no-cache',
-        expect.stringMatching(/^W\/"[\w-]{22}"$/),
-      ]);
-      const again = await fetch(service.url + SCRIPT, { headers: { 'if-none-match': etag } });
-      expect([again.status, again.headers.get('etag'), await again.text()]).toEqual([304, etag, '']);
-    }
-  });
-
-  test('is answered whatever else the request makes a condition, as every other document is', async () => {
-    const past = 'Sat, 01 Jan 2000 00:00:00 GMT';
-    for (const path of [SCRIPT, '/api/v1/openapi.json']) {
-      for (const encoding of ['gzip', 'identity']) {
-        for (const condition of [
-          { 'if-match': '"x"' },
-          { 'if-unmodified-since': past },
-          { range: 'bytes=9-1' },
-        ]) {
-          const headers = { ...condition, 'accept-encoding': encoding };
-          const response = await fetch(service.url + path, { headers });
-          await response.arrayBuffer();
-          expect([path, condition, response.status]).toEqual([path, condition, 200]);
-        }
-      }
-    }
-  });
-
-  test('answers HEAD with the header fields of GET, compressed or not, and allows no other method', async () => {
-    for (const encoding of ['gzip', 'identity']) {
-      const ask = async (method: string) => {
-        const response = await fetch(service.url + SCRIPT, {
-          method,
-          headers: { 'accept-encoding': encoding },
-        });
-        const fields = ['content-type', 'content-length', 'content-encoding', 'etag', 'cache-control'];
-        const { byteLength } = await response.arrayBuffer();
-        return {
-          status: response.status,
-          fields: fields.map((name) => response.headers.get(name)),
-          byteLength,
-        };
-      };
-      const [head, got] = await Promise.all([ask('HEAD'), ask('GET')]);
-      expect(head).toEqual({ ...got, byteLength: 0 });
-      if (encoding === 'identity') expect(got.fields[1]).toBe(String(got.byteLength));
-    }
-    const posted = await fetch(service.url + SCRIPT, { method: 'POST' });
-    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
-
-  test.each([
-    '/assets/',
-    '/assets/graphiql',
-    '/assets/graphiql/graphql-worker.js.gz',
-    '/assets/graphiql/..%2f..%2f..%2fpackage.json',
-    '/assets/swagger-ui/swagger-ui-bundle.js.map',
-    '/assets/%zz',
-  ])('is these files only: 404 for %s', async (path) => {
-    const response = await fetch(service.url + path);
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ code: 'NOT_FOUND' });
-  });
-});
-
-describe('the catalog of APIs (RFC 9727)', () => {
-  test('is at the root of the host whatever the base path, and links what describes both APIs', async () => {
-    const response = await fetch(`http://127.0.0.1:${based.port}/.well-known/api-catalog`);
-    expect(response.headers.get('link')).toBe('</.well-known/api-catalog>; rel="api-catalog"');
-    const { linkset } = JSON.parse(await response.text());
-    expect(linkset).toMatchObject([
-      {
-        anchor: '/a/dms/api/v1',
-        'service-desc': [{ href: '/a/dms/api/v1/openapi.json', type: 'application/json' }],
-        'service-doc': [{ href: '/a/dms/api/v1/docs', type: 'text/html' }],
-        status: [{ href: '/readyz', type: 'application/json' }],
-      },
-      {
-        anchor: '/a/dms/graphql',
-        'service-desc': [{ href: '/a/dms/schema.graphql', type: 'text/plain' }],
-        'service-doc': [{ href: '/a/dms/graphiql', type: 'text/html' }],
-        status: [{ href: '/readyz', type: 'application/json' }],
-      },
+test('what the pages load is compressed for a client that takes gzip, and the same as it is for others', async () => {
+  const [packed, plain] = [await load('gzip'), await load('identity')];
+  expect([packed.coding, plain.coding]).toEqual(['gzip', null]);
+  expect(Number(packed.length)).toBeLessThan(300_000);
+  // Compressing it by br for each request would take half a second.
+  expect((await load('br')).coding).toBeNull();
+  for (const { type, vary, text } of [packed, plain]) {
+    expect([type, vary]).toEqual([
+      'text/javascript; charset=utf-8',
+      expect.stringMatching(/^Accept-Encoding/),
     ]);
-    const hrefs = [...JSON.stringify(linkset).matchAll(/"href":"([^"]+)"/g)].map(([, href = '']) => href);
-    for (const href of hrefs) expect((await fetch(new URL(href, based.url))).status).toBe(200);
-  });
+    expect(text).toBe(plain.text);
+  }
+  const headers = { 'accept-encoding': 'gzip' };
+  const short = await fetch(`${service.url}/.well-known/api-catalog`, { headers });
+  expect(short.headers.get('content-encoding')).toBeNull();
+});
+
+test.each(['gzip', 'identity'])(
+  'what the pages load is only revalidated afterwards, and HEAD has the header fields of GET: %s',
+  async (coding) => {
+    const got = await load(coding);
+    expect(got).toMatchObject({ caching: 'no-cache', etag: TAG });
+    if (coding === 'identity') expect(got.length).toBe(String(Buffer.byteLength(got.text)));
+    const again = await load(coding, { headers: { 'if-none-match': got.etag ?? '' } });
+    expect(again).toMatchObject({ status: 304, etag: got.etag, text: '' });
+    expect(await load(coding, { method: 'HEAD' })).toEqual({ ...got, text: '' });
+    expect((await load(coding, { method: 'POST' })).status).toBe(405);
+  },
+);
+
+test.each([
+  { 'if-match': '"x"' },
+  { 'if-unmodified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
+  { range: 'bytes=9-1' },
+])('a document is answered whatever else the request makes a condition: %o', async (condition) => {
+  for (const path of [SCRIPT, '/api/v1/openapi.json']) {
+    for (const coding of ['gzip', 'identity']) {
+      const headers = { ...condition, 'accept-encoding': coding };
+      const response = await fetch(service.url + path, { headers });
+      await response.arrayBuffer();
+      expect([path, response.status]).toEqual([path, 200]);
+    }
+  }
+});
+
+test.each([
+  '/assets/',
+  '/assets/graphiql',
+  '/assets/graphiql/graphql-worker.js.gz',
+  '/assets/graphiql/..%2f..%2f..%2fpackage.json',
+  '/assets/swagger-ui/swagger-ui-bundle.js.map',
+  '/assets/%zz',
+])('the assets of pages are their files only: 404 for %s', async (path) => {
+  const response = await fetch(service.url + path);
+  expect([response.status, await response.json()]).toMatchObject([404, { code: 'NOT_FOUND' }]);
+});
+
+test('the catalog of APIs (RFC 9727) is at the root of the host whatever the base path, and links what describes both APIs', async () => {
+  const response = await fetch(`http://127.0.0.1:${based.port}/.well-known/api-catalog`);
+  expect(response.headers.get('link')).toBe('</.well-known/api-catalog>; rel="api-catalog"');
+  const { linkset } = JSON.parse(await response.text());
+  expect(linkset).toMatchObject([
+    {
+      anchor: '/a/dms/api/v1',
+      'service-desc': [{ href: '/a/dms/api/v1/openapi.json', type: 'application/json' }],
+      'service-doc': [{ href: '/a/dms/api/v1/docs', type: 'text/html' }],
+      status: [{ href: '/readyz', type: 'application/json' }],
+    },
+    {
+      anchor: '/a/dms/graphql',
+      'service-desc': [{ href: '/a/dms/schema.graphql', type: 'text/plain' }],
+      'service-doc': [{ href: '/a/dms/graphiql', type: 'text/html' }],
+      status: [{ href: '/readyz', type: 'application/json' }],
+    },
+  ]);
+  const hrefs = [...JSON.stringify(linkset).matchAll(/"href":"([^"]+)"/g)].map(([, href = '']) => href);
+  for (const href of hrefs) expect((await fetch(new URL(href, based.url))).status).toBe(200);
 });
 
 test('the schema of GraphQL and the types of its interfaces and unions are what introspection says', async () => {
   const text = async (path: string) => (await fetch(based.url + path)).text();
   const query = '{ __schema { types { name possibleTypes { name } } } }';
-  const { body } = await request(based.url).post('/graphql').send({ query });
+  const { data } = await askGraphql(based, query);
   const types: readonly { name: string; possibleTypes: readonly { name: string }[] | null }[] =
-    body.data.__schema.types;
+    data.__schema.types;
   const inSchema = buildSchema(await text('/schema.graphql')).getTypeMap();
   expect(Object.keys(inSchema).sort()).toEqual(types.map(({ name }) => name).sort());
   const possible = types.flatMap(({ name, possibleTypes }) =>

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { createServer as createWebServer } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openRedisStore, type RedisStore } from '../../src/limits/redis-store.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
@@ -34,45 +35,32 @@ const reasonsOf = async (url: string) => {
   return found;
 };
 
-describe('what answers is no Redis: one reason says what to write', () => {
-  const servers = new Map<string, Server>();
-  beforeAll(async () => {
-    servers.set(
-      'a web server',
-      createWebServer((_request, response) => response.end('no')),
-    );
-    servers.set(
-      'TLS',
-      createTlsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }).on('tlsClientError', ignore),
-    );
-    servers.set(
-      'nothing but an end',
-      createServer((socket) => socket.destroy()),
-    );
-    for (const server of servers.values()) {
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    }
-  });
-  afterAll(() => {
-    for (const server of servers.values()) server.close();
-  });
+const CHECK_ADDRESS = 'check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL';
 
-  const CHECK = 'check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL';
-  test.each([
-    ['a web server', 'redis', `the connection was closed: ${CHECK}`],
-    ['a web server', 'rediss', expect.stringMatching(`^ERR_SSL_[A-Z_]+: ${CHECK}$`)],
-    ['TLS', 'redis', expect.stringMatching(` ${CHECK}$`)],
-    ['nothing but an end', 'redis', expect.stringMatching(`: ${CHECK}$`)],
-    ['nothing but an end', 'rediss', expect.stringMatching(`: ${CHECK}$`)],
-  ])('%s, connected by %s', async (name, scheme, reason) => {
-    const address = servers.get(name)?.address();
-    expect(isInternet(address)).toBe(true);
-    if (!isInternet(address)) return;
-    expect(await reasonsOf(`${scheme}://user:password@127.0.0.1:${address.port}`)).toEqual([reason]);
-  });
-});
+const OTHERS = {
+  'a web server': () => createWebServer((_request, response) => response.end('no')),
+  TLS: () => createTlsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }).on('tlsClientError', () => {}),
+  'nothing but an end': () => createServer((socket) => socket.destroy()),
+};
 
-describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', () => {
+test.each([
+  ['a web server', 'redis', `the connection was closed: ${CHECK_ADDRESS}`],
+  ['a web server', 'rediss', expect.stringMatching(`^ERR_SSL_[A-Z_]+: ${CHECK_ADDRESS}$`)],
+  ['TLS', 'redis', expect.stringMatching(` ${CHECK_ADDRESS}$`)],
+  ['nothing but an end', 'redis', expect.stringMatching(`: ${CHECK_ADDRESS}$`)],
+  ['nothing but an end', 'rediss', expect.stringMatching(`: ${CHECK_ADDRESS}$`)],
+] as const)(
+  'where %s answers, connected by %s, and no Redis, one reason says what to write',
+  async (name, scheme, reason) => {
+    const server = OTHERS[name]().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = Object(server.address());
+    expect(await reasonsOf(`${scheme}://user:password@127.0.0.1:${port}`)).toEqual([reason]);
+  },
+);
+
+describe.skipIf(!HAS_REDIS)('where a Redis rejects', () => {
   const CHECK = "check the user, the password and the database's number in REDIS_URL";
   let open: RedisServer;
   let guarded: RedisServer;
@@ -81,29 +69,21 @@ describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', ()
   });
   afterAll(() => Promise.all([open.close(), guarded.close()]));
 
-  test('to go on without a password', async () => {
-    expect(await reasonsOf(`redis://127.0.0.1:${guarded.port}`)).toEqual([
-      `Redis responds with NOAUTH: ${CHECK}`,
-    ]);
+  test.each([
+    ['NOAUTH', ''],
+    ['WRONGPASS', ':wr0ng-word@'],
+    ['WRONGPASS', 'someone:right-w0rd@'],
+  ])('a Redis that rejects with %s has one reason, which says what to write', async (code, credentials) => {
+    const reasons = await reasonsOf(`redis://${credentials}127.0.0.1:${guarded.port}`);
+    expect(reasons).toEqual([`Redis responds with ${code}: ${CHECK}`]);
   });
 
-  test('the password, or the user', async () => {
-    for (const user of [':wr0ng-word', 'someone:right-w0rd']) {
-      expect(await reasonsOf(`redis://${user}@127.0.0.1:${guarded.port}`)).toEqual([
-        `Redis responds with WRONGPASS: ${CHECK}`,
-      ]);
-    }
+  test('a Redis without TLS, connected by rediss, has one reason, which says what to write', async () => {
+    const reason = expect.stringMatching(`^connect ETIMEDOUT: ${CHECK_ADDRESS.slice(0, 40)}`);
+    expect(await reasonsOf(`rediss://127.0.0.1:${open.port}`)).toEqual([reason]);
   });
 
-  test('to speak TLS', async () => {
-    expect(await reasonsOf(`rediss://127.0.0.1:${open.port}`)).toEqual([
-      expect.stringMatching(
-        /^connect ETIMEDOUT: check the host, the port and the scheme, rediss:\/\/ with TLS/,
-      ),
-    ]);
-  });
-
-  test('a database that it does not have, and no other is used in its place', async () => {
+  test('a database that a Redis does not have is one reason, and no other is used in its place', async () => {
     await withStore(`redis://127.0.0.1:${open.port}/99`, async (store, reasons) => {
       expect(reasons()).toEqual([`Redis responds with ERR: ${CHECK}`]);
       const seen: string[] = [];
@@ -113,38 +93,19 @@ describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', ()
       expect(store.client.status).not.toBe('ready');
     });
     await withStore(`redis://127.0.0.1:${open.port}/15`, (store, reasons) => {
-      expect(reasons()).toEqual([]);
-      expect(store.client.status).toBe('ready');
+      expect([store.client.status, reasons()]).toEqual(['ready', []]);
     });
   });
 
-  test('what counting needs', async () => {
+  test('a Redis that rejects what counting needs has one reason, which says what to write', async () => {
     const administrator = new Redis(open.port, '127.0.0.1');
-    try {
-      await administrator.call(
-        'ACL',
-        'SETUSER',
-        'reader',
-        'on',
-        '>right-w0rd',
-        '~*',
-        '+@all',
-        '-eval',
-        '-evalsha',
-      );
-      await withStore(`redis://reader:right-w0rd@127.0.0.1:${open.port}`, async (store, reasons) => {
-        expect(store.client.status).toBe('ready');
-        expect(await store.attempt(() => store.client.eval('return 1', 0))).toBeUndefined();
-        expect(reasons()).toEqual([`Redis responds with NOPERM: ${CHECK}`]);
-      });
-    } finally {
-      administrator.disconnect();
-    }
+    onTestFinished(() => administrator.disconnect());
+    const rule = 'on >right-w0rd ~* +@all -eval -evalsha'.split(' ');
+    await administrator.call('ACL', 'SETUSER', 'reader', ...rule);
+    await withStore(`redis://reader:right-w0rd@127.0.0.1:${open.port}`, async (store, reasons) => {
+      expect(store.client.status).toBe('ready');
+      expect(await store.attempt(() => store.client.eval('return 1', 0))).toBeUndefined();
+      expect(reasons()).toEqual([`Redis responds with NOPERM: ${CHECK}`]);
+    });
   });
 });
-
-function ignore(): void {}
-
-function isInternet(address: AddressInfo | string | null | undefined): address is AddressInfo {
-  return typeof address === 'object' && address !== null;
-}

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ResponseSize, requireListSize } from '../../src/limits/response-size.js';
 
 const MB = 1024 ** 2;
@@ -8,63 +8,63 @@ const TOO_LARGE = expect.objectContaining({
   message: expect.stringContaining(ADVICE),
 });
 
-describe('a list without pages', () => {
-  test.each([
-    ['5,000 entries', 5_000, 0],
-    ['1 MB', 1, MB],
-    ['nothing', 0, 0],
-  ])('may have %s', (_what, entries, octets) => {
-    expect(() => requireListSize(entries, octets, ADVICE)).not.toThrow();
-    expect(() => new ResponseSize().addList(entries, octets, 1, ADVICE)).not.toThrow();
-  });
+test.each([
+  ['requireListSize', requireListSize],
+  ['addList', addList],
+])(
+  'a list without pages has at most 5,000 entries and 1 MB, and its error says what to use: %s',
+  (_by, add) => {
+    for (const [entries, octets] of [
+      [5_000, 0],
+      [1, MB],
+      [0, 0],
+    ] as const)
+      expect(() => add(entries, octets, ADVICE)).not.toThrow();
+    for (const [entries, octets] of [
+      [5_001, 0],
+      [1, MB + 1],
+    ] as const)
+      expect(() => add(entries, octets, ADVICE)).toThrow(TOO_LARGE);
+  },
+);
 
-  test.each([
-    ['5,000 entries', 5_001, 0],
-    ['1 MB', 1, MB + 1],
-  ])('may not have more than %s, and its error says what to use', (_what, entries, octets) => {
-    expect(() => requireListSize(entries, octets, ADVICE)).toThrow(TOO_LARGE);
-    expect(() => new ResponseSize().addList(entries, octets, 1, ADVICE)).toThrow(TOO_LARGE);
-  });
+function addList(entries: number, octets: number, advice: string): void {
+  new ResponseSize().addList(entries, octets, 1, advice);
+}
+
+test('the lists of a response have 4 MB together, and each that comes after is too large', () => {
+  const size = new ResponseSize();
+  for (let list = 0; list < 4; list += 1) size.addList(1, MB, 1, ADVICE);
+  expect(() => size.addList(1, 1, 1, ADVICE)).toThrow(TOO_LARGE);
+  expect(() => size.add(1, ADVICE)).toThrow(TOO_LARGE);
+  expect(() => size.addList(1, 0, 1, ADVICE)).not.toThrow();
 });
 
-describe('the lists of a response', () => {
-  test('have 4 MB together, and each that comes after is too large', () => {
-    const size = new ResponseSize();
-    for (let list = 0; list < 4; list += 1) size.addList(1, MB, 1, ADVICE);
-    expect(() => size.addList(1, 1, 1, ADVICE)).toThrow(TOO_LARGE);
-    expect(() => size.add(1, ADVICE)).toThrow(TOO_LARGE);
-    expect(() => size.addList(1, 0, 1, ADVICE)).not.toThrow();
-  });
+test('the lists of a response count as often as their fields are selected', () => {
+  expect(() => new ResponseSize().addList(1, MB, 4, ADVICE)).not.toThrow();
+  expect(() => new ResponseSize().addList(1, MB, 5, ADVICE)).toThrow(TOO_LARGE);
+});
 
-  test('count as often as their fields are selected', () => {
-    expect(() => new ResponseSize().addList(1, MB, 4, ADVICE)).not.toThrow();
-    expect(() => new ResponseSize().addList(1, MB, 5, ADVICE)).toThrow(TOO_LARGE);
-  });
+test('the lists of a response that are too large leave room for smaller ones', () => {
+  const size = new ResponseSize();
+  size.addList(1, MB, 3, ADVICE);
+  expect(() => size.addList(1, MB, 2, ADVICE)).toThrow(TOO_LARGE);
+  expect(() => size.addList(1, MB, 1, ADVICE)).not.toThrow();
+});
 
-  test('are read one after the other, until as much was read as a response may have', async () => {
-    const size = new ResponseSize();
-    const read: string[] = [];
-    const lists = ['one', 'two', 'three'].map((list) =>
-      size.inTurn(async () => {
-        size.addRead(0, ADVICE);
-        read.push(`${list} begins`);
-        await new Promise((resolve) => setImmediate(resolve));
-        read.push(`${list} ends`);
-        size.addRead(2.5 * MB, ADVICE);
-      }),
-    );
-    expect(await Promise.allSettled(lists)).toEqual([
-      { status: 'fulfilled', value: undefined },
-      { status: 'rejected', reason: TOO_LARGE },
-      { status: 'rejected', reason: TOO_LARGE },
-    ]);
-    expect(read).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
-  });
-
-  test('that are too large leave room for smaller ones', () => {
-    const size = new ResponseSize();
-    size.addList(1, MB, 3, ADVICE);
-    expect(() => size.addList(1, MB, 2, ADVICE)).toThrow(TOO_LARGE);
-    expect(() => size.addList(1, MB, 1, ADVICE)).not.toThrow();
-  });
+test('the lists of a response are read one after the other, until as much was read as it may have', async () => {
+  const size = new ResponseSize();
+  const read: string[] = [];
+  const lists = ['one', 'two', 'three'].map((list) =>
+    size.inTurn(async () => {
+      size.addRead(0, ADVICE);
+      read.push(`${list} begins`);
+      await new Promise((resolve) => setImmediate(resolve));
+      read.push(`${list} ends`);
+      size.addRead(2.5 * MB, ADVICE);
+    }),
+  );
+  const rejected = { status: 'rejected', reason: TOO_LARGE };
+  expect(await Promise.allSettled(lists)).toEqual([{ status: 'fulfilled' }, rejected, rejected]);
+  expect(read).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
 });

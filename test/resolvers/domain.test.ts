@@ -1,5 +1,4 @@
-import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { selectDnsEntries } from '../../src/resolvers/select-entries.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -33,145 +32,70 @@ test('one variable may be the types of one list and the names of another', async
   expect(await data(source, { list: ['a'] })).toEqual(found);
 });
 
-describe('a list of records', () => {
-  const entries = Array.from({ length: 100 }, (_, at) => ({
-    ...{ host: `h${at}`, class: 'IN', type: ['A', 'MX', 'NS'][at % 3] ?? '', firstSeen: 0n },
-    ...{ removed: at % 2 === 0 ? null : 1n, lastSeen: null },
-    of: { domain: 'example.com', at: undefined },
-  }));
+const ENTRIES = Array.from({ length: 100 }, (_, at) => ({
+  host: `h${at}`,
+  class: 'IN',
+  type: ['A', 'MX', 'NS'][at % 3] ?? '',
+  firstSeen: 0n,
+  removed: at % 2 === 0 ? null : 1n,
+  lastSeen: null,
+  of: { domain: 'example.com', at: undefined },
+}));
 
-  test.each([
-    { types: ['mx'] },
-    { types: ['NS', 'a', 'A'] },
-    { types: ['A', 'HINFO'], present: true },
-    { types: ['A', 'MX', 'NS'], present: false },
-    { types: [] },
-    { types: ['TYPE300'] },
-    { present: true },
-    { present: null, types: null },
-  ])('has those that a filter selects, in their order: %j', (filter) => {
-    const { types, present }: { types?: string[] | null; present?: boolean | null } = filter;
-    const selected = entries.filter(
-      ({ type, removed }) =>
-        (types == null || types.map((each) => each.toUpperCase()).includes(type)) &&
-        (present == null || present === (removed === null)),
-    );
-    expect(selectDnsEntries(entries, filter)).toEqual(selected);
-  });
-
-  test('is filtered by a type under each of its names', () => {
-    const [byName, byNumber] = [['mx'], ['type15']].map((types) => selectDnsEntries(entries, { types }));
-    expect(byName?.length).toBeGreaterThan(0);
-    expect(byNumber).toEqual(byName);
-  });
-
-  test.each([
-    ['AAAAA', 'types: the type "AAAAA" is not known: write TYPE and its number, such as TYPE65534.'],
-    ['', 'types: "" is not a mnemonic of DNS, such as MX or IN.'],
-    ['ANY', 'types: no record can have the type "ANY".'],
-  ])('is not filtered by %j, which is not a type of records', (type, message) => {
-    const filter = () => selectDnsEntries([], { types: ['A', type] });
-    expect(filter).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETER', message }));
-  });
+test.each([
+  { types: ['mx'] },
+  { types: ['NS', 'a', 'A'] },
+  { types: ['A', 'HINFO'], present: true },
+  { types: ['A', 'MX', 'NS'], present: false },
+  { types: [] },
+  { types: ['TYPE300'] },
+  { present: true },
+  { present: null, types: null },
+])('a list of records has those that a filter selects, in their order: %j', (filter) => {
+  const { types, present }: { types?: string[] | null; present?: boolean | null } = filter;
+  const selected = ENTRIES.filter(
+    ({ type, removed }) =>
+      (types == null || types.map((each) => each.toUpperCase()).includes(type)) &&
+      (present == null || present === (removed === null)),
+  );
+  expect(selectDnsEntries(ENTRIES, filter)).toEqual(selected);
 });
 
-const seen = { firstSeen: '2024-03-01T10:20:30.123456Z', removed: null };
-
-describe('a DNS record of each type has the fields of its type', () => {
-  const target = 'target.example';
-  const cases = [
-    ['A', { ip: '192.0.2.7' }, 'ARecord'],
-    ['AAAA', { ipv6: '2001:db8::7' }, 'AaaaRecord'],
-    ['NS', { target }, 'NsRecord'],
-    ['TXT', { txt: 'v=spf1 -all', entries: ['v=spf1', ' -all'] }, 'TxtRecord'],
-    ['CNAME', { target }, 'CnameRecord'],
-    ['MX', { pri: 10, target }, 'MxRecord'],
-    ['SRV', { pri: 1, weight: 2, port: 65535, target }, 'SrvRecord'],
-    ['CAA', { flags: 128, tag: 'issue', value: 'ca.example' }, 'CaaRecord'],
-    ['PTR', { target }, 'PtrRecord'],
-    ['HINFO', { cpu: 'ARM64', os: 'Linux' }, 'HinfoRecord'],
-    ['DS', { data: '12345 13 2 ABCD' }, 'OtherRecord'],
-    ['TYPE65534', { data: '\\# 2 ABCD' }, 'OtherRecord'],
-  ] as const;
-
-  test.each(cases)('%s', async (type, rdata, member) => {
-    await insertDomain(database.pool, { name: 'a.example' });
-    await insertDnsRecords(database.pool, 'a.example', [{ type, rdata }]);
-    expect(
-      await data(`{ domain(name: "a.example") { dnsRecords {
-        __typename ... on DnsRecordEntry { host class type firstSeen removed }
-        ... on ${member} { ${Object.keys(rdata).join(' ')} }
-      } } }`),
-    ).toEqual({
-      domain: {
-        dnsRecords: [{ __typename: member, host: 'a.example', class: 'IN', type, ...seen, ...rdata }],
-      },
-    });
-  });
-
-  test('SOA, whose numbers are unsigned: the serial 4294967295 is one', async () => {
-    const { 'minimum-ttl': minimumTtl, ...own } = {
-      ...{ mname: 'ns.example', rname: 'hostmaster.example', serial: 4_294_967_295 },
-      ...{ refresh: 7200, retry: 3600, expire: 2_147_483_648, 'minimum-ttl': 300 },
-    };
-    await insertDomain(database.pool, { name: 'a.example' });
-    const rdata = { ...own, 'minimum-ttl': minimumTtl };
-    await insertDnsRecords(database.pool, 'a.example', [{ type: 'SOA', rdata }]);
-    expect(
-      await data(`{ domain(name: "a.example") { dnsRecords {
-        ... on SoaRecord { mname rname serial refresh retry expire minimumTtl }
-      } } }`),
-    ).toEqual({ domain: { dnsRecords: [{ ...own, minimumTtl }] } });
-  });
-
-  test('NAPTR, whose flags are a text and stand beside the number of CAA', async () => {
-    const { flags, ...own } = {
-      ...{ order: 100, pref: 10, flags: 'u', services: 'E2U+sip', regex: '!^.*$!sip:a@example!' },
-      replacement: '.',
-    };
-    await insertDomain(database.pool, { name: 'a.example' });
-    await insertDnsRecords(database.pool, 'a.example', [
-      { type: 'CAA', rdata: { flags: 0, tag: 'issue', value: ';' } },
-      { type: 'NAPTR', rdata: { ...own, flags } },
-    ]);
-    expect(
-      await data(`{ domain(name: "a.example") { dnsRecords {
-        ... on CaaRecord { flags }
-        ... on NaptrRecord { order pref naptrFlags services regex replacement }
-      } } }`),
-    ).toEqual({ domain: { dnsRecords: [{ flags: 0 }, { ...own, naptrFlags: flags }] } });
-  });
+test('a list of records is filtered by a type under each of its names', () => {
+  const [byName, byNumber] = [['mx'], ['type15']].map((types) => selectDnsEntries(ENTRIES, { types }));
+  expect(byName?.length).toBeGreaterThan(0);
+  expect(byNumber).toEqual(byName);
 });
 
-describe('dnsRecords', () => {
-  beforeEach(async () => {
-    await insertDomain(database.pool, { name: 'a.example' });
-    await insertDnsRecords(database.pool, 'a.example', [
-      { type: 'A', rdata: { ip: '192.0.2.1' }, removed: FIRST_SEEN + 1n },
-      { type: 'AAAA', rdata: { ipv6: '2001:db8::1' } },
-      { type: 'MX', rdata: { pri: 1, target: '.' } },
-    ]);
-  });
+test.each([
+  ['AAAAA', 'types: the type "AAAAA" is not known: write TYPE and its number, such as TYPE65534.'],
+  ['', 'types: "" is not a mnemonic of DNS, such as MX or IN.'],
+  ['ANY', 'types: no record can have the type "ANY".'],
+])('a list of records is not filtered by %j, which is not a type of records', (type, message) => {
+  const filter = () => selectDnsEntries([], { types: ['A', type] });
+  expect(filter).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETER', message }));
+});
 
-  test.each([
-    ['', ['A', 'AAAA', 'MX']],
-    ['(types: null, present: null)', ['A', 'AAAA', 'MX']],
-    ['(types: ["A", "mx"])', ['A', 'MX']],
-    ['(types: [])', []],
-    ['(present: true)', ['AAAA', 'MX']],
-    ['(present: false)', ['A']],
-    ['(types: ["a"], present: true)', []],
-  ])('dnsRecords%s gives %j', async (args, types) => {
-    const source = `{ domain(name: "a.example") { dnsRecords${args} { ... on DnsRecordEntry { type } } } }`;
-    expect(await data(source)).toEqual({ domain: { dnsRecords: types.map((type) => ({ type })) } });
-  });
-
-  test('a record that is gone says when', async () => {
-    const source =
-      '{ domain(name: "a.example") { dnsRecords(present: false) { ... on ARecord { removed } } } }';
-    expect(await data(source)).toEqual({
-      domain: { dnsRecords: [{ removed: '2024-03-01T10:20:30.123457Z' }] },
-    });
+test('dnsRecords has the records that its arguments select, and a record that is gone says when', async () => {
+  await insertDomain(database.pool, { name: 'a.example' });
+  await insertDnsRecords(database.pool, 'a.example', [
+    { type: 'A', rdata: { ip: '192.0.2.1' }, removed: FIRST_SEEN + 1n },
+    { type: 'AAAA', rdata: { ipv6: '2001:db8::1' } },
+  ]);
+  const entry = '{ ... on DnsRecordEntry { type removed } }';
+  expect(
+    await data(`{ domain(name: "a.example") {
+      dnsRecords ${entry} present: dnsRecords(present: true, types: null) ${entry} gone: dnsRecords(types: ["a"]) ${entry}
+    } }`),
+  ).toEqual({
+    domain: {
+      dnsRecords: [
+        { type: 'A', removed: '2024-03-01T10:20:30.123457Z' },
+        { type: 'AAAA', removed: null },
+      ],
+      present: [{ type: 'AAAA', removed: null }],
+      gone: [{ type: 'A', removed: '2024-03-01T10:20:30.123457Z' }],
+    },
   });
 });
 
@@ -262,21 +186,4 @@ test('a name that no domain can have is the error INVALID_DOMAIN, beside all oth
   );
   expect(found).toEqual({ bad: null, good: { name: 'a.example' } });
   expect(errors).toMatchObject([{ path: ['bad'], originalError: { code: 'INVALID_DOMAIN' } }]);
-});
-
-test('100 domains by aliases cost far fewer statements, with their whole histories', async () => {
-  const aliases = Array.from(
-    { length: 100 },
-    (_, index) => `d${index}: domain(name: "d${index}.example") { ...History }`,
-  );
-  const fragment =
-    'fragment History on Domain { name dnsRecords { __typename } httpHeaders { name } changeCount }';
-  await insertDomain(database.pool, { name: 'd99.example' });
-  const query = vi.spyOn(pg.Pool.prototype, 'query');
-  const { data: found, errors } = await executeFreely(executor, `{ ${aliases.join(' ')} } ${fragment}`);
-  // How many at once: test/loaders/domain-history.test.ts.
-  expect(query.mock.calls.length).toBeLessThan(20);
-  query.mockRestore();
-  expect(errors).toBeUndefined();
-  expect(found).toMatchObject({ d0: null, d99: { name: 'd99.example', dnsRecords: [] } });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { tablesOf } from '../../src/database/tables.js';
 import type { FeedPage, FeedPlace } from '../../src/feed/change-feed.js';
@@ -50,26 +50,54 @@ async function ask(query: string, variables = {}) {
   const codes = errors?.map(
     ({ originalError }) => originalError && 'code' in originalError && originalError.code,
   );
-  return { data: JSON.parse(JSON.stringify(data ?? null)), codes };
+  const paths = errors?.map(({ path }) => path?.join('.') ?? '');
+  return { data: JSON.parse(JSON.stringify(data ?? null)), codes, paths };
 }
 
 test('a header that is gone is gone on a page of headers, too, however long its value was', async () => {
   const fields = 'name present lastSeen';
-  const whole = await ask(`{ domain(name: "one.example") { httpHeaders { ${fields} } } }`);
-  const page = await ask(
-    `{ domain(name: "one.example") { httpHeadersConnection(first: 10) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
+  const { data } = await ask(
+    `{ domain(name: "one.example") { httpHeaders { ${fields} } httpHeadersConnection(first: 10) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
   );
-  const { nodes, pageInfo } = page.data.domain.httpHeadersConnection;
-  expect(nodes[0]).toEqual(whole.data.domain.httpHeaders[0]);
-  expect(nodes[0].present).toBe(false);
-  const rest = pageInfo.hasNextPage
-    ? (
-        await ask(
-          `{ domain(name: "one.example") { httpHeadersConnection(first: 10, after: "${pageInfo.endCursor}") { nodes { ${fields} } } } }`,
-        )
-      ).data.domain.httpHeadersConnection.nodes
-    : [];
-  expect([...nodes, ...rest]).toEqual(whole.data.domain.httpHeaders);
+  const { httpHeaders, httpHeadersConnection: page } = data.domain;
+  expect(page.nodes[0]).toMatchObject({ name: 'content-security-policy', present: false });
+  if (!page.pageInfo.hasNextPage) return expect(page.nodes).toEqual(httpHeaders);
+  const after = `first: 10, after: "${page.pageInfo.endCursor}"`;
+  const next = await ask(
+    `{ domain(name: "one.example") { httpHeadersConnection(${after}) { nodes { ${fields} } } } }`,
+  );
+  expect([...page.nodes, ...next.data.domain.httpHeadersConnection.nodes]).toEqual(httpHeaders);
+});
+
+test('a list or page of a domain that cannot be given leaves its other fields', async () => {
+  const query = `query ($from: Timestamp!, $to: Timestamp!) { domain(name: "two.example") {
+    name
+    dnsRecords(types: ["?"]) { __typename }
+    dnsRecordsConnection(first: 0) { nodes { __typename } }
+    httpHeadersConnection(after: "x") { nodes { name } }
+    changes(first: 501) { nodes { id } }
+    diff(from: $from, to: $to) { from }
+    httpHeaders(names: ["server"]) { value historyConnection(first: 0) { nodes { new } } }
+  } }`;
+  const reversed = { from: '2024-01-02T00:00:00Z', to: '2024-01-01T00:00:00Z' };
+  const { data, paths, codes } = await ask(query, reversed);
+  expect(data.domain).toEqual({
+    name: 'two.example',
+    dnsRecords: null,
+    dnsRecordsConnection: null,
+    httpHeadersConnection: null,
+    changes: null,
+    diff: null,
+    httpHeaders: [{ value: 'nginx/3', historyConnection: null }],
+  });
+  expect(Object.fromEntries((paths ?? []).map((path, at) => [path, codes?.[at]]))).toEqual({
+    'domain.dnsRecords': 'INVALID_PARAMETER',
+    'domain.dnsRecordsConnection': 'INVALID_PARAMETER',
+    'domain.httpHeadersConnection': 'INVALID_CURSOR',
+    'domain.changes': 'INVALID_PARAMETER',
+    'domain.diff': 'INVALID_PARAMETER',
+    'domain.httpHeaders.0.historyConnection': 'INVALID_PARAMETER',
+  });
 });
 
 test('as of an instant, a list, a page and the parts tell the same of what an absence shows since', async () => {
@@ -185,31 +213,26 @@ test('a page has up to 100 entries where its size is not given, or null', async 
   expect([data.domain.one.nodes.length, data.domain.other.nodes.length]).toEqual([100, 100]);
 });
 
-describe('the domain of a change', () => {
-  const changes = (of: string) =>
-    `query ($at: Timestamp) { domain(name: "one.example", at: $at) {
-      changes(kinds: [DNS_RECORD_ADDED], first: 2) { nodes { domain { ${of} } } } } }`;
+const changesOf = (selection: string) =>
+  `query ($at: Timestamp) { domain(name: "one.example", at: $at) {
+     changes(kinds: [DNS_RECORD_ADDED], first: 2) { nodes { domain { ${selection} } } } } }`;
 
-  test('is as of the time that was asked for', async () => {
-    const at = formatInstant(FIRST_SEEN + 7n);
-    const { data, codes } = await ask(changes('name at dnsRecordCount'), { at });
-    expect(codes).toBeUndefined();
-    const domain = { name: 'one.example', at, dnsRecordCount: 3_000 };
-    expect(data.domain.changes.nodes).toEqual([{ domain }, { domain }]);
-  });
+test('the domain of a change is as of the time that was asked for', async () => {
+  const at = formatInstant(FIRST_SEEN + 7n);
+  const { data, codes } = await ask(changesOf('name at dnsRecordCount'), { at });
+  const domain = { name: 'one.example', at, dnsRecordCount: 3_000 };
+  expect([codes, data.domain.changes.nodes]).toEqual([undefined, [{ domain }, { domain }]]);
+});
 
-  test('is read for more than its names alone', async () => {
-    const load = vi.spyOn(executor.primary.domainHistory, 'load');
-    const loaded = async (of: string) => {
-      load.mockClear();
-      await ask(changes(of));
-      return load.mock.calls.length;
-    };
-    expect(await loaded('__typename')).toBe(1);
-    expect(await loaded('name unicodeName registrableDomain')).toBe(1);
-    expect(await loaded('lastUpdate')).toBe(3);
-    load.mockRestore();
-  });
+test.each([
+  ['__typename', 1],
+  ['name unicodeName registrableDomain', 1],
+  ['lastUpdate', 3],
+])('the domain of a change is read for more than its names alone: %s', async (selection, loads) => {
+  const load = vi.spyOn(executor.primary.domainHistory, 'load');
+  await ask(changesOf(selection));
+  expect(load).toHaveBeenCalledTimes(loads);
+  load.mockRestore();
 });
 
 test('a page of the feed whose changes are erased while it is read loses nothing of what follows', async () => {

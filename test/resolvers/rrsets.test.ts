@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { askGraphql } from '../support/ask.js';
 import { type ObservationParts, observation, timeText } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -20,12 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-async function ask(query: string) {
-  const body = JSON.stringify({ query });
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${service.url}/graphql`, { method: 'POST', headers, body });
-  return (await response.json()) as { readonly data: unknown; readonly errors?: unknown };
-}
+const ask = (query: string) => askGraphql(service, query);
 
 const FIELDS = 'host type rotating poolSize pool { data firstSeen lastSeen stays }';
 

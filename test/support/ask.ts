@@ -1,3 +1,5 @@
+import supertest from 'supertest';
+
 interface Addressed {
   /** Without a slash at the end. */
   readonly url: string;
@@ -21,19 +23,19 @@ export async function askGraphql(
   variables: object = {},
   headers: Fields = {},
 ) {
-  const response = await fetch(`${url}/graphql`, graphqlRequest(query, variables, headers));
-  const text = await response.text();
+  const response = await supertest(url).post('/graphql').set(headers).send({ query, variables });
+  const { status, text } = response;
   const { data, errors, extensions } = JSON.parse(text);
-  return { status: response.status, fields: response.headers, text, data, errors, extensions };
+  return { status, fields: new Headers(response.headers), text, data, errors, extensions };
 }
 
 /** Asks a service by REST. The body of what is not JSON is undefined. @param path After `/api/v1`. */
 export async function askRest({ url }: Addressed, path: string, headers: Fields = {}) {
-  const response = await fetch(`${url}/api/v1${path}`, { headers });
-  const text = await response.text();
-  const isJson = /[/+]json;/.test(response.headers.get('content-type') ?? '') && text !== '';
-  const body = isJson ? JSON.parse(text) : undefined;
-  return { status: response.status, fields: response.headers, text, body };
+  const response = await supertest(url).get(`/api/v1${path}`).set(headers).buffer();
+  const { status, text = '' } = response;
+  const fields = new Headers(response.headers);
+  const isJson = /[/+]json;/.test(fields.get('content-type') ?? '') && text !== '';
+  return { status, fields, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
 /** The path and query of the page that follows; undefined: there is none. */

@@ -1,5 +1,12 @@
 import { requireDocumented } from './documented-fetch.js';
-import type { RawResponse } from './raw-http.js';
+import { exchangeRaw, type RawResponse } from './raw-http.js';
+
+/** The response to a request as it is; what REST answers must be documented. @param octets In Latin-1. */
+export async function askRaw(port: number, octets: string): Promise<RawResponse> {
+  const response = await exchangeRaw(port, Buffer.from(octets, 'latin1'));
+  await requireDocumentedRaw(octets, response);
+  return response;
+}
 
 /**
  * Holds what a service has answered to octets against the OpenAPI document, where they ask its REST v1.
@@ -7,7 +14,7 @@ import type { RawResponse } from './raw-http.js';
  * @param octets What was sent, beginning with a request line.
  * @throws Error that says what is not as documented.
  */
-export async function requireDocumentedRaw(octets: string, response: RawResponse): Promise<void> {
+async function requireDocumentedRaw(octets: string, response: RawResponse): Promise<void> {
   const [, method = '', target = ''] = /^(\S+) (\S+) /.exec(octets) ?? [];
   await requireDocumented(method, pathOf(target), responseOf(response));
 }

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** So long, in milliseconds, a server may say nothing to what it has to answer. */
 const LONGEST_SILENCE = 20_000;
@@ -64,6 +65,13 @@ export async function exchangeRaw(port: number, octets: Buffer): Promise<RawResp
   const outcome = await sendRaw(port, octets, MOST_OCTETS);
   if (outcome.kind !== 'answered') throw new Error(`There was no answer: ${outcome.kind}.`);
   return outcome.response;
+}
+
+/** Sends octets as they are, in Latin-1, and gives all that comes back until the connection is closed. */
+export async function readRaw(port: number, octets: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(octets, 'latin1');
+  return text(socket);
 }
 
 const LAST_CHUNK = '\r\n0\r\n\r\n';

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { startApplication } from '../../src/application.js';
 import { createToken } from '../../src/auth/tokens.js';
 import { SCOPES, type Scope } from '../../src/auth/viewer.js';
@@ -66,6 +67,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       if (given === undefined) await database.close();
     },
   };
+}
+
+/** The same, stopped when the test has ended. */
+export async function startServiceForTest(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService(options);
+  onTestFinished(() => service.stop());
+  return service;
 }
 
 const TEST_ENVIRONMENT = {

@@ -1,9 +1,8 @@
 import { OperationTypeNode } from 'graphql';
 import { requireWithinLimits } from '../../limits/costs.js';
-import { PublicError } from '../../model/errors.js';
 import type { GraphqlPlugin } from '../context.js';
 import type { GraphqlExecutor } from '../execute.js';
-import { shownError, TOO_DEEP } from '../format-error.js';
+import { shownError } from '../format-error.js';
 import { rejection } from '../request.js';
 
 /** The schema has no mutations, which validation does not report. By GET, Apollo Server rejects them before. */
@@ -27,9 +26,7 @@ export function costPlugin(executor: GraphqlExecutor, maxFields: number): Graphq
         if (besides > 0) await context.charge(besides);
         requireWithinLimits(cost, maxFields);
       } catch (error) {
-        // To measure it needs the stack, too.
-        const isTooDeep = error instanceof RangeError;
-        throw shownError(isTooDeep ? new PublicError('QUERY_TOO_COMPLEX', TOO_DEEP) : error);
+        throw shownError(error);
       }
       // GraphQL, section 5.2.4: graphql-js 16 throws an error of its own.
       const isLeftOut = operation.operation === OperationTypeNode.SUBSCRIPTION && context.cost.sum === 0;

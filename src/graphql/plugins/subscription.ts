@@ -1,7 +1,7 @@
 import { HeaderMap } from '@apollo/server';
 import { OperationTypeNode } from 'graphql';
 import type { GraphqlPlugin } from '../context.js';
-import { sendResults } from '../event-stream.js';
+import { sendStream, textsOf } from '../event-stream.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError } from '../format-error.js';
 import { rejection } from '../request.js';
@@ -26,7 +26,8 @@ export function subscriptionPlugin(executor: GraphqlExecutor): GraphqlPlugin {
         .then(() => executor.subscribe({ document, operationName, variableValues, contextValue }))
         .catch((error: unknown) => ({ errors: [shownError(error)] }));
       const results = Symbol.asyncIterator in subscribed ? subscribed : [subscribed];
-      outcome.sendStream = (response) => sendResults(response, stream, results, contextValue);
+      const texts = textsOf(stream, results, contextValue);
+      outcome.sendStream = (response) => sendStream(response, stream, texts);
       return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: { data: null } } };
     },
   };

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { attempt } from '../../model/attempt.js';
@@ -8,7 +8,6 @@ import { memoized } from '../../model/memoized.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
-import type { OnFailure } from '../handle-errors.js';
 import {
   type DocumentedService,
   documentPages,
@@ -21,6 +20,9 @@ import {
   webPage,
 } from './html-pages.js';
 import { filesIn, type PageAt, type StaticResponse, staticHandler } from './static-files.js';
+
+/** Responds to a request that has failed. */
+export type OnFailure = (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
 
 /** Pages of domains that are kept, of some 10 kB each. */
 const MOST_PAGES = 100;

@@ -4,7 +4,7 @@ import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
 import { EVENTS } from '../../graphql/stream-formats.js';
 import type { Caller } from '../../limits/caller.js';
-import { setRateFields } from '../../limits/rate-policy.js';
+import { setRateFields } from '../../limits/rates.js';
 import type { Variables } from './parameters.js';
 import { foundBy, type Operation } from './prepared-routes.js';
 import { type EventPage, type LiveResult, presentEvents } from './presenters/changes.js';

@@ -51,7 +51,7 @@ export function bodyFinder(executor: GraphqlExecutor) {
         'Use GraphQL: dnsRecordsConnection and httpHeadersConnection have pages.',
       );
     }
-    const leave = await executor.gate.enter(caller, 'large');
+    const leave = await executor.largeHistories.enter(caller);
     try {
       pages ??= {
         dnsRecords: prepareStored(executor, 'domain-record-page.graphql'),

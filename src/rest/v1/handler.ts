@@ -3,7 +3,7 @@ import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
-import { setRateFields } from '../../limits/rate-policy.js';
+import { setRateFields } from '../../limits/rates.js';
 import { nothingAtPath } from '../../model/errors.js';
 import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';
@@ -15,7 +15,7 @@ import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { Place } from './presenters/body.js';
 import { requireGetOrHead, varyByAccept } from './problem.js';
-import { pathMatcher, ROUTES, type Route } from './routes.js';
+import { pathMatcher, ROUTES } from './routes.js';
 import {
   isConditional,
   isUnmodified,
@@ -60,15 +60,12 @@ interface Exchange extends Requested {
  * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path`
  * follows `/api/v1`, percent-encoded as it came, without the query; `originOf` gives the scheme and host that
  * the client has used. It throws what problemOf() takes.
- *
- * @param table Absent: ROUTES.
  */
 export function createRestV1(
   executor: GraphqlExecutor,
   { basePath, maxAge, cache, onInternalError }: RestOptions,
-  table: readonly Route[] = ROUTES,
 ) {
-  const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
+  const match = pathMatcher(ROUTES.map((route) => prepareRoute(executor, route)));
   const answers = new Answers(executor, cache);
   return async (
     request: IncomingMessage,
@@ -170,7 +167,7 @@ class Answers {
     if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
       return this.#send(exchange, kept.validators, kept.octets);
     }
-    const leave = await this.#executor.enter(caller, cost);
+    const leave = await this.#executor.gate.enter(caller, cost.isSearch);
     try {
       await this.#answerFrom(exchange, key, kept);
     } finally {

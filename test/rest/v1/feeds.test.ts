@@ -3,6 +3,7 @@ import { parseAtomFeed, parseJsonFeed } from 'feedsmith';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { escaped } from '../../../src/notify/feeds.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
+import { askRest } from '../../support/ask.js';
 import { type ObservationParts, observation } from '../../support/observations.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
 import { readElement, xmlFault } from '../../support/xml.js';
@@ -34,17 +35,17 @@ async function record(parts: ObservationParts): Promise<void> {
   await createRecorder(service.database.pool).record([observation(parts)]);
 }
 
-function get(path: string, headers: Record<string, string> = {}, { url } = service): Promise<Response> {
-  return fetch(`${url}/api/v1${path}`, { headers });
+const get = (path: string, headers: Record<string, string> = {}, from = service) =>
+  askRest(from, path, headers);
+
+interface Item {
+  readonly id: string;
+  readonly title: string;
+  readonly content_html: string;
 }
 
-interface JsonFeed {
-  readonly items: readonly { readonly id: string; readonly title: string; readonly content_html: string }[];
-  readonly [key: string]: unknown;
-}
-
-async function jsonFeed(path: string): Promise<JsonFeed> {
-  return JSON.parse(await (await get(path)).text());
+async function itemsOf(path: string): Promise<readonly Item[]> {
+  return (await get(path)).body.items;
 }
 
 function basic(password: string, user = 'reader'): Record<string, string> {
@@ -55,29 +56,25 @@ describe.each([
   ['/changes', '/'],
   ['/domain/example.com/changes', '/domains/example.com'],
 ])('the feeds of %s', (path, page) => {
-  test('are Atom that an XML parser and a reader understand, with all that RFC 4287 requires', async () => {
-    const { changes } = JSON.parse(await (await get(`${path}?order=NEWEST_FIRST`)).text());
-    const response = await get(`${path}.atom`);
-    expect(response.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8');
-    const text = await response.text();
+  test(`${path}.atom is what an XML parser and a reader understand, with all that RFC 4287 requires`, async () => {
+    const dates: string[] = (await get(`${path}?order=NEWEST_FIRST`)).body.changes.map(
+      ({ date }: { date: string }) => date,
+    );
+    const { fields, text } = await get(`${path}.atom`);
+    expect(fields.get('content-type')).toBe('application/atom+xml; charset=utf-8');
     expect(xmlFault(text)).toBeNull();
     const { url } = service;
     const feed = parseAtomFeed(text);
     expect(feed).toMatchObject({
       id: `${url}/api/v1${path}.atom`,
-      updated: changes
-        .map(({ date }: { date: string }) => date)
-        .sort()
-        .at(-1),
+      updated: dates.toSorted().at(-1),
       authors: [{ name: 'Domain Metadata Service' }],
       links: [
         { rel: 'self', href: `${url}/api/v1${path}.atom` },
         { rel: 'alternate', href: url + page },
       ],
     });
-    expect(feed.entries?.map((entry) => entry.updated)).toEqual(
-      changes.map(({ date }: { date: string }) => date),
-    );
+    expect(feed.entries?.map((entry) => entry.updated)).toEqual(dates);
     for (const { id, title, links, content } of feed.entries ?? []) {
       expect(id).toMatch(/^urn:uuid:[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
       expect(links?.[0]?.href).toBe(`${url}/domains/${title?.value.replace(/:.*/, '')}`);
@@ -85,145 +82,123 @@ describe.each([
     }
   });
 
-  test('are JSON Feed 1.1 with the same entries, each id once, and with absolute URLs', async () => {
-    const response = await get(`${path}.json`);
-    expect(response.headers.get('content-type')).toBe('application/feed+json; charset=utf-8');
-    const feed: JsonFeed = JSON.parse(await response.text());
-    expect(feed).toMatchObject({
+  test(`${path}.json is JSON Feed 1.1 with the entries of Atom, each id once, and with absolute URLs`, async () => {
+    const { fields, body } = await get(`${path}.json`);
+    expect(fields.get('content-type')).toBe('application/feed+json; charset=utf-8');
+    expect(body).toMatchObject({
       version: 'https://jsonfeed.org/version/1.1',
       title: expect.stringMatching(/^Changes of /),
       home_page_url: service.url + page,
       feed_url: `${service.url}/api/v1${path}.json`,
     });
-    const atom = parseAtomFeed(await (await get(`${path}.atom`)).text());
-    expect(parseJsonFeed(feed).items?.map(({ id, title }) => ({ id, title }))).toEqual(
-      atom.entries?.map(({ id, title }) => ({ id, title: title?.value })),
-    );
-    expect(new Set(feed.items.map(({ id }) => id)).size).toBe(feed.items.length);
+    const atom = parseAtomFeed((await get(`${path}.atom`)).text);
+    const items = parseJsonFeed(body).items?.map(({ id, title }) => ({ id, title }));
+    expect(items).toEqual(atom.entries?.map(({ id, title }) => ({ id, title: title?.value })));
+    expect(new Set(items?.map(({ id }) => id)).size).toBe(items?.length);
   });
 
-  test('are 304 to a reader that has the present one, and not after a change', async () => {
-    for (const form of ['atom', 'json']) {
-      const before = await get(`${path}.${form}`);
-      const etag = before.headers.get('etag') ?? '';
-      expect((await get(`${path}.${form}`, { 'if-none-match': etag })).status).toBe(304);
-      await record({ at: path.length + (form === 'atom' ? 1 : 2), headers: { server: form + path } });
-      const after = await get(`${path}.${form}`, { 'if-none-match': etag });
+  test(`the feeds of ${path} are 304 to a reader that has the present one, and not after a change`, async () => {
+    for (const [index, form] of ['atom', 'json'].entries()) {
+      const etag = (await get(`${path}.${form}`)).fields.get('etag') ?? '';
+      const revalidate = () => get(`${path}.${form}`, { 'if-none-match': etag });
+      expect((await revalidate()).status).toBe(304);
+      await record({ at: path.length + index + 1, headers: { server: form + path } });
+      const after = await revalidate();
       expect(after.status).toBe(200);
-      expect(after.headers.get('etag')).not.toBe(etag);
+      expect(after.fields.get('etag')).not.toBe(etag);
     }
   });
 
-  test('take no order and no page, and the filters of the operation', async () => {
+  test(`the feeds of ${path} take no order and no page, and the filters of the operation`, async () => {
     expect((await get(`${path}.atom?first=1`)).status).toBe(400);
     expect((await get(`${path}.json?order=OLDEST_FIRST`)).status).toBe(400);
-    const { items } = await jsonFeed(`${path}.json?kinds=DNS_RECORD_REMOVED`);
+    const items = await itemsOf(`${path}.json?kinds=DNS_RECORD_REMOVED`);
     expect(items.map(({ title }) => title)).toEqual(['example.com: A 192.0.2.1 removed']);
   });
 
-  test('need a token where the operation does, also as the password of any user', async () => {
+  test(`the feeds of ${path} need a token where the operation does, also as the password of any user`, async () => {
     const token = await closed.createToken();
+    const realm = 'realm="Domain Metadata Service"';
     for (const form of ['atom', 'json']) {
-      const none = await get(`${path}.${form}`, {}, closed);
-      const realm = 'realm="Domain Metadata Service"';
-      expect(none.status).toBe(401);
-      expect(none.headers.get('www-authenticate')).toBe(`Bearer ${realm}, Basic ${realm}, charset="UTF-8"`);
-      for (const headers of [bearer(token), basic(token), basic(token, ''), basic(token, 'ü')]) {
-        expect((await get(`${path}.${form}`, headers, closed)).status).toBe(200);
-      }
-      for (const headers of [basic('wrong'), basic(`dms_${'a'.repeat(43)}`), basic(''), basic(`${token}x`)]) {
-        const rejected = await get(`${path}.${form}`, headers, closed);
-        expect(rejected.status).toBe(401);
-        expect(rejected.headers.get('www-authenticate')).toContain(`, Basic ${realm}`);
-      }
+      const ask = async (headers = {}) => {
+        const { status, fields } = await get(`${path}.${form}`, headers, closed);
+        return [status, fields.get('www-authenticate')];
+      };
+      expect(await ask()).toEqual([401, `Bearer ${realm}, Basic ${realm}, charset="UTF-8"`]);
+      for (const headers of [bearer(token), basic(token), basic(token, ''), basic(token, 'ü')])
+        expect(await ask(headers)).toEqual([200, null]);
+      for (const headers of [basic('wrong'), basic(`dms_${'a'.repeat(43)}`), basic(''), basic(`${token}x`)])
+        expect(await ask(headers)).toEqual([401, expect.stringContaining(`, Basic ${realm}`)]);
     }
-    expect((await get(path, {}, closed)).headers.get('www-authenticate')).not.toContain('Basic');
+    expect((await get(path, {}, closed)).fields.get('www-authenticate')).not.toContain('Basic');
     expect((await get(path, basic(token), closed)).status).toBe(200);
-    expect(JSON.stringify(closed.logged)).not.toContain(token);
-    expect(JSON.stringify(closed.logged)).not.toContain(basic(token)['authorization']?.slice(6));
-  });
-
-  test('cost what a page of the operation costs', async () => {
-    const limited = await startTestService({
-      database: service.database,
-      rateLimits: { anonymous: 100, token: 100 },
-    });
-    const left = async (target: string) =>
-      Number(/;r=(\d+)/.exec((await get(target, {}, limited)).headers.get('ratelimit') ?? '')?.[1]);
-    const remaining = [];
-    for (const target of [path, `${path}.atom`, `${path}.json`]) remaining.push(await left(target));
-    await limited.stop();
-    const [first = 0] = remaining;
-    expect(remaining).toEqual([first, first - (100 - first), first - 2 * (100 - first)]);
+    const logged = JSON.stringify(closed.logged);
+    for (const secret of [token, String(basic(token)['authorization']).slice(6)])
+      expect(logged).not.toContain(secret);
   });
 });
 
-test('an entry says in plain words what changed', async () => {
-  const { items } = await jsonFeed('/changes.json');
+test('an entry of a feed says in plain words what changed', async () => {
+  const items = await itemsOf('/changes.json');
   const titles = items.map(({ title }) => title);
-  expect(titles).toEqual(
-    expect.arrayContaining([
-      'example.com: A 192.0.2.1 there when first observed',
-      'example.com: A 192.0.2.1 removed',
-      'example.com: header server changed: a → b',
-      'example.com: header server gone: b',
-      'other.example: header server there when first observed: <b>&"\' ]]>',
-    ]),
+  for (const title of [
+    'example.com: A 192.0.2.1 there when first observed',
+    'example.com: A 192.0.2.1 removed',
+    'example.com: MX 10 mail.example. added',
+    'example.com: header server changed: a → b',
+    'example.com: header server gone: b',
+    'other.example: header server there when first observed: <b>&"\' ]]>',
+  ])
+    expect(titles).toContain(title);
+  const long = items.find(({ title }) => title.includes('nnn'));
+  expect(long?.title).toMatch(/^.{199}…$/);
+  expect(long?.content_html).toContain('n'.repeat(500));
+  expect(items.find(({ title }) => title.includes('MX'))?.content_html).toContain(
+    '<dt>New</dt><dd>example.com IN MX 10 mail.example.</dd>',
   );
-  expect(titles.find((title) => title.includes('nnn'))).toMatch(/^.{199}…$/);
-  expect(items.find(({ title }) => title.includes('nnn'))?.content_html).toContain('n'.repeat(500));
-  const mail = items.find(({ title }) => title.includes('MX'));
-  expect(mail?.title).toBe('example.com: MX 10 mail.example. added');
-  expect(mail?.content_html).toContain('<dt>New</dt><dd>example.com IN MX 10 mail.example.</dd>');
 });
 
 test('the feed of a domain has its changes alone, with the ids of the feed of all, which stay', async () => {
-  const [all, own] = [await jsonFeed('/changes.json'), await jsonFeed('/domain/example.com/changes.json')];
-  expect(own.items.length).toBeLessThan(all.items.length);
-  expect(own.items.map(({ title }) => title.replace(/:.*/, ''))).not.toContain('other.example');
-  expect(all.items.map(({ id }) => id)).toEqual(expect.arrayContaining(own.items.map(({ id }) => id)));
+  const [all, own] = [await itemsOf('/changes.json'), await itemsOf('/domain/example.com/changes.json')];
+  expect(own.length).toBeLessThan(all.length);
+  expect(own.map(({ title }) => title.replace(/:.*/, ''))).not.toContain('other.example');
+  expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(own.map(({ id }) => id)));
   await record({ at: 99, headers: { server: 'c' } });
-  const later = await jsonFeed('/domain/example.com/changes.json');
-  expect(later.items).toEqual(expect.arrayContaining([...own.items]));
-  expect(later.items.length).toBeGreaterThan(own.items.length);
+  const later = await itemsOf('/domain/example.com/changes.json');
+  expect(later).toEqual(expect.arrayContaining([...own]));
+  expect(later.length).toBeGreaterThan(own.length);
 });
 
 test('the URN of a change is that of every release: readers would show all again', async () => {
-  const { items } = await jsonFeed('/changes.json?domains=other.example');
-  expect(items.map(({ id }) => id)).toMatchInlineSnapshot(`
-    [
-      "urn:uuid:50f91eb4-dc4b-5100-a8b7-20eb90d594b6",
-      "urn:uuid:a5474cdd-c86e-571f-b73b-ade02846e802",
-    ]
-  `);
+  const items = await itemsOf('/changes.json?domains=other.example');
+  expect(items.map(({ id }) => id)).toEqual([
+    'urn:uuid:50f91eb4-dc4b-5100-a8b7-20eb90d594b6',
+    'urn:uuid:a5474cdd-c86e-571f-b73b-ade02846e802',
+  ]);
 });
 
-test('URLs have the scheme and the host that the client has used by the proxy, and the base path', async () => {
+test('URLs of a feed have the scheme and the host that the client has used by the proxy, and the base path', async () => {
   const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'dms.example' };
-  const feed = JSON.parse(await (await get('/changes.json?kinds=HEADER_GONE', headers)).text());
-  expect(feed.feed_url).toBe('https://dms.example/api/v1/changes.json?kinds=HEADER_GONE');
-  const token = await closed.createToken();
+  const path = '/changes.json?kinds=HEADER_GONE';
+  expect((await get(path, headers)).body.feed_url).toBe(`https://dms.example/api/v1${path}`);
+  const token = bearer(await closed.createToken());
   // No proxy is trusted there.
-  const based = await get('/changes.json', { ...headers, ...bearer(token) }, closed);
-  expect(JSON.parse(await based.text())).toMatchObject({
+  expect((await get('/changes.json', { ...headers, ...token }, closed)).body).toMatchObject({
     feed_url: `${closed.url}/api/v1/changes.json`,
     items: expect.arrayContaining([expect.objectContaining({ url: `${closed.url}/domains/example.com` })]),
   });
 });
 
 test('a feed with a duration has no validators, as all that has one', async () => {
-  const { headers } = await get('/domain/example.com/changes.atom?from=30d');
-  expect([headers.get('etag'), headers.get('cache-control')]).toEqual([
-    null,
-    expect.stringContaining('no-store'),
-  ]);
+  const { fields } = await get('/domain/example.com/changes.atom?from=30d');
+  expect([fields.get('etag'), fields.get('cache-control')]).toEqual([null, 'no-store']);
 });
 
-test('a domain of which nothing is recorded is 404, and without changes the feed is empty', async () => {
+test('the feed of a domain of which nothing is recorded is 404, and without changes a feed is empty', async () => {
   expect((await get('/domain/unknown.example/changes.atom')).status).toBe(404);
-  const empty = await (await get('/changes.atom?domains=unknown.example')).text();
-  expect(xmlFault(empty)).toBeNull();
-  expect(parseAtomFeed(empty)).toMatchObject({ updated: '1970-01-01T00:00:00Z' });
+  const { text } = await get('/changes.atom?domains=unknown.example');
+  expect(xmlFault(text)).toBeNull();
+  expect(parseAtomFeed(text)).toMatchObject({ updated: '1970-01-01T00:00:00Z' });
 });
 
 test('an XML parser reads any text as it was, in elements and attributes, but for what XML forbids', () => {
@@ -259,7 +234,7 @@ test('a feed with a filter has the latest changes that it selects, however many 
   for (let first = 0; first < others.length; first += 1_500) {
     await recorder.record(others.slice(first, first + 1_500));
   }
-  const titles = async (path: string) => (await jsonFeed(path)).items.map(({ title }) => title);
+  const titles = async (path: string) => (await itemsOf(path)).map(({ title }) => title);
   expect(await titles('/changes.json?types=MX')).toEqual(['example.com: MX 10 mail.example. added']);
   expect(await titles('/changes.json?domains=other.example&headers=x-tab')).toHaveLength(1);
 });

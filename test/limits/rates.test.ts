@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createLimiters } from '../../src/limits/limiters.js';
-import { ratePolicy, secondsUntilReset } from '../../src/limits/rate-policy.js';
-import { startTestService } from '../support/service.js';
+import { createLimiters, secondsUntilReset } from '../../src/limits/rates.js';
 
 const HOUR = 3_600_000;
 
@@ -15,9 +13,8 @@ function stepClock(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }
 
-test('a clock that steps back changes nothing of when a client is granted something again', async () => {
-  const limiter = createLimiters()(ratePolicy('steps', 1, 1));
-  const began = performance.now();
+test('a clock that steps back changes nothing of when a client is granted something again, and what it is told', async () => {
+  const limiter = createLimiters()({ name: 'steps', limit: 1, seconds: 1 });
   await limiter.consume('client', 1);
   stepClock(-HOUR);
   const rejected: { readonly msBeforeNext?: number } = await limiter
@@ -26,47 +23,24 @@ test('a clock that steps back changes nothing of when a client is granted someth
   expect(rejected.msBeforeNext).toBeGreaterThan(0);
   expect(rejected.msBeforeNext).toBeLessThanOrEqual(1_000);
   await vi.waitFor(() => limiter.consume('client', 1), { timeout: 60_000, interval: 20 });
-  // A timer may fire a millisecond early.
-  expect(performance.now() - began).toBeGreaterThanOrEqual(999);
-});
-
-test('after a clock has stepped back, no client is told to wait for more than a minute', async () => {
-  const service = await startTestService({ role: 'api', rateLimits: { anonymous: 1, token: 1 } });
-  const ask = () => fetch(`${service.url}/api/v1/domain/example.com`);
-  try {
-    expect((await ask()).status).toBe(404);
-    stepClock(-HOUR);
-    const response = await ask();
-    expect(response.status).toBe(429);
-    const seconds = Number(response.headers.get('retry-after'));
-    expect(seconds).toBeGreaterThanOrEqual(1);
-    expect(seconds).toBeLessThanOrEqual(60);
-  } finally {
-    vi.useRealTimers();
-    await service.stop();
-  }
 });
 
 test('whoever has something left of a limit is granted all of a request, also one that costs more than the limit', async () => {
-  const limiter = createLimiters()(ratePolicy('large', 3));
+  const limiter = createLimiters()({ name: 'large', limit: 3, seconds: 60 });
   expect((await limiter.consume('client', 10)).remainingPoints).toBe(0);
   await expect(limiter.consume('client', 1)).rejects.toMatchObject({ consumedPoints: 11 });
   expect((await limiter.consume('client', 0)).consumedPoints).toBe(11);
 });
 
 test('a client has all of its budget within a window, and others have their own', async () => {
-  const limiter = createLimiters()(ratePolicy('windows', 3, 1));
-  const used = async (key: string, points: number) =>
+  const limiter = createLimiters()({ name: 'windows', limit: 3, seconds: 1 });
+  const used = (key: string, points: number) =>
     limiter.consume(key, points).then(
       ({ remainingPoints }) => remainingPoints,
       ({ consumedPoints }) => `rejected at ${consumedPoints}`,
     );
-  expect([await used('a', 2), await used('b', 1), await used('a', 1), await used('a', 1)]).toEqual([
-    1,
-    2,
-    0,
-    'rejected at 4',
-  ]);
+  const all = [await used('a', 2), await used('b', 1), await used('a', 1), await used('a', 1)];
+  expect(all).toEqual([1, 2, 0, 'rejected at 4']);
   await vi.waitFor(async () => expect(await used('a', 3)).toBe(0), { timeout: 60_000, interval: 1_100 });
 });
 

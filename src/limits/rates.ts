@@ -1,11 +1,29 @@
+import type { ServerResponse } from 'node:http';
 import {
   RateLimiterCluster,
   RateLimiterMemory,
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
-import type { RatePolicy } from './rate-policy.js';
 import type { RedisStore } from './redis-store.js';
+
+/** A limit for each client. */
+export interface RatePolicy {
+  /** As in `RateLimit-Policy`, and in the keys of Redis: letters only. */
+  readonly name: string;
+  readonly limit: number;
+  /** How long a window is. It begins with the first points that are taken. */
+  readonly seconds: number;
+}
+
+/** What a client has left of a limit after a request. */
+export interface RateState {
+  readonly policy: RatePolicy;
+  /** Not below 0. */
+  readonly remaining: number;
+  /** Milliseconds until the limit is reset. */
+  readonly resetAfter: number;
+}
 
 /** Counts what clients use of one limit. */
 export interface Limiter {
@@ -26,8 +44,7 @@ export type Limiters = (policy: RatePolicy) => Limiter;
  * @param isWorker Whether that is the memory of the first process (node:cluster): all processes count together.
  */
 export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
-  return (policy) => {
-    const { name, limit: points, seconds: duration } = policy;
+  return ({ name, limit: points, seconds: duration }) => {
     // The limit is part of the key, so that limiters with different limits do not share counts.
     const options = { points, duration, keyPrefix: `dms:${name}:${points}/${duration}` };
     const inMemory = isWorker ? new RateLimiterCluster(options) : new RateLimiterMemory(options);
@@ -45,4 +62,23 @@ export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
       },
     };
   };
+}
+
+/** Whole seconds, at least 1, until the limit is reset: for `Retry-After`. */
+export function secondsUntilReset({ resetAfter }: Pick<RateState, 'resetAfter'>): number {
+  // A difference of two times of the monotonic clock may be a fraction of a nanosecond too large.
+  return Math.max(1, Math.ceil(Math.round(resetAfter) / 1000));
+}
+
+/**
+ * Sets `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). The end
+ * of the window is that of `Retry-After` (section 6).
+ *
+ * @param state After this request; absent: it selected nothing that is limited, and no field is set.
+ */
+export function setRateFields(response: ServerResponse, state: RateState | undefined): void {
+  if (state === undefined) return;
+  const { name, limit, seconds } = state.policy;
+  response.setHeader('ratelimit-policy', `"${name}";q=${limit};w=${seconds}`);
+  response.setHeader('ratelimit', `"${name}";r=${state.remaining};t=${secondsUntilReset(state)}`);
 }

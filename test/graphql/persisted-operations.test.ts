@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { insertDomain } from '../support/rows.js';
+import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'dms-operations-'));
+let database: TestDatabase;
+/** Without a list. */
+let service: TestService;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'a.example' });
+  const graphql = { maxFields: 1000, introspection: true, persistedOnly: undefined };
+  service = await startTestService({ role: 'api', database, graphql });
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const NAME = 'query Name($name: String!) { domain(name: $name) { name } }';
+const TYPES =
+  'query Types($types: [String!]) { domain(name: "a.example") { dnsRecords(types: $types) { ... on DnsRecordEntry { host } } } }';
+const PAGE = 'query ($first: Int) { domain(name: "a.example") { changes(first: $first) { nodes { id } } } }';
+
+const variables = { name: 'a.example' };
+const ANSWER = '{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":1}}\n';
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The parameters of a request for a document by its name. */
+const named = (sha256Hash: string, version = 1) => ({
+  extensions: { persistedQuery: { version, sha256Hash } },
+});
+
+async function post(asked: TestService, body: object, accept = 'application/json') {
+  const response = await fetch(`${asked.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+test('a document that is sent once with its SHA-256 is known by it from then on, by POST and GET', async () => {
+  const query = `${NAME} # registered`;
+  const byName = { ...named(sha256(query)), variables };
+  const before = await post(service, byName);
+  expect([before.status, JSON.parse(before.text)]).toMatchObject([
+    200,
+    { errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }] },
+  ]);
+  for (const body of [{ ...byName, query }, ...Array(5).fill(byName)])
+    expect(await post(service, body)).toEqual({ status: 200, text: ANSWER });
+  const parameters = new URLSearchParams({
+    variables: JSON.stringify(variables),
+    extensions: JSON.stringify(byName.extensions),
+  });
+  expect(await (await fetch(`${service.url}/graphql?${parameters}`)).text()).toBe(ANSWER);
+});
+
+test('a document that is not known by its SHA-256 is a failed request in application/graphql-response+json', async () => {
+  const { status } = await post(service, named(sha256('unknown')), 'application/graphql-response+json');
+  expect(status).toBe(400);
+});
+
+test.each([
+  ['with the SHA-256 of another one', { ...named(sha256('other')), query: NAME, variables }],
+  ['by another version', { ...named(sha256(NAME), 2), query: NAME, variables }],
+  ['that is no GraphQL', { ...named(sha256('{ domain(')), query: '{ domain(' }],
+  ['that is not valid', { ...named(sha256('{ nonsense }')), query: '{ nonsense }' }],
+])('a document %s is rejected, and not taken up', async (_which, body) => {
+  expect((await post(service, body)).status).toBe(400);
+  const { sha256Hash } = body.extensions.persistedQuery;
+  expect((await post(service, { ...named(sha256Hash), variables })).text).toContain(
+    'PERSISTED_QUERY_NOT_FOUND',
+  );
+  expect(service.logged.filter(({ err }) => err !== undefined)).toEqual([]);
+});
+
+test('the limits hold for a document that is known, by the variables of each request', async () => {
+  const ask = (first: number, body: object = {}) =>
+    post(service, { ...named(sha256(PAGE)), ...body, variables: { first } });
+  expect((await ask(1, { query: PAGE })).status).toBe(200);
+  expect((await ask(450)).status).toBe(200);
+  const { status, text } = await ask(451);
+  expect([status, text]).toEqual([400, expect.stringContaining('QUERY_TOO_COMPLEX')]);
+});
+
+const MANIFEST = {
+  format: 'apollo-persisted-query-manifest',
+  version: 1,
+  operations: [
+    { id: sha256(NAME), name: 'Name', type: 'query', body: NAME },
+    { id: 'types', name: 'Types', type: 'query', body: TYPES },
+  ],
+};
+
+/** The service with a file of operations, which holds the text or the JSON of the content, until the test ends. */
+function startListed(content: unknown) {
+  const persistedOnly = join(folder, 'operations.json');
+  writeFileSync(persistedOnly, typeof content === 'string' ? content : JSON.stringify(content));
+  const graphql = { maxFields: 1000, introspection: true, persistedOnly };
+  return startServiceForTest({ role: 'api', database, graphql });
+}
+
+describe.each([
+  ["Apollo's persisted query manifest", MANIFEST],
+  ['an object of ids and documents', { [sha256(NAME)]: NAME, types: TYPES }],
+])('with a list of operations, as %s', (format, content) => {
+  test(`each operation of ${format} is answered, by its id or its text, time and again`, async () => {
+    const listed = await startListed(content);
+    for (let time = 0; time < 5; time += 1) {
+      for (const body of [
+        { query: NAME, variables },
+        { ...named(sha256(NAME)), variables },
+        { ...named(sha256(NAME)), query: NAME, variables },
+      ])
+        expect(await post(listed, body)).toMatchObject({ text: ANSWER });
+    }
+    const byId = await post(listed, { ...named('types'), variables: { types: ['A'] } });
+    expect(byId.text).toBe('{"data":{"domain":{"dnsRecords":[]}},"extensions":{"cost":1}}\n');
+  });
+
+  test(`what is not in ${format} is rejected with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not queried`, async () => {
+    const listed = await startListed(content);
+    const other = `${NAME} `;
+    const statements = vi.spyOn(pg.Pool.prototype, 'query');
+    for (const body of [
+      { query: other, variables },
+      { ...named(sha256(other)), variables },
+      { ...named(sha256(other)), query: other, variables },
+      { ...named(sha256(NAME)), query: other, variables },
+      { query: '{ __schema { queryType { name } } }' },
+      { query: '{ domain(' },
+      { operationName: 'Name', variables },
+    ]) {
+      const { status, text } = await post(listed, body);
+      expect([status, text]).toEqual([400, expect.stringContaining('PERSISTED_QUERY_NOT_IN_LIST')]);
+    }
+    expect((await fetch(`${listed.url}/graphql?query=${encodeURIComponent(other)}`)).status).toBe(400);
+    expect(statements).not.toHaveBeenCalled();
+    statements.mockRestore();
+  });
+});
+
+test('an operation of the list costs what its variables say, and has the same maximum', async () => {
+  const listed = await startListed({ page: PAGE });
+  const ask = (first: number) => post(listed, { ...named('page'), variables: { first } });
+  expect(JSON.parse((await ask(101)).text)).toMatchObject({ extensions: { cost: 4 } });
+  const { status, text } = await ask(500);
+  expect([status, text]).toEqual([400, expect.stringContaining('QUERY_TOO_COMPLEX')]);
+});
+
+test('there is no Sandbox and no GraphiQL where only the operations of a list are answered, and the start page says so', async () => {
+  const { url } = await startListed(MANIFEST);
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  expect((await fetch(`${url}/graphql`, { headers: { accept } })).status).toBe(400);
+  expect((await fetch(`${url}/graphiql`)).status).toBe(404);
+  expect(await (await fetch(`${url}/.well-known/api-catalog`)).text()).not.toContain('graphiql');
+  const page = await (await fetch(`${url}/`)).text();
+  expect(page).not.toMatch(/Sandbox|href="\/graphi?ql"/);
+  expect(page).toContain('<code>/graphql</code>: for the operations of <code>PERSISTED_ONLY</code> only');
+});
+
+const NOT_ALLOWED = 'PERSISTED_ONLY: the operation bad of the file is not allowed: ';
+const MANY_DOMAINS = Array.from({ length: 501 }, (_, at) => `a${at}: domain(name: "a.example") { name }`);
+
+test.each<[string, unknown, RegExp | string]>([
+  ['no JSON', '{', /^PERSISTED_ONLY is ".*": it is not JSON; write a JSON object of ids and documents, .*$/],
+  ['a list', [NAME], /^PERSISTED_ONLY is ".*": it is neither format; .*$/],
+  ['no documents', { a: 1 }, /^PERSISTED_ONLY is ".*": it is neither format; .*$/],
+  ['an empty object', {}, /^PERSISTED_ONLY is ".*": it contains no operation; .*$/],
+  ['a manifest of another version', { ...MANIFEST, version: 2 }, /it is neither format/],
+  ['a manifest without operations', { ...MANIFEST, operations: null }, /it is neither format/],
+  ['a manifest with an operation without an id', { ...MANIFEST, operations: [{ body: NAME }] }, /neither/],
+  ['a manifest with no operation', { ...MANIFEST, operations: ['a'] }, /^PERSISTED_ONLY.*$/],
+  [
+    'an operation that the schema does not allow',
+    { good: NAME, bad: '{ nonsense }' },
+    `${NOT_ALLOWED}Cannot query field "nonsense"`,
+  ],
+  ['no GraphQL', { bad: '{ domain(' }, NOT_ALLOWED],
+  [
+    'an operation beyond a limit',
+    { bad: `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}` },
+    `${NOT_ALLOWED}The query has fields more than 20 levels deep`,
+  ],
+  [
+    'an operation without variables that costs too much',
+    { bad: `{ ${MANY_DOMAINS.join(' ')} }` },
+    `${NOT_ALLOWED}The query asks for about 25551 fields; 1000 are allowed. `,
+  ],
+])(
+  'a list that is %s stops the start, with one line that names the setting',
+  async (_case, content, message) => {
+    const error: Error = await startListed(content).then(
+      () => new Error('It has started.'),
+      (thrown) => thrown,
+    );
+    expect(error.message).toMatch(message);
+    expect(error.message).not.toContain('\n');
+  },
+);
+
+test('a list that is not there stops the start, with one line that names the setting', async () => {
+  const graphql = { maxFields: 1000, introspection: true, persistedOnly: join(folder, 'none.json') };
+  await expect(startTestService({ database, graphql })).rejects.toThrow(
+    /^PERSISTED_ONLY is ".*none\.json": ENOENT.*; write a JSON object of ids .*$/,
+  );
+});

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { getOperationAST, parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { createSchema } from '../../../src/graphql/schema.js';
+import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
+import { type Parameter, readParameters } from '../../../src/rest/v1/parameters.js';
+import { ROUTES } from '../../../src/rest/v1/routes.js';
+
+const TEXT = { description: 'A text.', example: 'a' };
+
+const PARAMETERS: readonly Parameter[] = [
+  { ...TEXT, name: 'domain', in: 'path', schema: { type: 'string' } },
+  { ...TEXT, name: 'from', schema: { type: 'string', enum: ['a', '+1 2'] }, required: true },
+  { ...TEXT, name: 'order', schema: { type: 'string', default: 'OLDEST_FIRST' } },
+  { ...TEXT, name: 'kinds', schema: { type: 'array', items: { type: 'string' } } },
+];
+
+const read = (query: string) => readParameters(PARAMETERS, 'b%C3%BCcher.example', new URLSearchParams(query));
+
+test('an operation gets the decoded values of its parameters, all values of a list, and the default of an absent one', () => {
+  const variables = { domain: 'bücher.example', from: '+1 2', order: 'OLDEST_FIRST', kinds: ['a', '&'] };
+  expect(read('from=%2B1+2&kinds=a&kinds=%26').variables).toEqual(variables);
+});
+
+test.each([
+  ['from=a&domain=b', 'Unknown query parameter "domain". This operation has: from, order, kinds.'],
+  ['from=a&From', 'Unknown query parameter "From". This operation has: from, order, kinds.'],
+  ['', 'The query must have the parameter from.'],
+  ['from=a&from=a', 'The query parameter from is given more than once.'],
+  ['from=wrong', 'from: "wrong" is not one of a, +1 2.'],
+])('the query "%s" is rejected, with what is wrong', (query, message) => {
+  expect(() => read(query)).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETER', message }));
+});
+
+test('the parameters of a route are in the OpenAPI document, and 304 only where it has validators', () => {
+  const routes = ROUTES.slice(0, 1).map((route) => ({
+    ...route,
+    path: '/{domain}/shown',
+    parameters: PARAMETERS,
+    state: null,
+  }));
+  const document = openApiDocument(routes, { basePath: '', version: '1' });
+  const parameters = [
+    { name: 'domain', in: 'path', required: true },
+    { name: 'from', in: 'query', required: true, schema: { type: 'string' } },
+    { name: 'order', in: 'query', required: false, schema: { default: 'OLDEST_FIRST' } },
+    { name: 'kinds', in: 'query', required: false, schema: { type: 'array' } },
+  ];
+  expect(document).toMatchObject({ paths: { '/{domain}/shown': { get: { parameters } } } });
+  expect(document).not.toHaveProperty(['paths', '/{domain}/shown', 'get', 'responses', '304']);
+});
+
+test('each stored operation selects one field, whose cost the rate limit counts', () => {
+  const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);
+  const fields = createSchema().getQueryType()?.getFields();
+  for (const { operationId, runs, state } of ROUTES) {
+    for (const file of [`${runs?.operationId ?? operationId}.graphql`, state ?? []].flat()) {
+      const operation = getOperationAST(parse(readFileSync(new URL(file, operations), 'utf8')));
+      const selected = operation?.selectionSet.selections.map((selection) =>
+        'name' in selection ? selection.name.value : '',
+      );
+      expect([file, selected?.length]).toEqual([file, 1]);
+      const directives = fields?.[selected?.[0] ?? '']?.astNode?.directives?.map(({ name }) => name.value);
+      expect([file, directives]).toEqual([file, ['cost', 'rateLimit']]);
+    }
+  }
+});
