@@ -10,7 +10,6 @@ export type FailureCode =
   | 'refused' // RCODE 5 (RFC 1035, section 4.1.1); for HTTP, the port rejects the connection.
   | 'malformed' // It breaks RFC 1035 or its type's format, contradicts itself, or is no HTTP (RFC 9112).
   | 'stopped' // The program was stopped.
-  | 'clock' // The program's clock is wrong (see look-clock.ts).
   // DNS:
   | 'servfail' // RCODE 2.
   | 'rcode' // Any other RCODE but 5, NOERROR and NXDOMAIN.

@@ -3,7 +3,7 @@ import { addTo } from '../model/groups.js';
 import { formatInstant } from '../model/instant.js';
 import type { DnsAnswer } from './dns/answer.js';
 import type { Failure } from './failure.js';
-import type { HttpAnswer } from './http/client.js';
+import type { HttpAnswer } from './http/request.js';
 
 /** What is stored and logged of a check. */
 export interface CheckOutcome {

@@ -42,6 +42,10 @@ let observer: DomainObserver;
 let guarded: DomainObserver;
 /** The wall clock of the tests: each check has a time of its own. */
 let time = 1_700_000_000_000_000n;
+const tick = () => {
+  time += 1_000_000n;
+  return time;
+};
 
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -83,7 +87,7 @@ function observerWith(environment: Readonly<Record<string, string>>): DomainObse
 
 /** Checks a domain and records it. */
 async function observe(domain = 'example.test') {
-  const check = await observer.check(domain);
+  const check = await observer.check(domain, tick());
   const [recorded] = await recordChecks(recorder.record, [check]);
   if (recorded === undefined) throw new Error('the check was not recorded');
   return { check, recording: recorded.recording, changes: short(recorded.changes) };
@@ -324,7 +328,7 @@ describe('a domain that was observed', () => {
       ],
     });
     const other = observerWith({ OBSERVE_PRIVATE: 'allow', OBSERVE_IGNORED_HEADERS: 'none' });
-    const { observation } = await other.check('example.test');
+    const { observation } = await other.check('example.test', tick());
     expect([...(observation?.httpHeaders ?? [])]).toEqual([
       ['server', 'one'],
       ['date', 'now'],
@@ -348,7 +352,7 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
     const limited = observerWith({ OBSERVE_PRIVATE: 'allow', LIMIT_RECORDS_PER_TYPE: '2' });
     await observe();
     dns.setZone(ZONE.replace('@ MX 10 mail', '@ MX 1 a\n@ MX 2 b\n@ MX 3 c\n@ TXT "v"'));
-    const check = await limited.check('example.test');
+    const check = await limited.check('example.test', tick());
     const [recorded] = await recordChecks(recorder.record, [check]);
     expect(short(recorded?.changes ?? null)).toEqual({
       ...NOTHING,
@@ -389,7 +393,7 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
       await observe();
       site.serve({ fields });
       dns.setZone(ZONE.replace('@ MX 10 mail', ''));
-      const check = await limited.check('example.test');
+      const check = await limited.check('example.test', tick());
       const [recorded] = await recordChecks(recorder.record, [check]);
       expect(short(recorded?.changes ?? null)).toEqual({ ...NOTHING, removed: [MX] });
       expect(check.http).toEqual({
@@ -404,7 +408,10 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
 describe('the guard', () => {
   test('blocks addresses that are not public, and says which; DNS is still observed', async () => {
     const before = site.connections;
-    const checks = [await guarded.check('example.test'), await guarded.check('mapped.example.test')];
+    const checks = [
+      await guarded.check('example.test', tick()),
+      await guarded.check('mapped.example.test', tick()),
+    ];
     expect(checks.map(({ http }) => http)).toEqual([
       { kind: 'failed', failure: { code: 'private-address', message: expect.stringContaining('127.0.0.1') } },
       { kind: 'failed', failure: { code: 'private-address', message: expect.stringContaining('10.0.0.1') } },
@@ -414,14 +421,14 @@ describe('the guard', () => {
   });
 
   test('is not bypassed by a name that resolves differently the second time: it is resolved once', async () => {
-    await observer.check('example.test');
+    await observer.check('example.test', tick());
     expect(dns.asked('example.test', 'A')).toBe(1);
     expect(dns.asked('example.test', 'AAAA')).toBe(1);
   });
 });
 
 test('a preview shows what would change, and records nothing', async () => {
-  const check = await observer.check('example.test');
+  const check = await observer.check('example.test', tick());
   const [recorded] = await recordChecks(recorder.preview, [check]);
   expect(short(recorded?.changes ?? null).added).toEqual([A, MX, SOA]);
   const { rows } = await database.pool.query('SELECT count(*) FROM domain');

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import type { Settings } from '../../config/settings.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
+import { LookClock } from '../../observer/look-clock.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
 import {
@@ -132,21 +133,23 @@ export async function checkNow(
   const waiting = names.values();
   const finished: DomainCheck[] = [];
   let taken = Promise.resolve();
-  let clockFault: string | undefined;
+  const clock = new LookClock();
+  let clockFault: string | null = null;
   const checkNext = async () => {
     for (const name of waiting) {
-      if (signal.aborted || clockFault !== undefined) return;
-      const seen = await observer.check(name, either);
-      clockFault ??= seen.clockFault;
+      const observedAt = now();
+      clockFault ??= clock.faultOf(observedAt);
+      if (signal.aborted || clockFault !== null) return;
+      const seen = await observer.check(name, observedAt, either);
       // A check that a signal has interrupted says nothing about the domain.
-      if (signal.aborted || seen.clockFault !== undefined) return;
+      if (signal.aborted) return;
       finished.push(seen);
       taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
       await taken;
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, checkNext)).finally(() => ending.abort());
-  if (clockFault !== undefined && !signal.aborted) throw new OperationError(clockFault);
+  if (clockFault !== null && !signal.aborted) throw new OperationError(clockFault);
 }
 
 /** On a terminal the log would mix with the output. What fails is in the output, too. */

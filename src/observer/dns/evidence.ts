@@ -1,10 +1,11 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../../model/dns-record.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
+import { ancestorsOf } from '../../model/host-name.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
 import { type FailureCode, failed } from '../failure.js';
 import type { DnsAnswer, FailedAnswer } from './answer.js';
-import { type Alias, type Chain, followChain, isBelow } from './chain.js';
+import { type Alias, type Chain, followChain } from './chain.js';
 import { CLASS_IN, NOERROR, NXDOMAIN, type Question, REFUSED, type Response, SERVFAIL } from './message.js';
 
 const NS = 2;
@@ -67,13 +68,13 @@ export function readAnswer(server: string, question: Question, response: Respons
 /** In their order: RFC 1035, section 4.1.1; RFC 2136, section 2.2. */
 const RCODE_NAMES: readonly (string | undefined)[] =
   'NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE'.split(' ');
-/** RFC 6891, section 9; RFC 7873, section 8. */
-const EXTENDED_RCODE_NAMES: Readonly<Record<number, string>> = { 16: 'BADVERS', 23: 'BADCOOKIE' };
+const RCODE_FAILURES: Readonly<Record<number, FailureCode>> = {
+  [SERVFAIL]: 'servfail',
+  [REFUSED]: 'refused',
+};
 
 function rcodeFailure(server: string, rcode: number): FailedAnswer {
-  const message = `${RCODE_NAMES[rcode] ?? EXTENDED_RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`;
-  if (rcode === SERVFAIL) return failed('servfail', message);
-  return failed(rcode === REFUSED ? 'refused' : 'rcode', message);
+  return failed(RCODE_FAILURES[rcode] ?? 'rcode', `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`);
 }
 
 /** What a whole message proves. */
@@ -105,10 +106,7 @@ function readSections(question: Question, { counts, message }: Response) {
   const names = new Map([[HEADER_LENGTH, question.name]]);
   const start = HEADER_LENGTH + question.section.length;
   const reader = new MessageReader(message, start, message.length, names);
-  const [, answers, authorities, additionals] = counts;
-  const answer = readRecords(reader, answers);
-  const authority = readRecords(reader, authorities);
-  const additional = readRecords(reader, additionals);
+  const [answer = [], authority = [], additional = []] = counts.map((count) => readRecords(reader, count));
   if (!reader.isAtEnd) throw new MalformedMessageError('octets after the last record');
   return { answer, authority, additional };
 }
@@ -199,7 +197,7 @@ function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
 function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
   readRdata('SOA', rdata.fork());
-  return isBelow(name, zone) || (zone === name && qtype !== DS);
+  return ancestorsOf(name).includes(zone) || (zone === name && qtype !== DS);
 }
 
 function aliasRecords({ links }: Chain): readonly DnsRecord[] {

@@ -4,7 +4,7 @@ import { compareDnsRecords, parseDnsRecord } from '../../../src/model/dns-record
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
 import { canonicalHostName, hostNameOctets } from '../../../src/model/host-name.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
-import { createQuestion, encodeQuery, readResponse } from '../../../src/observer/dns/message.js';
+import { createQuestion, encodeQuery, responseTo } from '../../../src/observer/dns/message.js';
 import { truncated } from '../../support/dns-behaviours.js';
 import { uint16, uint32, nameOctets as wireName } from '../../support/dns-octets.js';
 import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
@@ -21,8 +21,8 @@ const type = fc.constantFrom(...TYPES);
 const OWNER = 'example.test';
 
 function read(asked: string, message: Buffer): ReturnType<typeof readAnswer> | undefined {
-  const response = readResponse(message);
   const question = createQuestion(OWNER, canonicalType(asked) ?? asked);
+  const response = responseTo(question, 1, message);
   return response && readAnswer('the server', question, response);
 }
 
