@@ -31,3 +31,11 @@ test.each([true, false])('one answer beside failures says whether the name exist
   const { dns } = outcomeWith({ A: failed('timeout', 'no answer'), MX: empty(nameExists) });
   expect(dns).toMatchObject({ answered: ['MX'], nameExists });
 });
+
+test('an outcome in one line names the types that failed alike together', () => {
+  const refused = failed('refused', 'REFUSED from 192.0.2.53:53');
+  const answers = { NS: empty(true), A: refused, MX: failed('timeout', 'no answer'), TXT: refused };
+  expect(outcomeText(outcomeWith(answers))).toBe(
+    'DNS in part (A TXT: REFUSED from 192.0.2.53:53, MX: no answer); HTTP: its addresses could not be resolved',
+  );
+});

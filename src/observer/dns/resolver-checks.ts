@@ -55,6 +55,7 @@ export class ResolverChecks {
     this.#checks = new LRUCache({
       max: servers.length,
       ttl: INTERVAL,
+      ttlResolution: 0,
       // The one before counts until the next one is done.
       allowStale: true,
       perf: { now: () => performance.now() },

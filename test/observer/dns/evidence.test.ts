@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { parseDnsRecord, recordsByType } from '../../../src/model/dns-record.js';
 import { createQuestion, encodeQuery } from '../../../src/observer/dns/message.js';
 import { encodeResponse, readQuery } from '../../support/dns-message.js';
+import { nameOctets } from '../../support/dns-octets.js';
 import { Zone } from '../../support/dns-zone.js';
 import {
   type Asked,
@@ -14,6 +16,7 @@ import {
   ns,
   presentIn,
   type Reply,
+  record,
   removedIn,
   reply,
   rr,
@@ -24,7 +27,7 @@ import {
 } from './evidence.js';
 import { CHAINS_WITHOUT_PROOF, PROVES_NOTHING } from './evidence-shapes.js';
 
-const zone = new Zone(`
+const ZONE = `
 $ORIGIN example.test.
 @   SOA   ns1 hostmaster 1 7200 900 1209600 300
 @   NS    ns1
@@ -42,18 +45,23 @@ a   CNAME b
 b   CNAME c
 c   A     192.0.2.3
 c   AAAA  2001:db8::3
-`);
+`;
 
 /** Itself the owner of eleven records, or led to two addresses by a chain of three CNAMEs. */
 const NAMES = ['example.test', 'www.example.test'];
 const FOLLOWED = TYPES.filter((type) => type !== 'CNAME');
 
-/** What the zone says, without the id. */
-const good: Reply = ({ name, type, owner, number }) => {
-  const query = readQuery(encodeQuery(createQuestion(name, type), 0, false));
-  if (query === undefined) throw new Error('The query is whole.');
-  return encodeResponse(query, zone.answer(owner, number)).subarray(2);
-};
+/** What a zone says, without the id. */
+function repliesOf(text: string): Reply {
+  const zone = new Zone(text);
+  return ({ name, type, owner, number }) => {
+    const query = readQuery(encodeQuery(createQuestion(name, type), 0, false));
+    if (query === undefined) throw new Error('The query is whole.');
+    return encodeResponse(query, zone.answer(owner, number)).subarray(2);
+  };
+}
+
+const good = repliesOf(ZONE);
 
 /** What is lost where some types are answered so once, between two looks at which all is well. */
 async function lossBy(misleading: Reply, types: readonly string[] = TYPES) {
@@ -236,4 +244,69 @@ describe('records of the queried name, or of the end of its chain, are accepted'
       'www.example.test CNAME {"target":"a.example.test"}',
     ]);
   });
+});
+
+describe('the aliases of a domain', () => {
+  const WWW = 'www.example.test';
+  const link = (owner: string, target: string) => `${owner}.example.test CNAME {"target":"${target}"}`;
+  const own = (owner: string, target: string) => link(owner, `${target}.example.test`);
+  /** Those that are present after the zone has changed. */
+  const linksAfter = async (from: string, to: string, types = TYPES) => {
+    const changed = repliesOf(ZONE.replace(from, to));
+    const progress = await look(await look(null, WWW, good), WWW, good, changed, types);
+    return presentIn(progress).filter((text) => text.includes(' CNAME '));
+  };
+
+  test('are lost where a complete chain does not lead through them any more', async () => {
+    expect(await linksAfter('www CNAME a', 'www CNAME b')).toEqual([own('b', 'c'), own('www', 'b')]);
+  });
+
+  test('are kept behind the place in which an incomplete chain ends', async () => {
+    const links = await linksAfter('a   CNAME b', 'a   CNAME elsewhere.example.net.');
+    expect(links).toEqual([link('a', 'elsewhere.example.net'), own('b', 'c'), own('www', 'a')]);
+  });
+
+  test('are all lost when it has records of its own', async () => {
+    expect(await linksAfter('www CNAME a', 'www A 192.0.2.9')).toEqual([]);
+  });
+
+  test('are not lost on the word of a server that knows no chain', async () => {
+    const types = TYPES.filter((type) => type !== 'CNAME');
+    const known = await look(null, WWW, good);
+    const bare = await look(known, WWW, good, reply('8180'), types);
+    expect(removedIn(bare)).toEqual([]);
+  });
+
+  test('have the DNAME under its own owner, beside the CNAME made of it, until a chain comes without it', async () => {
+    const cnames = [cname('www.old.test', 'www.example.test'), address('www.example.test')];
+    const gone = reply('8180', [], [soa('test')]);
+    const shown = (...links: readonly Buffer[]): Reply => reply('8180', [...links, ...cnames]);
+    const withDname = await look(null, 'www.old.test', gone, shown(dname('old.test', 'example.test')), ['A']);
+    expect(presentIn(withDname)).toContain('old.test DNAME {"data":"example.test."}');
+    const without = await look(withDname, 'www.old.test', gone, shown(), ['A']);
+    expect([addedIn(without), removedIn(without)]).toEqual([[], ['old.test DNAME {"data":"example.test."}']]);
+  });
+
+  test('include DNAMEs at and below the domain that no answer for its name shows: they stay', async () => {
+    const dnames = ['example.test', 'sub.example.test'].map((host) =>
+      parseDnsRecord({ host, class: 'IN', type: 'DNAME', data: 'other.test.' }),
+    );
+    const types = new Set(['DNAME']);
+    const known = record(null, {
+      domain: 'example.test',
+      observedAt: 1_600_000_000_000_000n,
+      dns: { types, records: recordsByType(dnames) },
+    });
+    expect(removedIn(await look(known, 'example.test', good))).toEqual([]);
+  });
+});
+
+test('the order of the records, repeats, TTL and case make no difference', () => {
+  const a = (owner: string, last: number) => rr(nameOctets(owner), 1, Buffer.of(192, 0, 2, last));
+  const late = a('asked.test', 1);
+  late.writeUInt32BE(4_000_000_000, nameOctets('asked.test').length + 4);
+  const one = answerTo('asked.test', 'A', reply('8180', [a('asked.test', 1), a('asked.test', 2)]));
+  const two = answerTo('asked.test', 'A', reply('8180', [a('ASKED.Test', 2), late, a('asKed.test', 2)]));
+  expect(one).toMatchObject({ records: [{ rdata: '{"ip":"192.0.2.1"}' }, { rdata: '{"ip":"192.0.2.2"}' }] });
+  expect(two).toEqual(one);
 });
