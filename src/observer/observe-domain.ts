@@ -8,12 +8,10 @@ import {
   type ObservationLimits,
 } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
-import { addressesOf, type DnsAnswer } from './dns/answer.js';
 import type { DnsClient } from './dns/client.js';
-import { failed } from './failure.js';
 import type { HttpClient } from './http/client.js';
-import type { HttpAnswer } from './http/request.js';
 import type { Priority } from './limiter.js';
+import { addressesOf, type DnsAnswer, failed, type HttpAnswer } from './verdict.js';
 
 export interface DomainCheck {
   readonly domain: string;

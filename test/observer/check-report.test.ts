@@ -2,9 +2,9 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { Changes } from '../../src/history/apply-observation.js';
 import type { HeaderChange, RecordStay } from '../../src/history/state.js';
-import { failed } from '../../src/observer/failure.js';
 import type { CheckOutcome } from '../../src/observer/outcome.js';
 import { createCheckReport, type RecordedCheck } from '../../src/observer/record-checks.js';
+import { failed } from '../../src/observer/verdict.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 
 const OUTCOME: CheckOutcome = {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DnsAnswer } from '../../src/observer/dns/answer.js';
-import { type FailureCode, failed } from '../../src/observer/failure.js';
 import { outcomeOf, outcomeText } from '../../src/observer/outcome.js';
+import { type DnsAnswer, type FailureCode, failed } from '../../src/observer/verdict.js';
 
 const NO_ADDRESS = failed('no-address', 'its addresses could not be resolved');
 

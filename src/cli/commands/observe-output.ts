@@ -4,10 +4,9 @@ import type { HeaderChange } from '../../history/state.js';
 import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import { printable } from '../../model/text.js';
-import type { DnsAnswer } from '../../observer/dns/answer.js';
-import type { HttpAnswer } from '../../observer/http/request.js';
 import { type CheckOutcome, responseText } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
+import type { DnsAnswer, HttpAnswer } from '../../observer/verdict.js';
 import { recordText } from '../history-text.js';
 import { counted, jsonLine } from '../output.js';
 

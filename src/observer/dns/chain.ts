@@ -1,10 +1,11 @@
 import { ancestorsOf, canonicalHostName } from '../../model/host-name.js';
 
-/** A CNAME or DNAME record of an answer section. */
+/** A CNAME or DNAME record of an answer section, with the record that says so. */
 export interface Alias {
   readonly owner: string;
   readonly type: 'CNAME' | 'DNAME';
   readonly target: string;
+  readonly record: object;
 }
 
 /** The aliases that lead from a name to the end of its chain (RFC 1034, section 3.6.2; RFC 6672). */

@@ -2,9 +2,17 @@ import { setMaxListeners } from 'node:events';
 import { canonicalType } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
-import { type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../limiter.js';
-import { addressesOf, type Denial, type DnsAnswer, type FailedAnswer } from './answer.js';
+import {
+  addressesOf,
+  type Denial,
+  type DnsAnswer,
+  type Failed,
+  type FailedAnswer,
+  type FailureCode,
+  failed,
+  STOPPED,
+} from '../verdict.js';
 import { createQuestion, type Question } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 import type { ResolverChecks } from './resolver-checks.js';

@@ -3,8 +3,7 @@ import { InvalidObservationError, MalformedMessageError } from '../../model/erro
 import { ancestorsOf } from '../../model/host-name.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
-import { type FailureCode, failed } from '../failure.js';
-import type { DnsAnswer, FailedAnswer } from './answer.js';
+import { type DnsAnswer, type FailedAnswer, type FailureCode, failed } from '../verdict.js';
 import { type Alias, type Chain, followChain } from './chain.js';
 import { CLASS_IN, NOERROR, NXDOMAIN, type Question, REFUSED, type Response, SERVFAIL } from './message.js';
 
@@ -97,8 +96,8 @@ function weigh(message: Message): DnsAnswer {
 
 /** Name servers in place of an answer (RFC 1034, section 4.3.2). */
 function isReferral({ authority }: Message): boolean {
-  const has = (wanted: number) => authority.some(({ type }) => type === wanted);
-  return has(NS) && !has(SOA);
+  const types = authority.map(({ type }) => type);
+  return types.includes(NS) && !types.includes(SOA);
 }
 
 function readSections(question: Question, { counts, message }: Response) {
@@ -129,13 +128,13 @@ function extendedRcode({ rcode, additional }: Message): number {
   return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
-function aliasOf({ owner, type, class: dnsClass, rdata }: ResourceRecord): readonly Alias[] {
+function aliasOf(record: ResourceRecord): readonly Alias[] {
+  const { owner, type, class: dnsClass } = record;
   if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
-  const target = rdata.fork();
-  const alias: Alias = { owner, type: type === CNAME ? 'CNAME' : 'DNAME', target: target.name() };
-  if (!target.isAtEnd)
-    throw new MalformedMessageError(`octets after the data of a record of type ${alias.type}`);
-  return [alias];
+  const rdata = record.rdata.fork();
+  const target = rdata.name();
+  if (!rdata.isAtEnd) throw new MalformedMessageError('octets after the data of a CNAME or DNAME');
+  return [{ owner, type: type === CNAME ? 'CNAME' : 'DNAME', target, record }];
 }
 
 function isOf(record: ResourceRecord, type: number, owner: string): boolean {
@@ -160,7 +159,10 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
   const { server, answer, authority, additional, rcode } = message;
   const { qtype } = message.question;
   const nameExists = rcode === NOERROR;
-  if (!answer.every((record) => belongsTo(chain, record))) {
+  // The links of the chain and, as far as can be told, their signatures.
+  const isOfChain = (record: ResourceRecord) =>
+    record.type === RRSIG ? chain.links.length > 0 : chain.links.some((link) => link.record === record);
+  if (!answer.every(isOfChain)) {
     return noEvidence(message, 'unproven', 'answers with records that were not queried');
   }
   if (qtype === CNAME && chain.links.length > 0) {
@@ -180,14 +182,6 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
   return chain.links.length > 0
     ? noEvidence(message, 'incomplete', `does not say what the alias ${chain.end} leads to`, chain)
     : noEvidence(message, 'unproven', 'denies the records without the SOA record of their zone (RFC 2308)');
-}
-
-/** Whether a record of the answer section is a link of the chain or, as far as can be told, signs one. */
-function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
-  if (record.type === RRSIG) return links.length > 0;
-  return aliasOf(record).some((alias) =>
-    links.some(({ owner, type }) => owner === alias.owner && type === alias.type),
-  );
 }
 
 /**

@@ -96,12 +96,8 @@ export function responseTo(question: Question, id: number, message: Buffer): Res
 /** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
 function hasQuestion({ section }: Question, message: Buffer): boolean {
   const other = message.subarray(HEADER_LENGTH, HEADER_LENGTH + section.length);
-  if (other.equals(section)) return true;
-  // Type and class, the last four octets, are no letters.
-  return other.subarray(-4).equals(section.subarray(-4)) && lowerCase(other) === lowerCase(section);
-}
-
-/** The length octets of labels are below 0x40, and so never taken for a letter. */
-function lowerCase(octets: Buffer): string {
-  return octets.toString('latin1').replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  // Type and class, the last four octets, are no letters; the length octets of labels are below 0x40.
+  const lower = (octets: Buffer) =>
+    octets.toString('latin1').replace(/[A-Z]+/g, (text) => text.toLowerCase());
+  return other.subarray(-4).equals(section.subarray(-4)) && lower(other) === lower(section);
 }

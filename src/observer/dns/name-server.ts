@@ -3,9 +3,8 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import { errorCode } from '../../model/errors.js';
 import { CircuitBreaker } from '../circuit-breaker.js';
-import { endpointText, type Failed, failed, STOPPED } from '../failure.js';
 import { Limiter } from '../limiter.js';
-import type { DnsAnswer } from './answer.js';
+import { type DnsAnswer, endpointText, type Failed, failed, STOPPED } from '../verdict.js';
 import { readAnswer } from './evidence.js';
 import {
   encodeQuery,

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DnsRecord } from '../../model/dns-record.js';
 import type { Instant } from '../../model/instant.js';
-import { addressesOf } from './answer.js';
+import { addressesOf } from '../verdict.js';
 import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 

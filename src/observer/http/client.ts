@@ -3,16 +3,16 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { CircuitBreaker } from '../circuit-breaker.js';
-import { endpointText, failed, STOPPED } from '../failure.js';
 import { Limiter } from '../limiter.js';
 import {
+  endpointText,
   type FailedRequest,
+  failed,
   type HttpAnswer,
   type Obstacle,
-  type RequestOptions,
-  sendRequest,
-  slow,
-} from './request.js';
+  STOPPED,
+} from '../verdict.js';
+import { type RequestOptions, sendRequest, slow } from './request.js';
 import { PrivateAddressError, selectAddresses, type Target } from './target.js';
 
 export interface HttpClientOptions extends RequestOptions {

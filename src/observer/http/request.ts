@@ -4,7 +4,15 @@ import { connect, type Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { createSecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { errorCode, InvalidObservationError } from '../../model/errors.js';
-import { endpointText, type Failed, type FailureCode, failed, STOPPED } from '../failure.js';
+import {
+  endpointText,
+  type FailedRequest,
+  type FailureCode,
+  failed,
+  type HttpAnswer,
+  type Obstacle,
+  STOPPED,
+} from '../verdict.js';
 import { requestHead, requestHeadByHttp2, responseFields, TooLargeError } from './response.js';
 import { guardedLookup, hostField, PrivateAddressError, type Target } from './target.js';
 
@@ -20,35 +28,6 @@ interface RequestLimits {
   readonly time: number;
   readonly signal: AbortSignal;
 }
-
-/** The verdict about a site. */
-export type HttpAnswer =
-  | {
-      readonly kind: 'answered';
-      readonly scheme: 'https' | 'http';
-      /** Where the connection went. */
-      readonly address: string;
-      readonly status: number;
-      /** As responseFields() gives them. */
-      readonly headers: ReadonlyMap<string, string>;
-    }
-  | FailedRequest;
-
-export interface FailedRequest extends Failed {
-  /** Absent: nothing else is to be tried. */
-  readonly obstacle?: Obstacle | undefined;
-  /** Whether HTTPS was declined before it. */
-  readonly httpsDeclined?: boolean;
-}
-
-/** Why another address is to be tried, or another protocol. */
-export type Obstacle =
-  | 'refused' // The port rejects the connection.
-  | 'no-route' // This machine has no route to such addresses (no IPv6, say).
-  | 'slow' // The address cannot be reached now, or not in time, and may yet answer the next time.
-  | 'no-tls' // The port is open and speaks no TLS, or declines it for this name.
-  | 'closed' // The connection was closed or reset before the response's head ended.
-  | 'other-protocol'; // The server does not speak HTTP/1.1.
 
 type Protocol = 'http/1.1' | 'h2';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
-import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
+import type { DnsAnswer } from '../../../src/observer/verdict.js';
 import { uint16 } from '../../support/dns-octets.js';
 import { repeats } from '../../support/long-form.js';
 import { addedIn, answerTo, look, observe, presentIn, record, removedIn, toText } from './evidence.js';

@@ -6,11 +6,10 @@ import {
 } from '../../../src/history/record-observations.js';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
 import type { Observation } from '../../../src/model/observation.js';
-import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
 import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
-import { failed } from '../../../src/observer/failure.js';
 import { createDomainObserver } from '../../../src/observer/observe-domain.js';
+import { type DnsAnswer, failed } from '../../../src/observer/verdict.js';
 import { nameOctets, uint16 } from '../../support/dns-octets.js';
 
 /*

@@ -9,7 +9,7 @@ import {
   type HttpClient,
   type HttpClientOptions,
 } from '../../../src/observer/http/client.js';
-import type { HttpAnswer } from '../../../src/observer/http/request.js';
+import type { HttpAnswer } from '../../../src/observer/verdict.js';
 import { EXPIRED_CERTIFICATE } from '../../support/web-certificate.js';
 import {
   answersWith,

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { failed } from '../../../src/observer/failure.js';
 import { isDeclined, tryAddresses } from '../../../src/observer/http/client.js';
-import {
-  type HttpAnswer,
-  type Obstacle,
-  outcomeOfError,
-  type Step,
-} from '../../../src/observer/http/request.js';
+import { outcomeOfError, type Step } from '../../../src/observer/http/request.js';
+import { failed, type HttpAnswer, type Obstacle } from '../../../src/observer/verdict.js';
 
 type Name = Obstacle | 'answered' | 'failed';
 

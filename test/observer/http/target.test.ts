@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { endpointText } from '../../../src/observer/failure.js';
 import { guardedLookup, hostField, selectAddresses } from '../../../src/observer/http/target.js';
 import { isPublicAddress } from '../../../src/observer/public-address.js';
+import { endpointText } from '../../../src/observer/verdict.js';
 import { startHttpServer } from '../../support/web-server.js';
 
 describe('the addresses that are tried', () => {

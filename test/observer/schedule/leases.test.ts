@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Failure } from '../../../src/observer/failure.js';
 import type { CheckOutcome } from '../../../src/observer/outcome.js';
 import {
   type Completion,
@@ -9,6 +8,7 @@ import {
   leaseDue,
 } from '../../../src/observer/schedule/leases.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../../src/observer/schedule/watch-list.js';
+import type { Failure } from '../../../src/observer/verdict.js';
 import {
   emptyTestDatabase,
   openTestDatabase,
