@@ -55,8 +55,8 @@ export function createDomainObserver({
     /**
      * Checks a domain once. It never rejects: what could not be observed has a failure.
      *
-     * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the
-     * reason is CHECK_TIMEOUT.
+     * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the reason
+     * is CHECK_TIMEOUT.
      */
     async check(
       domain: string,
@@ -94,8 +94,8 @@ export function createDomainObserver({
 }
 
 /**
- * In place of `stopped` where the time for the whole check was over: waiting for a place at a resolver or an address
- * counts towards no other timeout.
+ * In place of `stopped` where the time for the whole check was over: waiting for a place at a resolver or an
+ * address counts towards no other timeout.
  */
 function withTimeout<Answer extends DnsAnswer | HttpAnswer>(answer: Answer, signal: AbortSignal): Answer {
   const isTimeout =
@@ -111,8 +111,8 @@ function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer
 }
 
 /**
- * A site is observed at the addresses that DNS has just answered, so that records and headers are of the
- * same moment, and no name is resolved twice.
+ * A site is observed at the addresses that DNS has just answered, so that records and headers are of the same
+ * moment, and no name is resolved twice.
  *
  * @returns null: they are not known.
  */
@@ -164,8 +164,8 @@ function observedOwners(
 }
 
 /**
- * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records. The
- * answer for CNAME alone does not show where the CNAME leads, and one without that CNAME does not count.
+ * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records.
+ * The answer for CNAME alone does not show where the CNAME leads, and one without that CNAME does not count.
  */
 function completeChains(answers: ReadonlyMap<string, DnsAnswer>) {
   const own = recordsOf(answers.get('CNAME')).map(textOf);

@@ -50,11 +50,6 @@ const MAX_UNWRITTEN = 2;
 /** How many checks are recorded in one transaction at most. */
 const BATCH = 256;
 
-interface RunningCheck {
-  readonly controller: AbortController;
-  readonly ended: Promise<void>;
-}
-
 interface FinishedCheck {
   readonly domain: LeasedDomain;
   readonly check: DomainCheck;
@@ -66,7 +61,7 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #clock = new LookClock();
   readonly #leasing: Promise<void>;
-  readonly #running = new Map<LeasedDomain, RunningCheck>();
+  readonly #running = new Map<LeasedDomain, { controller: AbortController; ended: Promise<void> }>();
   readonly #aborted: LeasedDomain[] = [];
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
@@ -121,8 +116,8 @@ export class Worker {
     if (!hasRoom(room, EITHER)) return EITHER;
     const { domains, left } = await leaseDue(prisma, time, time + BigInt(lease) * 1000n, room);
     for (const domain of domains) {
-      // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js 20 one
-      // with an AbortSignal.timeout can be collected before it fires.
+      // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
+      // 20 one with an AbortSignal.timeout can be collected before it fires.
       const controller = new AbortController();
       if (this.#isAborting) controller.abort();
       this.#running.set(domain, { controller, ended: this.#check(domain, time, controller) });
@@ -186,9 +181,10 @@ export class Worker {
   }
 
   /**
-   * Records checks and ends their leases. A worker that is killed between the two leaves domains that are observed
-   * again when their leases end: an observation more, and none lost. A check that cannot be recorded does not
-   * keep the others of its batch from it; its domain is observed less and less often, as one that fails.
+   * Records checks and ends their leases. A worker that is killed between the two leaves domains that are
+   * observed again when their leases end: an observation more, and none lost. A check that cannot be recorded
+   * does not keep the others of its batch from it; its domain is observed less and less often, as one that
+   * fails.
    */
   async #writeBatch(batch: readonly FinishedCheck[]): Promise<void> {
     if (batch.length === 0) return;

@@ -24,7 +24,8 @@ const MAX_NAMES = 64;
  * Follows a name through the aliases of a message, in any order.
  *
  * @param name Canonical, as all names here.
- * @param stopsAtCname The query is for the CNAME of the name itself, so none is followed (RFC 1034, section 4.3.2).
+ * @param stopsAtCname The query is for the CNAME of the name itself, so none is followed (RFC 1034, section
+ * 4.3.2).
  */
 export function followChain(name: string, aliases: readonly Alias[], stopsAtCname: boolean): Chain {
   const links = new Set<Alias>();
@@ -48,8 +49,8 @@ export function followChain(name: string, aliases: readonly Alias[], stopsAtCnam
 }
 
 /**
- * The target of a CNAME; of a DNAME the name with its target in the place of its owner (RFC 6672, section 2.2): the
- * CNAME that a server synthesizes may be missing.
+ * The target of a CNAME; of a DNAME the name with its target in the place of its owner (RFC 6672, section 2.2):
+ * the CNAME that a server synthesizes may be missing.
  *
  * @throws InvalidObservationError for a name that becomes too long.
  */

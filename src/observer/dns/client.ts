@@ -42,8 +42,8 @@ export function createDnsClient(options: DnsClientOptions) {
      * Queries the types of one name: one or a few first, and all others at once when there is an answer. If
      * each of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so.
      * All begin at one server, and another one is queried only after two tries there: the resolvers of a GeoDNS
-     * have different views, which must not mix. A server that invents addresses for the name tells nothing about
-     * its other types: all are queried elsewhere. It never rejects.
+     * have different views, which must not mix. A server that invents addresses for the name tells nothing
+     * about its other types: all are queried elsewhere. It never rejects.
      *
      * @param name Any name that DNS allows, as canonicalHostName takes it.
      * @param signal Settles what is not answered as stopped.
@@ -138,9 +138,9 @@ class Lookup {
   }
 
   /**
-   * Sends one query after the other, as many as each has tries and each for another type, until there is
-   * an answer. Without one the name is given up: otherwise each query for a dead name would hold its place
-   * at a server for all its tries, and other names would wait for it.
+   * Sends one query after the other, as many as each has tries and each for another type, until there is an
+   * answer. Without one the name is given up: otherwise each query for a dead name would hold its place at a
+   * server for all its tries, and other names would wait for it.
    *
    * @returns the failure of all types; undefined: they are to be queried.
    */

@@ -34,9 +34,9 @@ export interface NameServer extends DnsServer {
 }
 
 /** @param queriesAtOnce How many queries it may have in flight. */
-export function createNameServer(server: DnsServer, queriesAtOnce: number): NameServer {
-  const [limiter, breaker] = [new Limiter(queriesAtOnce), new CircuitBreaker(1)];
-  return { ...server, text: endpointText(server), limiter, breaker };
+export function createNameServer({ address, port }: DnsServer, queriesAtOnce: number): NameServer {
+  const text = endpointText({ address, port });
+  return { address, port, text, limiter: new Limiter(queriesAtOnce), breaker: new CircuitBreaker(1) };
 }
 
 interface ServerQuery {
@@ -119,8 +119,8 @@ async function exchange(
 }
 
 /**
- * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too
- * (RFC 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
+ * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too (RFC
+ * 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
  * port.
  */
 function sendByUdp({ server, message, closing, receive, fail }: Exchange): void {

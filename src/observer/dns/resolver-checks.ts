@@ -40,8 +40,8 @@ const LABEL_LENGTH = 24;
 const TYPES = ['A', 'AAAA'];
 
 /**
- * Finds resolvers that give addresses for names that do not exist (ICANN's SAC 032): each is asked for random names when
- * it first gives addresses, before these are taken, and each hour after that.
+ * Finds resolvers that give addresses for names that do not exist (ICANN's SAC 032): each is asked for random
+ * names when it first gives addresses, before these are taken, and each hour after that.
  */
 export class ResolverChecks {
   readonly #options: ResolverChecksOptions;
@@ -79,8 +79,8 @@ export class ResolverChecks {
   }
 
   /**
-   * Whether the resolver gives just these addresses for names that do not exist, too. The first time it waits for the
-   * check.
+   * Whether the resolver gives just these addresses for names that do not exist, too. The first time it waits
+   * for the check.
    *
    * @param server Its address and port.
    */

@@ -87,8 +87,8 @@ export function createHttpClient(options: HttpClientOptions) {
   return {
     /**
      * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
-     * name. It never rejects, and closes everything.
+     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for
+     * the name. It never rejects, and closes everything.
      *
      * @param addresses The domain's A and AAAA addresses, as DNS answered them.
      * @param signal Ends it with the failure `stopped`.

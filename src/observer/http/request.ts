@@ -32,8 +32,8 @@ interface RequestLimits {
 type Protocol = 'http/1.1' | 'h2';
 
 /**
- * Connects to the target and reads the head of its response to `GET /`; where it speaks no HTTP/1.1, once again by
- * HTTP/2. It never rejects, and leaves neither socket nor timer behind.
+ * Connects to the target and reads the head of its response to `GET /`; where it speaks no HTTP/1.1, once again
+ * by HTTP/2. It never rejects, and leaves neither socket nor timer behind.
  */
 export async function sendRequest(
   target: Target,
@@ -160,10 +160,10 @@ const SHORTEST_SERVER_HELLO = 47;
 const NO_ROUTE = /^(ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/;
 
 /**
- * A server that does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of octets that are no TLS record
- * header (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and two names of its own for
- * what looks like a request. It is 3 by chance: the length is beyond any record's, under three names. Fewer
- * than five octets say nothing.
+ * A server that does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of octets that are no TLS record header
+ * (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and two names of its own for what
+ * looks like a request. It is 3 by chance: the length is beyond any record's, under three names. Fewer than
+ * five octets say nothing.
  */
 const NO_TLS =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST|(PACKET|DATA|ENCRYPTED)_LENGTH_TOO_LONG)$/;

@@ -17,7 +17,8 @@ const headTooLarge = () => new TooLargeError(`its head is larger than ${LARGEST_
 const tooManyInterim = () => new TooLargeError(`more than ${MAX_INTERIM_RESPONSES} interim responses came`);
 
 /**
- * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it is not read.
+ * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it is not
+ * read.
  *
  * Node.js' own parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
  *
@@ -76,8 +77,8 @@ function checkBeginning(text: string): void {
 }
 
 /**
- * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts 32 octets more
- * in HTTP/2 (RFC 9113, section 6.5.2).
+ * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts
+ * 32 octets more in HTTP/2 (RFC 9113, section 6.5.2).
  */
 const MAX_FIELDS = LARGEST_HEAD / ':\r\n'.length;
 const LARGEST_SECTION = LARGEST_HEAD + 32 * MAX_FIELDS;
@@ -86,8 +87,8 @@ const LARGEST_SECTION = LARGEST_HEAD + 32 * MAX_FIELDS;
 const ANY_URL = 'https://domain.invalid';
 
 /**
- * Requests `/` by HTTP/2 on a socket that has agreed on it, and waits for the head of the final response. No body is
- * read, and the socket is destroyed.
+ * Requests `/` by HTTP/2 on a socket that has agreed on it, and waits for the head of the final response. No
+ * body is read, and the socket is destroyed.
  *
  * @param authority The domain, with the port where it is not the scheme's own.
  * @returns the head with a character for each octet, without pseudo-header fields.
@@ -143,8 +144,8 @@ function meaningOf(error: Error): Error {
 }
 
 /**
- * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their
- * order (RFC 9110, section 5.3), without the ignored ones. Texts are read as UTF-8 where they are, and otherwise as
+ * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their order
+ * (RFC 9110, section 5.3), without the ignored ones. Texts are read as UTF-8 where they are, and otherwise as
  * ISO 8859-1. A field with an invalid name is skipped: no history has one, so its absence changes nothing.
  *
  * @param fields with a character for each octet.

@@ -13,8 +13,8 @@ export interface Target {
 }
 
 /**
- * The addresses to try, at most four, IPv4 first and otherwise in the order given: the public ones, or all
- * with `allowPrivate`. Text that is no address literal is skipped.
+ * The addresses to try, at most four, IPv4 first and otherwise in the order given: the public ones, or all with
+ * `allowPrivate`. Text that is no address literal is skipped.
  */
 export function selectAddresses(addresses: readonly string[], allowPrivate: boolean): readonly string[] {
   const allowed = [...new Set(addresses)].filter(
