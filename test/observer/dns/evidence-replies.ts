@@ -228,32 +228,9 @@ const CHANGES: readonly Change[] = [
     reply.lies[1 + random(3)] = pick(random, [-1, 1, 1, 2, 60_000]);
   },
   (reply, random) => {
+    // Then it mostly is no reply to the question any more.
+    if (random(10) === 0) reply.flips = 1 + random(3);
     reply.tail = pick(random, [1, 2, 11, 40, -1, -2, -5, -12]);
-  },
-];
-
-/** Changes after which it mostly is no reply to the question any more. */
-const ESTRANGEMENTS: readonly Change[] = [
-  (reply) => {
-    reply.flags ^= QR;
-  },
-  (reply, random) => {
-    reply.flags |= (1 + random(15)) << 11;
-  },
-  (reply, random) => {
-    reply.lies[0] = pick(random, [-1, 1]);
-  },
-  (reply) => {
-    reply.question = Buffer.concat([reply.question, reply.question]);
-  },
-  (reply, random) => {
-    const question = Buffer.from(reply.question);
-    const at = random(question.length);
-    question.writeUInt8(question.readUInt8(at) ^ (1 << random(8)), at);
-    reply.question = question;
-  },
-  (reply, random) => {
-    reply.flips = 1 + random(3);
   },
 ];
 
@@ -262,7 +239,7 @@ export function makeReply({ name, number, section }: Asked, seed: number): Buffe
   const random = seeded(seed);
   const reply = { ...pick(random, BASES)(name, number), question: section };
   for (let left = random(5); left > 0; left -= 1) {
-    pick(random, random(60) === 0 ? ESTRANGEMENTS : CHANGES)(reply, random);
+    pick(random, CHANGES)(reply, random);
   }
   return encode(reply, random);
 }

@@ -177,22 +177,6 @@ describe('over the network', () => {
       { numRuns: 200 },
     );
   });
-
-  test('any octets over TCP, lengths and all, end likewise', async () => {
-    await fc.assert(
-      fc.asyncProperty(octets(600), fc.boolean(), async (sent, end) => {
-        server.generate(() => []);
-        server.behave(
-          '*',
-          truncated(() => ({ octets: sent, end })),
-        );
-        const client = clientForTest([server], { timeout: 20 });
-        const answer = (await client.query(OWNER, ['A'])).get('A');
-        expect(answer?.kind).toBe('failed');
-      }),
-      { numRuns: 100 },
-    );
-  });
 });
 
 function escaped(octet: number): string {
