@@ -49,70 +49,24 @@ async function twoServers(firstBehaviour?: Behaviour, secondBehaviour?: Behaviou
 
 describe('several servers', () => {
   const zone: Behaviour = ({ answer }) => ({ messages: [answer()] });
+  const malformed: Behaviour = ({ answer }) => ({ messages: [answer().subarray(0, -12)] });
+  const refers: Behaviour = ({ query }) => ({ messages: [referral(query.question, query.id)] });
+  const [FIRST, SECOND] = [found('192.0.2.1'), found('192.0.2.2')];
 
   test.each<[string, Behaviour, Behaviour, number, unknown, readonly number[]]>([
-    ['the first is queried, and no other while it responds', zone, zone, 3, found('192.0.2.1'), [1, 0]],
-    [
-      'one that loses a query has it again, though it was silent',
-      failsOnce({}),
-      zone,
-      2,
-      found('192.0.2.1'),
-      [2, 0],
-    ],
-    [
-      'they are queried in turn, each twice, until the tries are used up',
-      SERVFAIL,
-      rcode(5),
-      5,
-      'servfail',
-      [3, 2],
-    ],
+    ['the first is queried, and no other while it responds', zone, zone, 3, FIRST, [1, 0]],
+    ['one that loses a query has it again, though it was silent', failsOnce({}), zone, 2, FIRST, [2, 0]],
+    ['they are queried in turn, each twice', SERVFAIL, rcode(5), 5, 'servfail', [3, 2]],
     ['the failure that is reported is the last one', SERVFAIL, rcode(5), 3, 'refused', [2, 1]],
-    [
-      'the failure that is reported is what one said, if the last was silent',
-      SERVFAIL,
-      silence,
-      3,
-      'servfail',
-      [2, 1],
-    ],
-    [
-      'after SERVFAIL, and another try at the first, the second is queried',
-      SERVFAIL,
-      zone,
-      3,
-      found('192.0.2.2'),
-      [2, 1],
-    ],
-    ['after REFUSED the second is queried', rcode(5), zone, 3, found('192.0.2.2'), [2, 1]],
-    ['after another RCODE the second is queried', rcode(14), zone, 3, found('192.0.2.2'), [2, 1]],
-    ['after silence the second is queried', silence, zone, 3, found('192.0.2.2'), [2, 1]],
-    [
-      'after a malformed answer the second is queried',
-      ({ answer }) => ({ messages: [answer().subarray(0, -12)] }),
-      zone,
-      3,
-      found('192.0.2.2'),
-      [2, 1],
-    ],
-    [
-      'after a referral the second is queried',
-      ({ query }) => ({ messages: [referral(query.question, query.id)] }),
-      zone,
-      3,
-      found('192.0.2.2'),
-      [2, 1],
-    ],
+    ['the failure is what one said, if the last was silent', SERVFAIL, silence, 3, 'servfail', [2, 1]],
+    ['after SERVFAIL, and another try, the second is queried', SERVFAIL, zone, 3, SECOND, [2, 1]],
+    ['after REFUSED the second is queried', rcode(5), zone, 3, SECOND, [2, 1]],
+    ['after another RCODE the second is queried', rcode(14), zone, 3, SECOND, [2, 1]],
+    ['after silence the second is queried', silence, zone, 3, SECOND, [2, 1]],
+    ['after a malformed answer the second is queried', malformed, zone, 3, SECOND, [2, 1]],
+    ['after a referral the second is queried', refers, zone, 3, SECOND, [2, 1]],
     // Each over UDP and over TCP.
-    [
-      'after truncation with stalled TCP the second is queried',
-      truncated(silence),
-      zone,
-      3,
-      found('192.0.2.2'),
-      [4, 1],
-    ],
+    ['after stalled TCP the second is queried', truncated(silence), zone, 3, SECOND, [4, 1]],
   ])('%s', async (_what, one, other, tries, expected, questions) => {
     const [first, second] = await twoServers(one, other);
     const answer = await outcome(clientForTest([first, second], { tries, timeout: SHORT }), NAME, 'A');
