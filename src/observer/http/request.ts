@@ -58,7 +58,7 @@ export async function sendRequest(
   clearTimeout(timer);
   signal.removeEventListener('abort', stop);
   closing.abort();
-  return ended ?? outcome;
+  return outcome.kind === 'answered' ? outcome : (ended ?? outcome);
 }
 
 /** @param signal Closes the connection. */
