@@ -115,12 +115,14 @@ export class Worker {
     const room = this.#room();
     if (!hasRoom(room, EITHER)) return EITHER;
     const { domains, left } = await leaseDue(prisma, time, time + BigInt(lease) * 1000n, room);
+    // The statement may have taken a while, and the clock may have stepped back meanwhile.
+    const observedAt = now() > time ? now() : time;
     for (const domain of domains) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
       const controller = new AbortController();
       if (this.#isAborting) controller.abort();
-      this.#running.set(domain, { controller, ended: this.#check(domain, time, controller) });
+      this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
     return left;
   }
@@ -245,6 +247,6 @@ function completionOf(
   // An outage of our own resolvers must not put off every domain for a day.
   const inRow = domain.failures + (isOutage(outcome) ? 0 : 1);
   const failures = isRejected || hasFailed(outcome) ? inRow : 0;
-  const next = nextTime({ ...domain, now, failures, chance: Math.random() });
+  const next = nextTime(domain, failures, now, Math.random());
   return { domain, observedAt: check.observedAt, outcome, failures, next };
 }

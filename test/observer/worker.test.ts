@@ -80,10 +80,23 @@ function start(
   });
 }
 
+function watch(names: readonly string[], every: bigint, from: bigint) {
+  return watchDomains(database.writingPrisma, names, every, from);
+}
+
 async function watched() {
   const pages = [];
   for await (const page of listWatched(database.writingPrisma)) pages.push(...page);
   return pages;
+}
+
+/** A promise, and what settles it. */
+function gate(): readonly [Promise<void>, () => void] {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [opened, () => open()];
 }
 
 const messages = () => logged.map(({ msg }) => msg);
@@ -91,7 +104,7 @@ const faults = () => messages().filter((msg) => String(msg).startsWith('The cloc
 
 test('a check that is stopped is handed back as it was, and nothing of it is recorded', async () => {
   dns.behave('*', silence);
-  await watchDomains(database.writingPrisma, ['a.example', 'b.example'], DAY, 1_000n);
+  await watch(['a.example', 'b.example'], DAY, 1_000n);
   const worker = start();
   await expect.poll(() => dns.asked('b.example', 'A'), SOON).toBe(1);
   await worker.stop(0);
@@ -104,7 +117,7 @@ test('a check that is stopped is handed back as it was, and nothing of it is rec
 
 test('a check ends at half of its lease: what is silent fails, and is observed less and less often', async () => {
   dns.behave('*', silence);
-  await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
+  await watch(['a.example'], HOUR, now());
   const worker = start(400);
   await expect
     .poll(watched, SOON)
@@ -122,10 +135,10 @@ test('a clock that steps back, or is before 2000, observes nothing, and the log 
   let clock = now();
   const time = () => clock;
   const worker = start(120_000, createObserver(settings, time), { time });
-  await watchDomains(database.writingPrisma, ['a.example'], HOUR, 0n);
+  await watch(['a.example'], HOUR, 0n);
   await expect.poll(watched, SOON).toMatchObject([{ failures: 0, leased: false, observedAt: clock }]);
   dns.forgetQuestions();
-  await watchDomains(database.writingPrisma, ['b.example'], HOUR, 0n);
+  await watch(['b.example'], HOUR, 0n);
   const right = clock;
   for (const wrong of [10_000_000n, right - HOUR]) {
     clock = wrong;
@@ -146,7 +159,7 @@ test('a clock that steps back, or is before 2000, observes nothing, and the log 
 
 test('failures in a row are counted, and one success ends them', async () => {
   dns.behave('*', rcode(SERVFAIL));
-  await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
+  await watch(['a.example'], HOUR, now());
   const worker = start();
   for (const failures of [1, 2]) {
     await expect.poll(watched, SOON).toMatchObject([{ failures, leased: false }]);
@@ -162,7 +175,7 @@ test('silent domains, new ones and such that failed before, leave places to thos
   const dead = Array.from({ length: 40 }, (_, number) => `dead${number}.example`);
   const healthy = ['a.example', 'b.example', 'c.example'];
   for (const name of dead) dns.behave(name, silence);
-  await watchDomains(database.writingPrisma, [...dead, ...healthy], 200_000n, 0n);
+  await watch([...dead, ...healthy], 200_000n, 0n);
   await database.pool.query(`UPDATE watched_domain SET observed_at = 0 WHERE name = ANY($1)`, [healthy]);
   await database.pool.query(
     `UPDATE watched_domain SET observed_at = 0, failures = 1 WHERE name LIKE 'dead1%'`,
@@ -176,15 +189,12 @@ test('silent domains, new ones and such that failed before, leave places to thos
 
 test('domains that fill their share cost no statements, and when one is finished the next is taken soon', async () => {
   const dead = Array.from({ length: 40 }, (_, number) => `failing${number}.example`);
-  let fail = () => {};
-  const failing = new Promise<void>((resolve) => {
-    fail = resolve;
-  });
+  const [failing, fail] = gate();
   dns.behave('*', async (question) => {
     await failing;
     return rcode(SERVFAIL)(question);
   });
-  await watchDomains(database.writingPrisma, dead, DAY, 0n);
+  await watch(dead, DAY, 0n);
   const statements = vi.spyOn(database.pool, 'query');
   onTestFinished(() => statements.mockRestore());
   const worker = start(120_000, observer, { idle: 60_000 });
@@ -206,7 +216,7 @@ test('two workers observe each domain once per interval, over many intervals, an
     if (type === 'SOA') asked.get(name)?.push(performance.now());
     return type === 'A' ? ['127.0.0.1'] : [];
   });
-  await watchDomains(database.writingPrisma, names, BigInt(interval) * 1000n, now());
+  await watch(names, BigInt(interval) * 1000n, now());
   const workers = [start(), start()];
   await expect
     .poll(() => Math.min(...[...asked.values()].map((times) => times.length)), { timeout: 60_000 })
@@ -220,7 +230,7 @@ test('two workers observe each domain once per interval, over many intervals, an
 
 test('an outage of the resolver is no failure of the domains: they are observed at their pace', async () => {
   const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REJECTING_PORT}` }), now);
-  await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
+  await watch(['a.example'], HOUR, now());
   const worker = start(120_000, away);
   await expect
     .poll(watched, SOON)
@@ -235,7 +245,7 @@ test('where the database fails the worker waits for it, reports it once, and con
   const worker = start();
   await expect.poll(messages, SOON).toContain('the worker waits for the database');
   await database.pool.query('ALTER TABLE away RENAME TO watched_domain');
-  await watchDomains(database.writingPrisma, ['a.example'], DAY, now());
+  await watch(['a.example'], DAY, now());
   await expect
     .poll(watched, { timeout: 10_000 })
     .toMatchObject([{ name: 'a.example', observedAt: expect.any(BigInt) }]);
@@ -248,15 +258,12 @@ test('where the database fails the worker waits for it, reports it once, and con
 });
 
 test('a domain that is watched no longer when its check ends is not recorded', async () => {
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const [answered, answer] = gate();
   dns.behave('*', async (question) => {
     await answered;
     return { messages: [question.answer()] };
   });
-  await watchDomains(database.writingPrisma, ['a.example', 'b.example'], DAY, now());
+  await watch(['a.example', 'b.example'], DAY, now());
   const worker = start();
   await expect.poll(() => dns.asked('a.example') + dns.asked('b.example'), SOON).toBe(2);
   await unwatchDomains(database.writingPrisma, ['a.example']);
@@ -268,7 +275,7 @@ test('a domain that is watched no longer when its check ends is not recorded', a
 
 test('an observation that the database rejects does not keep others from being recorded, and is observed less often', async () => {
   await database.pool.query("ALTER TABLE domain ADD CONSTRAINT odd CHECK (name <> 'b.example')");
-  await watchDomains(database.writingPrisma, ['a.example', 'b.example', 'c.example'], HOUR, now());
+  await watch(['a.example', 'b.example', 'c.example'], HOUR, now());
   const worker = start();
   await expect
     .poll(watched, SOON)
@@ -282,7 +289,7 @@ test('an observation that the database rejects does not keep others from being r
 
 test('a worker that is stopped while the database is unreachable ends nevertheless', async () => {
   dns.behave('*', silence);
-  await watchDomains(database.writingPrisma, ['a.example'], DAY, now());
+  await watch(['a.example'], DAY, now());
   const worker = start();
   await expect.poll(() => dns.asked('a.example', 'A'), SOON).toBe(1);
   await database.pool.query('ALTER TABLE watched_domain RENAME TO away');

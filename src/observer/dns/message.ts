@@ -31,17 +31,13 @@ export function createQuestion(name: string, type: string): Question {
 }
 
 /** A query with recursion desired. */
-export function encodeQuery(question: Question, id: number, withEdns: boolean): Buffer {
-  const { section } = question;
-  const end = HEADER_LENGTH + section.length;
-  const query = Buffer.alloc(end + (withEdns ? OPT_RECORD.length : 0));
-  query.writeUInt16BE(id, 0);
-  query.writeUInt16BE(RECURSION_DESIRED, 2);
-  query.writeUInt16BE(1, 4);
-  query.writeUInt16BE(withEdns ? 1 : 0, 10);
-  section.copy(query, HEADER_LENGTH);
-  if (withEdns) OPT_RECORD.copy(query, end);
-  return query;
+export function encodeQuery({ section }: Question, id: number, withEdns: boolean): Buffer {
+  const header = Buffer.alloc(HEADER_LENGTH);
+  header.writeUInt16BE(id, 0);
+  header.writeUInt16BE(RECURSION_DESIRED, 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(withEdns ? 1 : 0, 10);
+  return Buffer.concat(withEdns ? [header, section, OPT_RECORD] : [header, section]);
 }
 
 const RESPONSE = 0x8000;

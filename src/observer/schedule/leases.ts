@@ -166,14 +166,6 @@ export async function handBack(prisma: PrismaClient, domains: readonly LeasedDom
   );
 }
 
-/** A finished observation: `failures` includes it. */
-export interface Finished extends Pick<LeasedDomain, 'scheduled' | 'every' | 'failures' | 'first'> {
-  /** When the observation ended. */
-  readonly now: Instant;
-  /** A random number from 0 to 1, without 1. */
-  readonly chance: number;
-}
-
 const DAY = 86_400_000_000n;
 /** The shortest duration doubled so often is more than a day. */
 const MOST_DOUBLINGS = 40;
@@ -183,8 +175,16 @@ const MOST_DOUBLINGS = 40;
  * domains that were added together spread out. A failing one waits twice as long each time, up to a day. What
  * is late, after an outage, and what is observed for the first time waits up to a third longer: a backlog must
  * not come back as one wave at each interval.
+ *
+ * @param failures in a row, the observation that ended now included.
+ * @param chance A random number from 0 to 1, without 1.
  */
-export function nextTime({ now, scheduled, every, failures, first, chance }: Finished): Instant {
+export function nextTime(
+  { scheduled, every, first }: Pick<LeasedDomain, 'scheduled' | 'every' | 'first'>,
+  failures: number,
+  now: Instant,
+  chance: number,
+): Instant {
   const longest = every > DAY ? every : DAY;
   const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
   const wait = doubled < longest ? doubled : longest;
