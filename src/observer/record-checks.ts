@@ -48,25 +48,25 @@ const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
 /** Reports recorded checks: each is a line in the log, and the metrics are created once for each registry. */
 export function createCheckReport(log: Logger, registry: Registry): ReportCheck {
   const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers });
-  const observations = counter(
-    'dms_observations_total',
-    'Observations of a domain, by the result of recording.',
-    'recording',
-  );
+  const observations = new Counter({
+    name: 'dms_observations_total',
+    help: 'Observations of a domain, by the result of recording.',
+    labelNames: ['recording'],
+    registers,
+  });
   // A part is `http` or a DNS type; its outcome `answered`, the code of its failure, or `held-back`.
-  const parts = counter(
-    'dms_observed_parts_total',
-    'Observed parts of domains, by outcome.',
-    'part',
-    'outcome',
-  );
-  const changes = counter(
-    'dms_observed_changes_total',
-    'Changes that observations brought, by kind.',
-    'kind',
-  );
+  const parts = new Counter({
+    name: 'dms_observed_parts_total',
+    help: 'Observed parts of domains, by outcome.',
+    labelNames: ['part', 'outcome'],
+    registers,
+  });
+  const changes = new Counter({
+    name: 'dms_observed_changes_total',
+    help: 'Changes that observations brought, by kind.',
+    labelNames: ['kind'],
+    registers,
+  });
   const durations = new Histogram({
     name: 'dms_observation_duration_seconds',
     help: 'Duration of an observation of a domain.',
