@@ -40,10 +40,10 @@ interface Reply {
 }
 
 /** A number from 0 up to, but without, the limit. */
-export type Random = (limit: number) => number;
+type Random = (limit: number) => number;
 
 /** The same numbers for the same seed (mulberry32). */
-export function seeded(seed: number): Random {
+function seeded(seed: number): Random {
   let state = seed | 0;
   return (limit) => {
     state = (state + 0x6d2b79f5) | 0;
