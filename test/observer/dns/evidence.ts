@@ -119,7 +119,7 @@ export function hex(texts: TemplateStringsArray, ...parts: readonly Buffer[]): B
   );
 }
 
-export function sized(rdata: Buffer): Buffer {
+function sized(rdata: Buffer): Buffer {
   return Buffer.concat([uint16(rdata.length), rdata]);
 }
 
