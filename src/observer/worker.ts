@@ -115,8 +115,11 @@ export class Worker {
     const room = this.#room();
     if (!hasRoom(room, EITHER)) return EITHER;
     const { domains, left } = await leaseDue(prisma, time, time + BigInt(lease) * 1000n, room);
-    // The statement may have taken a while, and the clock may have stepped back meanwhile.
-    const observedAt = now() > time ? now() : time;
+    const observedAt = now();
+    if (domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
+      await handBack(prisma, domains);
+      return NOTHING;
+    }
     for (const domain of domains) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
