@@ -75,7 +75,7 @@ export function createObserver(
   const ignoredHeaders = alwaysIgnoring(observe.ignoredHeaders);
   const http = createHttpClient({ ...observe, timeout: observe.httpTimeout, ignoredHeaders });
   const { dnsTypes: types, source } = observe;
-  return createDomainObserver({ dns, http, types, ignoredHeaders, limits, now, source });
+  return createDomainObserver({ dns, http, types, ignoredHeaders, limits, source });
 }
 
 function resolversOf({ dnsServers }: Settings['observe']): readonly DnsServer[] {

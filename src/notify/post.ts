@@ -29,8 +29,7 @@ export async function post(
     // A socket looks no address up, and so checks none.
     const found = await lookup(hostOfUrl(url), { all: true });
     const addresses = found.map((each) => each.address);
-    if ('kind' in selectAddresses(addresses, allowPrivate))
-      throw new PrivateAddressError(addresses.join(', '));
+    if (selectAddresses(addresses, allowPrivate).length === 0) throw new PrivateAddressError(addresses);
     const options = {
       method: 'POST',
       headers: { ...fields, 'content-type': 'application/json', 'user-agent': 'domain-metadata-service' },

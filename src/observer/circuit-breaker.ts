@@ -3,8 +3,8 @@ const TRIAL_INTERVAL = 30_000;
 
 /**
  * Keeps requests from an endpoint that does not respond. After a number of timeouts in a row the breaker is
- * open: one request in each half minute is let through as a trial, and the first response closes it.
- * All times are milliseconds of a monotonic clock.
+ * open: one request in each half minute is let through as a trial, and the first response closes it. All times
+ * are milliseconds of a monotonic clock.
  */
 export class CircuitBreaker {
   readonly #threshold: number;

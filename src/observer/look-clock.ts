@@ -6,8 +6,8 @@ const EARLIEST: Instant = 946_684_800_000_000n;
 const TOLERANCE = 5_000_000n;
 
 /**
- * Finds out whether the time of a look can be right. A look at a wrong time would be put before what is recorded, or be the
- * domain's first for good.
+ * Finds out whether the time of a look can be right. A look at a wrong time would be put before what is
+ * recorded, or be the domain's first for good.
  */
 export class LookClock {
   #latest: Instant = EARLIEST;

@@ -1,9 +1,7 @@
 import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant } from '../model/instant.js';
-import type { DnsAnswer } from './dns/answer.js';
-import type { Failure } from './failure.js';
-import type { HttpAnswer } from './http/client.js';
+import type { DnsAnswer, Failure, HttpAnswer } from './verdict.js';
 
 /** What is stored and logged of a check. */
 export interface CheckOutcome {

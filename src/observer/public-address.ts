@@ -18,8 +18,8 @@ const SIXBONE = ipaddr.IPv6.parseCIDR('3ffe::/16');
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether a text is a public address: of global unicast, and in no special range of the IANA registries (RFC 6890).
- * An IPv6 address that leads to an IPv4 address is public where that one is.
+ * Whether a text is a public address: of global unicast, and in no special range of the IANA registries (RFC
+ * 6890). An IPv6 address that leads to an IPv4 address is public where that one is.
  *
  * @param address Any text that is not four decimals without leading zeros, nor a form of RFC 4291, section 2.2,
  * without a zone, is not public: sockets read octal and hexadecimal notations, too.

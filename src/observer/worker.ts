@@ -5,7 +5,7 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Counts, hasRoom, type Priority, type Room } from './limiter.js';
+import { type Counts, hasRoom, type Room } from './limiter.js';
 import { LookClock } from './look-clock.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
@@ -38,7 +38,7 @@ interface WorkerOptions {
 
 /** How long, in milliseconds, finished checks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
-/** Before the first poll, one domain of either priority may be due. */
+/** One domain of either priority may be due. */
 const EITHER: Counts = { normal: 1, low: 1 };
 const NOTHING: Counts = { normal: 0, low: 0 };
 /** The pause, in milliseconds, after the database has failed. */
@@ -46,22 +46,12 @@ const AFTER_FAILURE = 1000;
 /** How long, in milliseconds, a worker that stops waits for a database that does not respond. */
 const WITHOUT_DATABASE = 5000;
 /** Running checks and those that are not written yet, together, as a multiple of the concurrency. */
-const MOST_UNWRITTEN = 2;
+const MAX_UNWRITTEN = 2;
 /** How many checks are recorded in one transaction at most. */
 const BATCH = 256;
 
-interface RunningCheck {
-  readonly controller: AbortController;
-  readonly ended: Promise<void>;
-}
-
-/** A leased domain and its check; null: it was aborted, or the clock is wrong, and it is checked again. */
 interface FinishedCheck {
   readonly domain: LeasedDomain;
-  readonly check: DomainCheck | null;
-}
-
-interface CheckedDomain extends FinishedCheck {
   readonly check: DomainCheck;
 }
 
@@ -71,12 +61,11 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #clock = new LookClock();
   readonly #leasing: Promise<void>;
-  readonly #running = new Map<LeasedDomain, RunningCheck>();
-  #latest: Priority | undefined;
+  readonly #running = new Map<LeasedDomain, { controller: AbortController; ended: Promise<void> }>();
+  readonly #aborted: LeasedDomain[] = [];
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
-  #isClockWrong = false;
-  #isDatabaseFailing = false;
+  readonly #faulty = new Set<'clock' | 'database'>();
   #isAborting = false;
   #isAbandoned = false;
 
@@ -106,55 +95,52 @@ export class Worker {
     await this.#leasing;
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     await this.#writing;
+    if (this.#aborted.length > 0) await this.#attempt(() => handBack(this.#options.prisma, this.#aborted));
   }
 
   async #leaseDomains(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      const room = this.#room();
-      let left: Counts | undefined = NOTHING;
-      if (this.#isTimeRight()) {
-        left = hasRoom(room, EITHER) ? await this.#attempt(() => this.#lease(room)) : EITHER;
-      }
+      const left = await this.#attempt(() => this.#lease());
       await this.#pauseUntilRoom(left ?? NOTHING);
     }
   }
 
-  /** Logs the first fault of the clock, and that it is right again. */
-  #isTimeRight(): boolean {
-    const { log, now } = this.#options;
-    const fault = this.#clock.faultOf(now());
-    if (fault !== null && !this.#isClockWrong) log.error(fault);
-    if (fault === null && this.#isClockWrong) log.info('the worker continues: the clock is right again');
-    this.#isClockWrong = fault !== null;
-    return fault === null;
-  }
-
   /** @returns how many more may be due. */
-  async #lease(room: Room): Promise<Counts> {
-    const now = this.#options.now();
-    const until = now + BigInt(this.#options.lease) * 1000n;
-    const { domains, left } = await leaseDue(this.#options.prisma, now, until, room);
-    for (const domain of domains) this.#start(domain);
+  async #lease(): Promise<Counts> {
+    const { now, prisma, lease } = this.#options;
+    const time = now();
+    const fault = this.#clock.faultOf(time);
+    this.#note('clock', fault);
+    if (fault !== null) return NOTHING;
+    const room = this.#room();
+    if (!hasRoom(room, EITHER)) return EITHER;
+    const { domains, left } = await leaseDue(prisma, time, time + BigInt(lease) * 1000n, room);
+    const observedAt = now();
+    if (domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
+      await handBack(prisma, domains);
+      return NOTHING;
+    }
+    for (const domain of domains) {
+      // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
+      // 20 one with an AbortSignal.timeout can be collected before it fires.
+      const controller = new AbortController();
+      if (this.#isAborting) controller.abort();
+      this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
+    }
     return left;
   }
 
-  #start(domain: LeasedDomain): void {
-    // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js 20 one
-    // with an AbortSignal.timeout can be collected before it fires.
-    const controller = new AbortController();
-    if (this.#isAborting) controller.abort();
-    this.#latest = priorityOf(domain);
-    this.#running.set(domain, { controller, ended: this.#check(domain, controller) });
-  }
-
-  async #check(domain: LeasedDomain, controller: AbortController): Promise<void> {
+  async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
     const { observer, lease } = this.#options;
     const timer = setTimeout(() => controller.abort(CHECK_TIMEOUT), lease / 2);
-    const check = await observer.check(domain.name, controller.signal, priorityOf(domain));
+    const check = await observer.check(domain.name, observedAt, controller.signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    const isVoid = this.#isAborting || check.clockFault !== undefined;
-    this.#unwritten.push({ domain, check: isVoid ? null : check });
+    if (this.#isAborting) {
+      this.#aborted.push(domain);
+      return;
+    }
+    this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
 
@@ -162,9 +148,8 @@ export class Worker {
   #room(): Room {
     const { concurrency } = this.#options;
     const low = [...this.#running.keys()].filter((domain) => priorityOf(domain) === 'low').length;
-    const most = Math.min(concurrency, MOST_UNWRITTEN * concurrency - this.#unwritten.length);
-    const free = Math.max(most - this.#running.size, 0);
-    return { places: concurrency, free, low, latest: this.#latest };
+    const most = Math.min(concurrency, MAX_UNWRITTEN * concurrency - this.#unwritten.length);
+    return { places: concurrency, free: Math.max(most - this.#running.size, 0), low };
   }
 
   /** Waits until there is room for what was left; others may be due after the idle time. */
@@ -190,79 +175,74 @@ export class Worker {
   }
 
   async #write(): Promise<void> {
-    const { prisma } = this.#options;
     while (this.#unwritten.length > 0) {
       const batch = this.#unwritten.slice(0, BATCH);
-      const aborted = batch.flatMap(({ domain, check }) => (check === null ? domain : []));
-      if (aborted.length > 0) await handBack(prisma, aborted);
       const leased = batch.map(({ domain }) => domain);
-      const held = await stillHeld(prisma, leased);
+      const held = await stillHeld(this.#options.prisma, leased);
       // A domain that is unwatched by now, or whose lease has ended, is not recorded.
-      const isHeld = (each: FinishedCheck): each is CheckedDomain =>
-        each.check !== null && held.has(each.domain.name);
-      await this.#writeOrPostpone(batch.filter(isHeld));
+      await this.#writeBatch(batch.filter(({ domain }) => held.has(domain.name)));
       this.#unwritten.splice(0, batch.length);
     }
   }
 
-  /** A check that cannot be recorded does not prevent recording the others of its batch. */
-  async #writeOrPostpone(batch: readonly CheckedDomain[]): Promise<void> {
+  /**
+   * Records checks and ends their leases. A worker that is killed between the two leaves domains that are
+   * observed again when their leases end: an observation more, and none lost. A check that cannot be recorded
+   * does not keep the others of its batch from it; its domain is observed less and less often, as one that
+   * fails.
+   */
+  async #writeBatch(batch: readonly FinishedCheck[]): Promise<void> {
     if (batch.length === 0) return;
+    const { recorder, prisma, report, now, log } = this.#options;
+    const checks = batch.map(({ check }) => check);
     try {
-      await this.#writeBatch(batch);
+      const recorded = await recordChecks(recorder.record, checks);
+      const time = now();
+      const completions = batch.map((each, at) => completionOf(each, time, recorded[at]?.outcome));
+      await completeLeases(prisma, completions);
+      for (const each of recorded) report(each);
     } catch (err) {
       if (isDatabaseFailure(err) || isContention(err)) throw err;
-      for (const checked of batch) {
-        if (batch.length > 1) await this.#writeOrPostpone([checked]);
-        else await this.#postpone(checked, err);
+      for (const each of batch) {
+        if (batch.length > 1) await this.#writeBatch([each]);
+        else {
+          log.error({ err, domain: each.domain.name }, 'an observation could not be recorded');
+          await completeLeases(prisma, [completionOf(each, now(), undefined, true)]);
+        }
       }
     }
   }
 
-  /** The domain is observed less and less often, as one that fails. */
-  async #postpone(checked: CheckedDomain, err: unknown): Promise<void> {
-    const { log, now, prisma } = this.#options;
-    log.error({ err, domain: checked.domain.name }, 'an observation could not be recorded');
-    await completeLeases(prisma, [completionOf(checked, now(), undefined, true)]);
-  }
-
-  /**
-   * Records checks and ends their leases. A worker that is killed between the two leaves domains that are observed
-   * again when their leases end: an observation more, and none lost.
-   */
-  async #writeBatch(batch: readonly CheckedDomain[]): Promise<void> {
-    const { recorder, prisma, report, now } = this.#options;
-    const recorded = await recordChecks(
-      recorder.record,
-      batch.map(({ check }) => check),
-    );
-    const time = now();
-    const outcomes = new Map(recorded.map(({ check, outcome }) => [check, outcome]));
-    const completions = batch.map((checked) => completionOf(checked, time, outcomes.get(checked.check)));
-    await completeLeases(prisma, completions);
-    for (const each of recorded) report(each);
-  }
-
-  /** Survives failures of the database, and logs the first of several in a row, and the recovery. */
+  /** Survives failures of the database. */
   async #attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-    const { log } = this.#options;
     try {
       const result = await work();
-      if (this.#isDatabaseFailing) log.info('the worker continues: the database is available again');
-      this.#isDatabaseFailing = false;
+      this.#note('database', null);
       return result;
     } catch (err) {
-      if (!this.#isDatabaseFailing) log.error({ err }, 'the worker waits for the database');
-      this.#isDatabaseFailing = true;
+      this.#note('database', 'the worker waits for the database', err);
       await pause(AFTER_FAILURE);
       return undefined;
+    }
+  }
+
+  /** Logs the first of several faults in a row, and the recovery. */
+  #note(part: 'clock' | 'database', fault: string | null, err?: unknown): void {
+    const { log } = this.#options;
+    if (this.#faulty.has(part) === (fault !== null)) return;
+    if (fault === null) {
+      this.#faulty.delete(part);
+      log.info(`the worker continues: the ${part} is right again`);
+    } else {
+      this.#faulty.add(part);
+      log.error({ err }, fault);
     }
   }
 }
 
 /** @param isRejected The check could not be recorded: it counts as a failure, whatever it observed. */
 function completionOf(
-  { domain, check }: CheckedDomain,
+  { domain, check }: FinishedCheck,
   now: Instant,
   outcome: CheckOutcome = outcomeOf(check.dns, check.http),
   isRejected = false,
@@ -270,6 +250,6 @@ function completionOf(
   // An outage of our own resolvers must not put off every domain for a day.
   const inRow = domain.failures + (isOutage(outcome) ? 0 : 1);
   const failures = isRejected || hasFailed(outcome) ? inRow : 0;
-  const next = nextTime({ ...domain, now, failures, chance: Math.random() });
+  const next = nextTime(domain, failures, now, Math.random());
   return { domain, observedAt: check.observedAt, outcome, failures, next };
 }

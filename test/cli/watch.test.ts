@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { failed } from '../../src/observer/failure.js';
 import { outcomeOf } from '../../src/observer/outcome.js';
 import { completeLeases, leaseDue } from '../../src/observer/schedule/leases.js';
+import { failed } from '../../src/observer/verdict.js';
 import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 

@@ -2,9 +2,9 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { Changes } from '../../src/history/apply-observation.js';
 import type { HeaderChange, RecordStay } from '../../src/history/state.js';
-import { failed } from '../../src/observer/failure.js';
 import type { CheckOutcome } from '../../src/observer/outcome.js';
 import { createCheckReport, type RecordedCheck } from '../../src/observer/record-checks.js';
+import { failed } from '../../src/observer/verdict.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 
 const OUTCOME: CheckOutcome = {
@@ -15,34 +15,21 @@ const OUTCOME: CheckOutcome = {
   },
   http: { scheme: 'https', status: 200, address: '192.0.2.7' },
 };
-const STAY: RecordStay = {
-  record: { host: 'example.com', class: 'IN', type: 'A', rdata: '{"ip":"192.0.2.7"}' },
-  ...{ firstSeen: 1n, position: 0, source: null, routine: null, removal: null },
-};
-const CREATED: HeaderChange = {
-  ...{
-    name: 'server',
-    kind: 'created',
-    observedAt: 1n,
-    value: 'nginx',
-    old: null,
-    lastSeen: null,
-    source: null,
-    routine: null,
-  },
-};
+const record = { host: 'example.com', class: 'IN', type: 'A', rdata: '{"ip":"192.0.2.7"}' };
+const NOBODY = { source: null, routine: null };
+const STAY: RecordStay = { record, firstSeen: 1n, position: 0, removal: null, ...NOBODY };
+const NEW = { name: 'server', kind: 'created', value: 'nginx', old: null } as const;
+const CREATED: HeaderChange = { ...NEW, observedAt: 1n, lastSeen: null, ...NOBODY };
+const NONE: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 const CHANGES: Changes = {
+  ...NONE,
   added: [STAY, STAY],
   removed: [STAY],
   headers: [CREATED, CREATED, CREATED],
-  responses: [],
-  earlier: [],
 };
+const http = failed('timeout', 'not reported: the outcome is');
 const RECORDED: RecordedCheck = {
-  check: {
-    ...{ domain: 'example.com', observedAt: 1n, duration: 123.4, dns: new Map(), observation: null },
-    http: failed('timeout', 'not reported: the outcome is'),
-  },
+  check: { domain: 'example.com', observedAt: 1n, duration: 123.4, dns: new Map(), observation: null, http },
   outcome: OUTCOME,
   recording: 'changed',
   changes: CHANGES,
@@ -54,21 +41,14 @@ test('each observation is one line of the log and one set of counters', async ()
   const registry = new Registry();
   const report = createCheckReport(log, registry);
   report(RECORDED);
-  report({
-    ...RECORDED,
-    outcome: {
-      ...OUTCOME,
-      http: { failure: { code: 'private-address', message: '10.0.0.1 is not a public address' } },
-    },
-    recording: 'unchanged',
-  });
+  const failure = { code: 'private-address', message: '10.0.0.1 is not a public address' } as const;
+  report({ ...RECORDED, outcome: { ...OUTCOME, http: { failure } }, recording: 'unchanged' });
   const heldBack = { since: '2024-03-01T00:00:00Z', checks: 1, until: '2024-03-02T00:00:00Z' };
-  report({
-    ...RECORDED,
-    outcome: { ...OUTCOME, http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack } },
-    recording: 'unchanged',
-    changes: { added: [], removed: [], headers: [], responses: [], earlier: [] },
-  });
+  const outcome = {
+    ...OUTCOME,
+    http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack },
+  } as const;
+  report({ ...RECORDED, outcome, recording: 'unchanged', changes: NONE });
   expect(lines).toHaveLength(3);
   const changes = {
     ...{ recordsAdded: 2, recordsRemoved: 1 },

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DnsAnswer } from '../../src/observer/dns/answer.js';
-import { type FailureCode, failed } from '../../src/observer/failure.js';
 import { outcomeOf, outcomeText } from '../../src/observer/outcome.js';
+import { type DnsAnswer, type FailureCode, failed } from '../../src/observer/verdict.js';
 
 const NO_ADDRESS = failed('no-address', 'its addresses could not be resolved');
 
@@ -30,4 +29,12 @@ test('a check without questions says nothing of the name', () => {
 test.each([true, false])('one answer beside failures says whether the name exists: %s', (nameExists) => {
   const { dns } = outcomeWith({ A: failed('timeout', 'no answer'), MX: empty(nameExists) });
   expect(dns).toMatchObject({ answered: ['MX'], nameExists });
+});
+
+test('an outcome in one line names the types that failed alike together', () => {
+  const refused = failed('refused', 'REFUSED from 192.0.2.53:53');
+  const answers = { NS: empty(true), A: refused, MX: failed('timeout', 'no answer'), TXT: refused };
+  expect(outcomeText(outcomeWith(answers))).toBe(
+    'DNS in part (A TXT: REFUSED from 192.0.2.53:53, MX: no answer); HTTP: its addresses could not be resolved',
+  );
 });

@@ -5,12 +5,12 @@ import { dnsRecordData } from '../../model/dns-record.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
 import { printable } from '../../model/text.js';
-import type { DnsAnswer } from '../../observer/dns/answer.js';
-import type { HttpAnswer } from '../../observer/http/client.js';
+import { LookClock } from '../../observer/look-clock.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { type CheckOutcome, hasFailed, responseText } from '../../observer/outcome.js';
 import { type RecordedCheck, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
 import { noteObserved } from '../../observer/schedule/watch-list.js';
+import type { DnsAnswer, HttpAnswer } from '../../observer/verdict.js';
 import { createObserver, createResolverChecks } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
@@ -102,21 +102,23 @@ export async function checkNow(
   const waiting = names.values();
   const finished: DomainCheck[] = [];
   let taken = Promise.resolve();
-  let clockFault: string | undefined;
+  const clock = new LookClock();
+  let clockFault: string | null = null;
   const checkNext = async () => {
     for (const name of waiting) {
-      if (signal.aborted || clockFault !== undefined) return;
-      const seen = await observer.check(name, either);
-      clockFault ??= seen.clockFault;
+      const observedAt = now();
+      clockFault ??= clock.faultOf(observedAt);
+      if (signal.aborted || clockFault !== null) return;
+      const seen = await observer.check(name, observedAt, either);
       // A check that a signal has interrupted says nothing about the domain.
-      if (signal.aborted || seen.clockFault !== undefined) return;
+      if (signal.aborted) return;
       finished.push(seen);
       taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
       await taken;
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, checkNext)).finally(() => ending.abort());
-  if (clockFault !== undefined && !signal.aborted) throw new OperationError(clockFault);
+  if (clockFault !== null && !signal.aborted) throw new OperationError(clockFault);
 }
 
 type Recording = RecordedCheck['recording'];

@@ -1,10 +1,10 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../../model/dns-record.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
+import { ancestorsOf } from '../../model/host-name.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
-import { type FailureCode, failed } from '../failure.js';
-import type { DnsAnswer, FailedAnswer } from './answer.js';
-import { type Alias, type Chain, followChain, isBelow } from './chain.js';
+import { type DnsAnswer, type FailedAnswer, type FailureCode, failed } from '../verdict.js';
+import { type Alias, type Chain, followChain } from './chain.js';
 import { CLASS_IN, NOERROR, NXDOMAIN, type Question, REFUSED, type Response, SERVFAIL } from './message.js';
 
 const NS = 2;
@@ -67,13 +67,13 @@ export function readAnswer(server: string, question: Question, response: Respons
 /** In their order: RFC 1035, section 4.1.1; RFC 2136, section 2.2. */
 const RCODE_NAMES: readonly (string | undefined)[] =
   'NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE'.split(' ');
-/** RFC 6891, section 9; RFC 7873, section 8. */
-const EXTENDED_RCODE_NAMES: Readonly<Record<number, string>> = { 16: 'BADVERS', 23: 'BADCOOKIE' };
+const RCODE_FAILURES: Readonly<Record<number, FailureCode>> = {
+  [SERVFAIL]: 'servfail',
+  [REFUSED]: 'refused',
+};
 
 function rcodeFailure(server: string, rcode: number): FailedAnswer {
-  const message = `${RCODE_NAMES[rcode] ?? EXTENDED_RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`;
-  if (rcode === SERVFAIL) return failed('servfail', message);
-  return failed(rcode === REFUSED ? 'refused' : 'rcode', message);
+  return failed(RCODE_FAILURES[rcode] ?? 'rcode', `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`);
 }
 
 /** What a whole message proves. */
@@ -96,8 +96,8 @@ function weigh(message: Message): DnsAnswer {
 
 /** Name servers in place of an answer (RFC 1034, section 4.3.2). */
 function isReferral({ authority }: Message): boolean {
-  const has = (wanted: number) => authority.some(({ type }) => type === wanted);
-  return has(NS) && !has(SOA);
+  const types = authority.map(({ type }) => type);
+  return types.includes(NS) && !types.includes(SOA);
 }
 
 function readSections(question: Question, { counts, message }: Response) {
@@ -105,10 +105,7 @@ function readSections(question: Question, { counts, message }: Response) {
   const names = new Map([[HEADER_LENGTH, question.name]]);
   const start = HEADER_LENGTH + question.section.length;
   const reader = new MessageReader(message, start, message.length, names);
-  const [, answers, authorities, additionals] = counts;
-  const answer = readRecords(reader, answers);
-  const authority = readRecords(reader, authorities);
-  const additional = readRecords(reader, additionals);
+  const [answer = [], authority = [], additional = []] = counts.map((count) => readRecords(reader, count));
   if (!reader.isAtEnd) throw new MalformedMessageError('octets after the last record');
   return { answer, authority, additional };
 }
@@ -131,13 +128,13 @@ function extendedRcode({ rcode, additional }: Message): number {
   return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
-function aliasOf({ owner, type, class: dnsClass, rdata }: ResourceRecord): readonly Alias[] {
+function aliasOf(record: ResourceRecord): readonly Alias[] {
+  const { owner, type, class: dnsClass } = record;
   if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
-  const target = rdata.fork();
-  const alias: Alias = { owner, type: type === CNAME ? 'CNAME' : 'DNAME', target: target.name() };
-  if (!target.isAtEnd)
-    throw new MalformedMessageError(`octets after the data of a record of type ${alias.type}`);
-  return [alias];
+  const rdata = record.rdata.fork();
+  const target = rdata.name();
+  if (!rdata.isAtEnd) throw new MalformedMessageError('octets after the data of a CNAME or DNAME');
+  return [{ owner, type: type === CNAME ? 'CNAME' : 'DNAME', target, record }];
 }
 
 function isOf(record: ResourceRecord, type: number, owner: string): boolean {
@@ -162,7 +159,10 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
   const { server, answer, authority, additional, rcode } = message;
   const { qtype } = message.question;
   const nameExists = rcode === NOERROR;
-  if (!answer.every((record) => belongsTo(chain, record))) {
+  // The links of the chain and, as far as can be told, their signatures.
+  const isOfChain = (record: ResourceRecord) =>
+    record.type === RRSIG ? chain.links.length > 0 : chain.links.some((link) => link.record === record);
+  if (!answer.every(isOfChain)) {
     return noEvidence(message, 'unproven', 'answers with records that were not queried');
   }
   if (qtype === CNAME && chain.links.length > 0) {
@@ -184,14 +184,6 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
     : noEvidence(message, 'unproven', 'denies the records without the SOA record of their zone (RFC 2308)');
 }
 
-/** Whether a record of the answer section is a link of the chain or, as far as can be told, signs one. */
-function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
-  if (record.type === RRSIG) return links.length > 0;
-  return aliasOf(record).some((alias) =>
-    links.some(({ owner, type }) => owner === alias.owner && type === alias.type),
-  );
-}
-
 /**
  * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
  * records are above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
@@ -199,7 +191,7 @@ function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
 function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
   readRdata('SOA', rdata.fork());
-  return isBelow(name, zone) || (zone === name && qtype !== DS);
+  return ancestorsOf(name).includes(zone) || (zone === name && qtype !== DS);
 }
 
 function aliasRecords({ links }: Chain): readonly DnsRecord[] {

@@ -31,17 +31,13 @@ export function createQuestion(name: string, type: string): Question {
 }
 
 /** A query with recursion desired. */
-export function encodeQuery(question: Question, id: number, withEdns: boolean): Buffer {
-  const { section } = question;
-  const end = HEADER_LENGTH + section.length;
-  const query = Buffer.alloc(end + (withEdns ? OPT_RECORD.length : 0));
-  query.writeUInt16BE(id, 0);
-  query.writeUInt16BE(RECURSION_DESIRED, 2);
-  query.writeUInt16BE(1, 4);
-  query.writeUInt16BE(withEdns ? 1 : 0, 10);
-  section.copy(query, HEADER_LENGTH);
-  if (withEdns) OPT_RECORD.copy(query, end);
-  return query;
+export function encodeQuery({ section }: Question, id: number, withEdns: boolean): Buffer {
+  const header = Buffer.alloc(HEADER_LENGTH);
+  header.writeUInt16BE(id, 0);
+  header.writeUInt16BE(RECURSION_DESIRED, 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(withEdns ? 1 : 0, 10);
+  return Buffer.concat(withEdns ? [header, section, OPT_RECORD] : [header, section]);
 }
 
 const RESPONSE = 0x8000;
@@ -63,55 +59,41 @@ export const REFUSED = 5;
 export interface Response {
   readonly kind: 'response';
   readonly message: Buffer;
-  readonly id: number;
   readonly isAuthoritative: boolean;
   readonly isTruncated: boolean;
   readonly recursionAvailable: boolean;
   readonly rcode: number;
-  /** How many entries the question, answer, authority and additional sections have. */
-  readonly counts: readonly [questions: number, answers: number, authorities: number, additionals: number];
+  /** How many entries the answer, authority and additional sections have. */
+  readonly counts: readonly [answers: number, authorities: number, additionals: number];
 }
 
-/** A message as a response; undefined where it is none, or too short to have a header. */
-export function readResponse(message: Buffer): Response | undefined {
-  if (message.length < HEADER_LENGTH) return undefined;
+/** The message as the response to the query with this id; undefined if it is one to something else, or none. */
+export function responseTo(question: Question, id: number, message: Buffer): Response | undefined {
+  if (message.length < HEADER_LENGTH || message.readUInt16BE(0) !== id) return undefined;
   const flags = message.readUInt16BE(2);
   // A response with another opcode does not count.
   if ((flags & (RESPONSE | OPCODE)) !== RESPONSE) return undefined;
-  const [questions, answers] = [message.readUInt16BE(4), message.readUInt16BE(6)];
+  const questions = message.readUInt16BE(4);
+  const rcode = flags & RCODE;
+  // Servers that cannot read a query send the header alone back, so that an error needs no question.
+  const isError = questions === 0 && rcode !== NOERROR && rcode !== NXDOMAIN;
+  if (!isError && !(questions === 1 && hasQuestion(question, message))) return undefined;
   return {
     kind: 'response',
     message,
-    id: message.readUInt16BE(0),
-    rcode: flags & RCODE,
+    rcode,
     isAuthoritative: (flags & AUTHORITATIVE) !== 0,
     isTruncated: (flags & TRUNCATED) !== 0,
     recursionAvailable: (flags & RECURSION_AVAILABLE) !== 0,
-    counts: [questions, answers, message.readUInt16BE(8), message.readUInt16BE(10)],
+    counts: [message.readUInt16BE(6), message.readUInt16BE(8), message.readUInt16BE(10)],
   };
-}
-
-/** The message as the response to the query with this id; undefined if it is one to something else. */
-export function responseTo(question: Question, id: number, message: Buffer): Response | undefined {
-  const response = readResponse(message);
-  return response?.id === id && answersQuestion(question, response) ? response : undefined;
-}
-
-/** Servers that cannot read a query send the header alone back, so that an error needs no question. */
-function answersQuestion(question: Question, { counts, rcode, message }: Response): boolean {
-  if (counts[0] === 0) return rcode !== NOERROR && rcode !== NXDOMAIN;
-  return counts[0] === 1 && hasQuestion(question, message);
 }
 
 /** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
 function hasQuestion({ section }: Question, message: Buffer): boolean {
   const other = message.subarray(HEADER_LENGTH, HEADER_LENGTH + section.length);
-  if (other.equals(section)) return true;
-  // Type and class, the last four octets, are no letters.
-  return other.subarray(-4).equals(section.subarray(-4)) && lowerCase(other) === lowerCase(section);
-}
-
-/** The length octets of labels are below 0x40, and so never taken for a letter. */
-function lowerCase(octets: Buffer): string {
-  return octets.toString('latin1').replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  // Type and class, the last four octets, are no letters; the length octets of labels are below 0x40.
+  const lower = (octets: Buffer) =>
+    octets.toString('latin1').replace(/[A-Z]+/g, (text) => text.toLowerCase());
+  return other.subarray(-4).equals(section.subarray(-4)) && lower(other) === lower(section);
 }

@@ -3,9 +3,8 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import { errorCode } from '../../model/errors.js';
 import { CircuitBreaker } from '../circuit-breaker.js';
-import { endpointText, type Failed, failed, STOPPED } from '../failure.js';
 import { Limiter } from '../limiter.js';
-import type { DnsAnswer } from './answer.js';
+import { type DnsAnswer, endpointText, type Failed, failed, STOPPED } from '../verdict.js';
 import { readAnswer } from './evidence.js';
 import {
   encodeQuery,
@@ -35,33 +34,9 @@ export interface NameServer extends DnsServer {
 }
 
 /** @param queriesAtOnce How many queries it may have in flight. */
-export function createNameServer(server: DnsServer, queriesAtOnce: number): NameServer {
-  const [limiter, breaker] = [new Limiter(queriesAtOnce), new CircuitBreaker(1)];
-  return { ...server, text: endpointText(server), limiter, breaker };
-}
-
-/** How often a query is sent to a server before another one has it: a lost packet is no reason for another view. */
-export const TRIES_IN_A_ROW = 2;
-
-/**
- * The server for the next try of a query: the one that has its second try to come; otherwise, of those that have had it the
- * fewest times, the first that responds or, if none does, the first.
- *
- * @param servers In the order of preference.
- * @param tries How often each has had the query; missing is never.
- * @param now Milliseconds of a monotonic clock.
- */
-export function chooseServer(
-  servers: readonly NameServer[],
-  tries: ReadonlyMap<NameServer, number>,
-  now: number,
-): NameServer | undefined {
-  const triesOf = (server: NameServer) => tries.get(server) ?? 0;
-  const begun = servers.find((server) => triesOf(server) % TRIES_IN_A_ROW !== 0);
-  if (begun !== undefined) return begun;
-  const fewest = Math.min(...servers.map(triesOf));
-  const next = servers.filter((server) => triesOf(server) === fewest);
-  return next.find(({ breaker }) => breaker.allows(now)) ?? next[0];
+export function createNameServer({ address, port }: DnsServer, queriesAtOnce: number): NameServer {
+  const text = endpointText({ address, port });
+  return { address, port, text, limiter: new Limiter(queriesAtOnce), breaker: new CircuitBreaker(1) };
 }
 
 interface ServerQuery {
@@ -72,8 +47,6 @@ interface ServerQuery {
   readonly signal: AbortSignal;
 }
 
-type Result = Response | Failed;
-
 /** Queries over UDP, without EDNS if the server does not know it, and over TCP if the response is truncated. */
 export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
   const { server, question } = query;
@@ -81,7 +54,7 @@ export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
   let [withEdns, send] = [true, sendByUdp];
   for (;;) {
     const timeout = Math.max(Math.ceil(sent + query.timeout - performance.now()), 1);
-    const result = await firstResult({ ...query, timeout }, withEdns, send);
+    const result = await exchange({ ...query, timeout }, withEdns, send);
     if (result.kind === 'failed') {
       // A server that cannot be reached, or sends what is no response, counts as one that has timed out.
       if (result !== STOPPED) server.breaker.recordTimeout(sent, performance.now());
@@ -99,90 +72,84 @@ export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
 
 interface Exchange {
   readonly server: NameServer;
-  readonly question: Question;
-  readonly id: number;
   readonly message: Buffer;
-  /** The first result counts. */
-  readonly settle: (result: Result) => void;
   /** Closes the socket. */
   readonly closing: AbortSignal;
-  /** The result of a timeout. */
-  late: Failed;
+  /** Takes a message that came: the first that is the response ends the exchange. */
+  readonly receive: (message: Buffer) => void;
+  /** Nothing more will come. */
+  readonly expire: () => void;
+  readonly fail: (reason: string) => void;
 }
 
-async function firstResult(
+async function exchange(
   { server, question, timeout, signal }: ServerQuery,
   withEdns: boolean,
   send: (exchange: Exchange) => void,
-): Promise<Result> {
+): Promise<Response | Failed> {
   if (signal.aborted) return STOPPED;
   const id = randomInt(0x10000);
-  const message = encodeQuery(question, id, withEdns);
-  const late = failed('timeout', `no answer from ${server.text} in time`);
+  let late = failed('timeout', `no answer from ${server.text} in time`);
   return new Promise((resolve) => {
     const closing = new AbortController();
-    const settle = (result: Result) => {
+    const settle = (result: Response | Failed) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       closing.abort();
       resolve(result);
     };
     const stop = () => settle(STOPPED);
+    const expire = () => settle(late);
     signal.addEventListener('abort', stop);
-    const exchange = { server, question, id, message, settle, closing: closing.signal, late };
     // After the turn in which sockets are read: a busy process may not have read the response yet.
-    const timer = setTimeout(() => setImmediate(() => settle(exchange.late)), timeout);
-    send(exchange);
+    const timer = setTimeout(() => setImmediate(expire), timeout);
+    send({
+      server,
+      message: encodeQuery(question, id, withEdns),
+      closing: closing.signal,
+      receive(message) {
+        late = failed('mismatched', `only answers to something else came from ${server.text}`);
+        const response = responseTo(question, id, message);
+        if (response !== undefined) settle(response);
+      },
+      expire,
+      fail: (reason) => settle(failed('unreachable', `${server.text} cannot be reached (${reason})`)),
+    });
   });
 }
 
 /**
- * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too
- * (RFC 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
+ * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too (RFC
+ * 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
  * port.
  */
-function sendByUdp(exchange: Exchange): void {
-  const { server, question, id, message, settle, closing } = exchange;
+function sendByUdp({ server, message, closing, receive, fail }: Exchange): void {
   const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal: closing });
-  const fail = (error: Error | null) => {
-    if (error !== null) settle(unreachable(server, errorCode(error) || error.message));
+  const failOn = (error: Error | null) => {
+    if (error !== null) fail(errorCode(error) || error.message);
   };
-  socket.on('error', fail);
-  socket.on('connect', () => socket.send(message, fail));
-  socket.on('message', (received) => {
-    const response = responseTo(question, id, received);
-    if (response === undefined) exchange.late = mismatched(server);
-    else settle(response);
-  });
+  socket.on('error', failOn);
+  socket.on('connect', () => socket.send(message, failOn));
+  socket.on('message', receive);
   socket.connect(server.port, server.address);
 }
 
 /** Sends a query over a TCP connection of its own (RFC 7766). */
-function sendByTcp({ server, question, id, message, settle, closing }: Exchange): void {
+function sendByTcp({ server, message, closing, receive, expire, fail }: Exchange): void {
   const socket = connect({ host: server.address, port: server.port, noDelay: true, signal: closing });
   const chunks: Buffer[] = [];
   let [received, end] = [0, Number.POSITIVE_INFINITY];
-  socket.on('error', (error) => settle(unreachable(server, errorCode(error) || error.message)));
-  socket.on('end', () => {
-    const malformed = `malformed answer from ${server.text}: the connection ends before it does`;
-    settle(received > 0 ? failed('malformed', malformed) : unreachable(server, 'it closes the connection'));
-  });
+  socket.on('error', (error) => fail(errorCode(error) || error.message));
+  socket.on('end', () => fail('it closes the connection'));
   socket.on('data', (chunk) => {
     chunks.push(chunk);
     received += chunk.length;
     // The message has its length in two octets before it (RFC 1035, section 4.2.2).
     if (received >= 2 && !Number.isFinite(end)) end = 2 + Buffer.concat(chunks).readUInt16BE(0);
     if (received < end) return;
+    receive(Buffer.concat(chunks).subarray(2, end));
     // Only the server can write here: a response to something else is final.
-    settle(responseTo(question, id, Buffer.concat(chunks).subarray(2, end)) ?? mismatched(server));
+    expire();
   });
   socket.write(Buffer.concat([Buffer.of(message.length >> 8, message.length & 0xff), message]));
-}
-
-function mismatched({ text }: NameServer): Failed {
-  return failed('mismatched', `only answers to something else came from ${text}`);
-}
-
-function unreachable({ text }: NameServer, reason: string): Failed {
-  return failed('unreachable', `${text} cannot be reached (${reason})`);
 }

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { DnsRecord } from '../../model/dns-record.js';
 import type { Instant } from '../../model/instant.js';
-import { addressesOf } from './answer.js';
+import { addressesOf } from '../verdict.js';
 import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 
@@ -24,14 +25,9 @@ interface ResolverChecksOptions {
 }
 
 interface Check {
-  readonly server: NameServer;
-  state: ResolverState;
-  /** The sets of addresses that were given for one name, as setOf() has them. */
-  sets: ReadonlySet<string>;
-  /** When it is to be repeated, in milliseconds of a monotonic clock. */
-  due: number;
-  /** Settles when the latest one has ended. */
-  running: Promise<void>;
+  readonly state: ResolverState;
+  /** The sets of addresses that were given for one name, as toSet() has them. */
+  readonly sets: ReadonlySet<string>;
 }
 
 /** From one check to the next, in milliseconds. */
@@ -44,70 +40,72 @@ const LABEL_LENGTH = 24;
 const TYPES = ['A', 'AAAA'];
 
 /**
- * Finds resolvers that give addresses for names that do not exist (ICANN's SAC 032): each is asked for random names when
- * it first gives addresses, before these are taken, and each hour after that.
+ * Finds resolvers that give addresses for names that do not exist (ICANN's SAC 032): each is asked for random
+ * names when it first gives addresses, before these are taken, and each hour after that.
  */
 export class ResolverChecks {
   readonly #options: ResolverChecksOptions;
-  readonly #checks: ReadonlyMap<string, Check>;
+  readonly #servers: ReadonlyMap<string, NameServer>;
+  readonly #checks: LRUCache<string, Check>;
 
   constructor(options: ResolverChecksOptions) {
+    const servers = options.servers.map((server) => createNameServer(server, 1));
     this.#options = options;
-    this.#checks = new Map(
-      options.servers.map((address) => {
-        const server = createNameServer(address, 1);
-        const state = { server: server.text, checkedAt: null, invented: [] };
-        return [server.text, { server, state, sets: new Set(), due: 0, running: Promise.resolve() }];
-      }),
-    );
+    this.#servers = new Map(servers.map((server) => [server.text, server]));
+    this.#checks = new LRUCache({
+      max: servers.length,
+      ttl: INTERVAL,
+      ttlResolution: 0,
+      // The one before counts until the next one is done.
+      allowStale: true,
+      perf: { now: () => performance.now() },
+      fetchMethod: async (text, before = this.#known(text), { options }) => {
+        const check = await this.#check(text);
+        if (check === undefined) options.ttl = RETRY;
+        else if (check.sets.size > 0 !== before.sets.size > 0) this.#options.report(check.state);
+        return check ?? before;
+      },
+    });
   }
 
   get states(): readonly ResolverState[] {
-    return [...this.#checks.values()].map(({ state }) => state);
+    return [...this.#servers.keys()].map((text) => this.#known(text).state);
   }
 
-  /** Checks those that are due. */
+  /** Checks those that are due; waits for those that are not known yet. */
   async checkAll(): Promise<readonly ResolverState[]> {
-    await Promise.all([...this.#checks.values()].map((check) => this.#begin(check)));
+    await Promise.all([...this.#servers.keys()].map((text) => this.#checks.fetch(text)));
     return this.states;
   }
 
   /**
-   * Whether the resolver gives just these addresses for names that do not exist, too. The first time it waits for the
-   * check.
+   * Whether the resolver gives just these addresses for names that do not exist, too. The first time it waits
+   * for the check.
    *
    * @param server Its address and port.
    */
   async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
-    const check = this.#checks.get(server);
-    if (check === undefined || !TYPES.includes(type) || records.length === 0) return false;
-    const running = this.#begin(check);
-    if (check.state.checkedAt === null) await running;
-    return check.sets.has(setOf(records));
+    if (!TYPES.includes(type) || records.length === 0) return false;
+    const check = await this.#checks.fetch(server);
+    return check?.sets.has(toSet(records)) === true;
   }
 
-  #begin(check: Check): Promise<void> {
-    const now = performance.now();
-    if (now >= check.due) {
-      check.due = now + RETRY;
-      check.running = this.#check(check);
-    }
-    return check.running;
+  #known(server: string): Check {
+    return this.#checks.peek(server) ?? { state: { server, checkedAt: null, invented: [] }, sets: new Set() };
   }
 
-  async #check(check: Check): Promise<void> {
-    const { now, report } = this.#options;
+  /** @returns undefined: no response tells. */
+  async #check(text: string): Promise<Check | undefined> {
+    const server = this.#servers.get(text);
+    if (server === undefined) return undefined;
     const names = TLDS.map((tld) => `${randomLabel()}.${tld}`);
-    const asked = names.flatMap((name) => TYPES.map((type) => this.#ask(check.server, name, type)));
+    const asked = names.flatMap((name) => TYPES.map((type) => this.#ask(server, name, type)));
     const answers = (await Promise.all(asked)).filter((answer) => answer !== undefined);
-    if (answers.length === 0) return;
+    if (answers.length === 0) return undefined;
     const found = answers.filter((records) => records.length > 0);
     const invented = [...new Set(found.flatMap(addressesOf))].sort();
-    const before = check.state;
-    check.due = performance.now() + INTERVAL;
-    check.sets = new Set(found.map(setOf));
-    check.state = { ...before, checkedAt: now(), invented };
-    if (invented.length > 0 !== before.invented.length > 0) report(check.state);
+    const state = { server: text, checkedAt: this.#options.now(), invented };
+    return { state, sets: new Set(found.map(toSet)) };
   }
 
   /** The records for a name that does not exist; undefined: no response tells. */
@@ -124,6 +122,6 @@ function randomLabel(): string {
   return Array.from({ length: LABEL_LENGTH }, () => String.fromCharCode(97 + randomInt(26))).join('');
 }
 
-function setOf(records: readonly DnsRecord[]): string {
+function toSet(records: readonly DnsRecord[]): string {
   return addressesOf(records).sort().join();
 }

@@ -1,118 +1,135 @@
 import { setMaxListeners } from 'node:events';
 import { isIP } from 'node:net';
-import { endpointText, failed, STOPPED } from '../failure.js';
-import { Endpoints } from './endpoints.js';
+import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+import { CircuitBreaker } from '../circuit-breaker.js';
+import { Limiter } from '../limiter.js';
 import {
+  endpointText,
   type FailedRequest,
+  failed,
+  type HttpAnswer,
   type Obstacle,
-  type RequestOptions,
-  type RequestOutcome,
-  sendRequest,
-  slow,
-} from './request.js';
-import { NO_ADDRESS, selectAddresses, type Target } from './target.js';
-
-/** `httpsDeclined` of a failure: whether HTTPS was declined before it. */
-export type HttpAnswer = RequestOutcome & { readonly httpsDeclined?: boolean };
+  STOPPED,
+} from '../verdict.js';
+import { type RequestOptions, sendRequest, slow } from './request.js';
+import { PrivateAddressError, selectAddresses, type Target } from './target.js';
 
 export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** In milliseconds, for one observation, both schemes together. */
+  /** In milliseconds, for one observation, both schemes together. Only requests use it up. */
   readonly timeout: number;
-  /**
-   * How many connections one address gets at once; others wait, which does not count towards their timeout.
-   * They fail without a connection if the address stops responding meanwhile.
-   */
+  /** How many connections one address gets at once; others wait, which does not count towards their timeout. */
   readonly connectionsPerAddress: number;
 }
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
+/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
+const CONNECT_PART = 1 / 3;
+/** How many timeouts in a row open the circuit breaker of a port. */
+const MAX_TIMEOUTS = 8;
+/** How many addresses have their state kept. A forgotten one costs a few requests more. */
+const MAX_KEPT_ADDRESSES = 5000;
+
 export function createHttpClient(options: HttpClientOptions) {
-  const endpoints = new Endpoints(options.connectionsPerAddress);
+  /**
+   * Thousands of domains may be at one address: if each of them waited for its turn there and then for the
+   * timeout, the others would wait with them.
+   */
+  const states = new LRUCache({
+    max: MAX_KEPT_ADDRESSES,
+    memoMethod: () => ({
+      limiter: new Limiter(options.connectionsPerAddress),
+      breakers: { https: new CircuitBreaker(MAX_TIMEOUTS), http: new CircuitBreaker(MAX_TIMEOUTS) },
+    }),
+  });
+
+  /** @param time In milliseconds. */
+  async function requestUnlessSilent(
+    target: Target,
+    breaker: CircuitBreaker,
+    time: number,
+    signal: AbortSignal,
+  ) {
+    const sent = performance.now();
+    if (!breaker.allows(sent)) return slow(`${endpointText(target)} has not responded lately`);
+    const connectTime = options.timeout * CONNECT_PART;
+    const outcome = await sendRequest(target, options, { connectTime, time, signal });
+    const now = performance.now();
+    const code = outcome.kind === 'answered' ? null : outcome.failure.code;
+    // The last of a domain's addresses may have had too little time to respond.
+    if (code === 'timeout' && time >= connectTime) breaker.recordTimeout(sent, now);
+    else if (code !== 'timeout' && code !== 'stopped') breaker.recordResponse(now);
+    return outcome;
+  }
+
+  async function requestPage(domain: string, addresses: readonly string[], signal: AbortSignal) {
+    let timeLeft = options.timeout;
+    const requestBy = (scheme: 'https' | 'http') =>
+      tryAddresses(addresses, async (address): Promise<HttpAnswer> => {
+        const { limiter, breakers } = states.memo(canonicalAddress(address));
+        if (!(await limiter.enter(signal))) return STOPPED;
+        const began = performance.now();
+        const target = { scheme, domain, address, port: options[`${scheme}Port`] };
+        const outcome = await requestUnlessSilent(target, breakers[scheme], timeLeft, signal);
+        timeLeft = Math.max(0, timeLeft - (performance.now() - began));
+        limiter.leave();
+        return outcome;
+      });
+    const secure = await requestBy('https');
+    if (!isDeclined(secure)) return secure;
+    const plain = await requestBy('http');
+    return plain.kind === 'answered' ? plain : { ...plain, httpsDeclined: true };
+  }
+
   return {
     /**
      * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for the
-     * name. It never rejects, and closes everything.
+     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for
+     * the name. It never rejects, and closes everything.
      *
      * @param addresses The domain's A and AAAA addresses, as DNS answered them.
      * @param signal Ends it with the failure `stopped`.
      */
-    observe(domain: string, addresses: readonly string[], signal = new AbortController().signal) {
+    async observe(
+      domain: string,
+      addresses: readonly string[],
+      signal = new AbortController().signal,
+    ): Promise<HttpAnswer> {
       // Many observations may share it, and Node.js takes more than ten listeners for a leak.
       setMaxListeners(0, signal);
-      return observe(addresses, { ...options, endpoints, domain, signal, timeLeft: options.timeout });
+      if (isIP(domain) !== 0) return failed('no-address', `${domain} is an address, not a domain`);
+      const known = addresses.filter((address) => isIP(address) !== 0);
+      if (known.length === 0) return NO_ADDRESS;
+      const selected = selectAddresses(known, options.allowPrivate);
+      if (selected.length === 0) return failed('private-address', new PrivateAddressError(known).message);
+      return requestPage(domain, selected, signal);
     },
   };
 }
 
-interface Progress extends HttpClientOptions {
-  readonly endpoints: Endpoints;
-  readonly domain: string;
-  readonly signal: AbortSignal;
-  /** In milliseconds. Only requests use it up. */
-  timeLeft: number;
+/** One text for each address: an IPv4-mapped one leads to the same machine as its IPv4 address. */
+function canonicalAddress(address: string): string {
+  return ipaddr.process(address).toString();
 }
 
-async function observe(addresses: readonly string[], progress: Progress): Promise<HttpAnswer> {
-  const { domain, allowPrivate } = progress;
-  if (isIP(domain) !== 0) return failed('no-address', `${domain} is an address, not a domain`);
-  const selected = selectAddresses(addresses, allowPrivate);
-  if ('kind' in selected) return selected;
-  const secure = await observeBy('https', selected, progress);
-  if (!isDeclined(secure)) return secure;
-  const plain = await observeBy('http', selected, progress);
-  return plain.kind === 'answered' ? plain : { ...plain, httpsDeclined: true };
-}
-
-function observeBy(
-  scheme: 'https' | 'http',
-  addresses: readonly string[],
-  progress: Progress,
-): Promise<RequestOutcome> {
-  const { domain, endpoints, signal } = progress;
-  const port = scheme === 'https' ? progress.httpsPort : progress.httpPort;
-  return tryAddresses(addresses, async (address) => {
-    const request = () => requestUnlessSilent({ scheme, domain, address, port }, progress);
-    return (await endpoints.run(address, signal, request)) ?? STOPPED;
-  });
-}
-
-/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
-const CONNECT_PART = 1 / 3;
-
-async function requestUnlessSilent(target: Target, progress: Progress): Promise<RequestOutcome> {
-  const { endpoints, signal, timeout, timeLeft: time } = progress;
-  const endpoint = endpointText(target);
-  const sent = performance.now();
-  if (!endpoints.allows(endpoint, sent)) return slow(`${endpoint} has not responded lately`);
-  const connectTime = timeout * CONNECT_PART;
-  const outcome = await sendRequest(target, progress, { connectTime, time, signal });
-  const now = performance.now();
-  progress.timeLeft = Math.max(0, time - (now - sent));
-  const code = outcome.kind === 'answered' ? null : outcome.failure.code;
-  // The last of a domain's addresses may have had too little time to respond.
-  if (code === 'timeout' && time >= connectTime) endpoints.recordTimeout(endpoint, sent, now);
-  else if (code !== 'timeout' && code !== 'stopped') endpoints.recordResponse(endpoint, now);
-  return outcome;
-}
+const NO_ADDRESS = failed('no-address', 'the domain has no address');
 
 /** Of several addresses' obstacles the one that counts most comes first. */
 const NEXT_ADDRESS: readonly (Obstacle | undefined)[] = ['slow', 'closed', 'no-tls', 'refused', 'no-route'];
 
 /**
- * Tries the addresses, at least one, one after the other until one gives a response, or a failure that is the
- * site's own.
+ * Tries the addresses one after the other until one gives a response, or a failure that is the site's own.
  *
  * Where one did not respond in time, or closed the connection, no other can decline for the domain: how it
  * responds next is chance, and the headers of the two schemes would take turns.
  */
 export async function tryAddresses(
   addresses: readonly string[],
-  request: (address: string) => Promise<RequestOutcome>,
-): Promise<RequestOutcome> {
+  request: (address: string) => Promise<HttpAnswer>,
+): Promise<HttpAnswer> {
   const failures: FailedRequest[] = [];
   for (const address of addresses) {
     const outcome = await request(address);
@@ -125,6 +142,6 @@ export async function tryAddresses(
 }
 
 /** Whether every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
-export function isDeclined(outcome: RequestOutcome): boolean {
+export function isDeclined(outcome: HttpAnswer): boolean {
   return outcome.kind === 'failed' && (outcome.obstacle === 'no-tls' || outcome.obstacle === 'refused');
 }

@@ -1,57 +1,43 @@
 import { connect } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { errorCode } from '../../model/errors.js';
+import { errorCode, InvalidObservationError } from '../../model/errors.js';
 import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../../model/header-fields.js';
 import { type HeaderField, parseResponseHead, type ResponseHead } from '../../model/response-head.js';
 
 /** In octets: all field lines of a response and its status line together. */
 const LARGEST_HEAD = 65_536;
-const MOST_INTERIM_RESPONSES = 10;
+const MAX_INTERIM_RESPONSES = 10;
 
-export class InvalidResponseError extends Error {
-  override readonly name = 'InvalidResponseError';
-  readonly code: 'malformed' | 'too-large';
-
-  constructor(code: 'malformed' | 'too-large', message: string) {
-    super(message);
-    this.code = code;
-  }
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError';
 }
 
-function headTooLarge(): InvalidResponseError {
-  return new InvalidResponseError('too-large', `its head is larger than ${LARGEST_HEAD / 1024} kB`);
-}
-
-function tooManyInterim(): InvalidResponseError {
-  return new InvalidResponseError('too-large', `more than ${MOST_INTERIM_RESPONSES} interim responses came`);
-}
+const headTooLarge = () => new TooLargeError(`its head is larger than ${LARGEST_HEAD / 1024} kB`);
+const tooManyInterim = () => new TooLargeError(`more than ${MAX_INTERIM_RESPONSES} interim responses came`);
 
 /**
- * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it
- * is not read.
+ * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it is not
+ * read.
  *
  * Node.js' own parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
  *
  * @returns the head with a character for each octet.
- * @throws InvalidResponseError; InvalidObservationError for a head that cannot be parsed; the socket's error.
+ * @throws TooLargeError; InvalidObservationError for a head that cannot be parsed; the socket's error.
  */
-export async function requestHead(
-  socket: Duplex,
-  fields: Readonly<Record<string, string>>,
-): Promise<ResponseHead> {
-  const lines = Object.entries({ ...fields, Accept: '*/*', Connection: 'close' });
-  socket.write(`GET / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+export async function requestHead(socket: Duplex, host: string, userAgent: string): Promise<ResponseHead> {
+  const lines = [`Host: ${host}`, `User-Agent: ${userAgent}`, 'Accept: */*', 'Connection: close'];
+  socket.write(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   let interim = 0;
   for await (const text of headsIn(socket)) {
     const head = parseResponseHead(text);
     // The body is not read, so fields that contradict each other about its length do no harm.
-    if (!/^1\.\d$/.test(head.version))
-      throw new InvalidResponseError('malformed', `its version is HTTP/${head.version}`);
-    if (head.status === 101) throw new InvalidResponseError('malformed', 'it switches protocols');
+    if (!/^1\.\d$/.test(head.version) || head.status === 101) {
+      throw new InvalidObservationError('it goes on in another protocol.');
+    }
     if (head.status >= 200) return head;
     interim += 1;
-    if (interim > MOST_INTERIM_RESPONSES) throw tooManyInterim();
+    if (interim > MAX_INTERIM_RESPONSES) throw tooManyInterim();
   }
   throw new Error('the connection was closed');
 }
@@ -86,27 +72,27 @@ function endOfHead(text: string, searched: number): number {
 /** What cannot become a head is rejected at once, without waiting for its end. */
 function checkBeginning(text: string): void {
   const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
-  if (!START_OF_HEAD.startsWith(start)) throw new InvalidResponseError('malformed', 'it is not HTTP');
+  if (!START_OF_HEAD.startsWith(start)) throw new InvalidObservationError('it is not HTTP.');
   if (text.length > LARGEST_HEAD) throw headTooLarge();
 }
 
 /**
- * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts 32 octets more
- * in HTTP/2 (RFC 9113, section 6.5.2).
+ * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts
+ * 32 octets more in HTTP/2 (RFC 9113, section 6.5.2).
  */
-const MOST_FIELDS = LARGEST_HEAD / ':\r\n'.length;
-const LARGEST_SECTION = LARGEST_HEAD + 32 * MOST_FIELDS;
+const MAX_FIELDS = LARGEST_HEAD / ':\r\n'.length;
+const LARGEST_SECTION = LARGEST_HEAD + 32 * MAX_FIELDS;
 
 /** Any URL will do: `:authority` has the domain's name, and not every name can be in a URL. */
 const ANY_URL = 'https://domain.invalid';
 
 /**
- * Requests `/` by HTTP/2 on a socket that has agreed on it, and waits for the head of the final response. No body is
- * read, and the socket is destroyed.
+ * Requests `/` by HTTP/2 on a socket that has agreed on it, and waits for the head of the final response. No
+ * body is read, and the socket is destroyed.
  *
  * @param authority The domain, with the port where it is not the scheme's own.
  * @returns the head with a character for each octet, without pseudo-header fields.
- * @throws InvalidResponseError, or the socket's error.
+ * @throws TooLargeError, InvalidObservationError, or the socket's error.
  */
 export async function requestHeadByHttp2(
   socket: TLSSocket,
@@ -116,7 +102,7 @@ export async function requestHeadByHttp2(
   const session = connect(ANY_URL, {
     createConnection: () => socket,
     settings: { enablePush: false, maxHeaderListSize: LARGEST_SECTION },
-    maxHeaderListPairs: MOST_FIELDS,
+    maxHeaderListPairs: MAX_FIELDS,
   });
   try {
     return await new Promise((resolve, reject) => {
@@ -127,7 +113,7 @@ export async function requestHeadByHttp2(
       let interim = 0;
       stream.on('headers', () => {
         interim += 1;
-        if (interim > MOST_INTERIM_RESPONSES) reject(tooManyInterim());
+        if (interim > MAX_INTERIM_RESPONSES) reject(tooManyInterim());
       });
       // Node.js gives the fields as they came, too; its types do not know it.
       stream.on('response', ({ ':status': status = 0 }, _flags, raw: readonly string[] = []) => {
@@ -154,12 +140,12 @@ function meaningOf(error: Error): Error {
   if (!/^ERR_HTTP2_/.test(errorCode(error))) return error;
   return /ENHANCE_YOUR_CALM|Too many CONTINUATION frames/.test(error.message)
     ? headTooLarge()
-    : new InvalidResponseError('malformed', error.message);
+    : new InvalidObservationError(error.message);
 }
 
 /**
- * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their
- * order (RFC 9110, section 5.3), without the ignored ones. Texts are read as UTF-8 where they are, and otherwise as
+ * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their order
+ * (RFC 9110, section 5.3), without the ignored ones. Texts are read as UTF-8 where they are, and otherwise as
  * ISO 8859-1. A field with an invalid name is skipped: no history has one, so its absence changes nothing.
  *
  * @param fields with a character for each octet.

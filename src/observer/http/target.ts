@@ -1,9 +1,8 @@
 import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
-import { type Failed, failed } from '../failure.js';
 import { isPublicAddress } from '../public-address.js';
 
 /** Addresses are tried one after the other: more of them would only take time. */
-const MOST_ADDRESSES = 4;
+const MAX_ADDRESSES = 4;
 
 /** The front page of a domain at one of its addresses. */
 export interface Target {
@@ -13,38 +12,21 @@ export interface Target {
   readonly port: number;
 }
 
-export const NO_ADDRESS = failed('no-address', 'the domain has no address');
-
 /**
- * The addresses to try, at most four, IPv4 first and otherwise in the order given: the public ones, or all
- * with `allowPrivate`. If none is left, the failure.
- *
- * @param addresses Address literals from DNS. Any other text is skipped.
+ * The addresses to try, at most four, IPv4 first and otherwise in the order given: the public ones, or all with
+ * `allowPrivate`. Text that is no address literal is skipped.
  */
-export function selectAddresses(
-  addresses: readonly string[],
-  allowPrivate: boolean,
-): readonly string[] | Failed {
-  const known = [...new Set(addresses)].filter((address) => isIP(address) !== 0);
-  if (known.length === 0) return NO_ADDRESS;
-  const allowed = known.filter((address) => allowPrivate || isPublicAddress(address));
-  if (allowed.length > 0) {
-    return [...allowed.filter(isIPv4), ...allowed.filter(isIPv6)].slice(0, MOST_ADDRESSES);
-  }
-  const shown = known.slice(0, MOST_ADDRESSES).join(', ');
-  const message =
-    known.length === 1
-      ? `${shown} is not a public address`
-      : `none of the domain's addresses is public: ${shown}`;
-  return failed('private-address', message);
+export function selectAddresses(addresses: readonly string[], allowPrivate: boolean): readonly string[] {
+  const allowed = [...new Set(addresses)].filter(
+    (address) => isIP(address) !== 0 && (allowPrivate || isPublicAddress(address)),
+  );
+  return [...allowed.filter(isIPv4), ...allowed.filter(isIPv6)].slice(0, MAX_ADDRESSES);
 }
 
-/** A connection was rejected before it was made. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
-  readonly code = 'ERR_PRIVATE_ADDRESS';
 
-  constructor(address: string) {
+  constructor([address = 'nothing']: readonly string[]) {
     super(`${address} is not a public address`);
   }
 }
@@ -57,9 +39,9 @@ export class PrivateAddressError extends Error {
 export function guardedLookup(addresses: readonly string[], allowPrivate: boolean): LookupFunction {
   return (_name, options, callback) => {
     const selected = selectAddresses(addresses, allowPrivate);
-    const found = 'kind' in selected ? [] : selected.map((address) => ({ address, family: isIP(address) }));
+    const found = selected.map((address) => ({ address, family: isIP(address) }));
     const [first] = found;
-    if (first === undefined) callback(new PrivateAddressError(addresses.join(', ')), '', 0);
+    if (first === undefined) callback(new PrivateAddressError(addresses), '', 0);
     else if (options.all === true) callback(null, found);
     else callback(null, first.address, first.family);
   };

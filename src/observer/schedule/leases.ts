@@ -39,8 +39,8 @@ export interface Completion {
 const CANDIDATES_PER_DOMAIN = 4;
 
 /**
- * Takes domains that are due, until their lease ends (docs/decisions/0005-leases.md). Of two workers that want the
- * same one, one gets it: the update holds only where it is still due.
+ * Takes domains that are due, until their lease ends (docs/decisions/0005-leases.md). Of two workers that want
+ * the same one, one gets it: the update holds only where it is still due.
  *
  * The candidates come from a statement of their own, so that this works on sharded tables too, where no
  * statement can lock rows over several shards.
@@ -82,8 +82,8 @@ async function candidatesOf(
 }
 
 /**
- * Each is the condition of a partial index (prisma/migrations/0001_baseline), word for word: the domains of one priority that are due
- * do not hide the others.
+ * Each is the condition of a partial index (prisma/migrations/0001_baseline), word for word: the domains of one
+ * priority that are due do not hide the others.
  */
 const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
   normal: Prisma.raw('failures = 0 AND observed_at IS NOT NULL'),
@@ -166,25 +166,25 @@ export async function handBack(prisma: PrismaClient, domains: readonly LeasedDom
   );
 }
 
-/** A finished observation: `failures` includes it. */
-export interface Finished extends Pick<LeasedDomain, 'scheduled' | 'every' | 'failures' | 'first'> {
-  /** When the observation ended. */
-  readonly now: Instant;
-  /** A random number from 0 to 1, without 1. */
-  readonly chance: number;
-}
-
 const DAY = 86_400_000_000n;
 /** The shortest duration doubled so often is more than a day. */
 const MOST_DOUBLINGS = 40;
 
 /**
  * When a domain is to be observed next: never before its interval has passed, and up to a tenth later, so that
- * domains that were added together spread out. A failing one waits twice as long each time, up to a day.
- * What is late, after an outage, and what is observed for the first time waits up to a third longer:
- * a backlog must not come back as one wave at each interval.
+ * domains that were added together spread out. A failing one waits twice as long each time, up to a day. What
+ * is late, after an outage, and what is observed for the first time waits up to a third longer: a backlog must
+ * not come back as one wave at each interval.
+ *
+ * @param failures in a row, the observation that ended now included.
+ * @param chance A random number from 0 to 1, without 1.
  */
-export function nextTime({ now, scheduled, every, failures, first, chance }: Finished): Instant {
+export function nextTime(
+  { scheduled, every, first }: Pick<LeasedDomain, 'scheduled' | 'every' | 'first'>,
+  failures: number,
+  now: Instant,
+  chance: number,
+): Instant {
   const longest = every > DAY ? every : DAY;
   const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
   const wait = doubled < longest ? doubled : longest;

@@ -40,8 +40,9 @@ export async function watchDomains(
 ) {
   const pace = every ?? DEFAULT_PACE;
   const sorted = [...names].sort();
-  // Those that are not watched yet, and then the others: whether ON CONFLICT has inserted or updated a row cannot be told of
-  // partitioned tables. Citus counts the rows that were offered, and returns those that were inserted.
+  // Those that are not watched yet, and then the others: whether ON CONFLICT has inserted or updated a row
+  // cannot be told of partitioned tables. Citus counts the rows that were offered, and returns those that were
+  // inserted.
   const inserted = await retryOnContention(
     () => prisma.$queryRaw<unknown[]>`
       INSERT INTO watched_domain (name, every, due, scheduled)

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { dnsRecordData } from '../../../src/model/dns-record.js';
-import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../../../src/observer/dns/client.js';
 import type { DnsServer } from '../../../src/observer/dns/name-server.js';
+import type { DnsAnswer } from '../../../src/observer/verdict.js';
 import { type DnsTestServer, type DnsTestServerOptions, startDnsServer } from '../../support/dns-server.js';
 
 /** A DNS server that ends with the test. */

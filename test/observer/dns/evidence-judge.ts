@@ -1,24 +1,15 @@
-import type { DnsRecord } from '../../../src/model/dns-record.js';
-import { nameKey, nameOctets, parentKey } from '../../support/dns-octets.js';
-import {
-  rdataReader,
-  readMessage,
-  WireError,
-  type WireMessage,
-  type WireRecord,
-} from './evidence-message.js';
-import { recordOf } from './evidence-rdata.js';
+import { attempt } from '../../../src/model/attempt.js';
+import { type DnsRecord, parseDnsRecord } from '../../../src/model/dns-record.js';
+import { InvalidObservationError, MalformedMessageError } from '../../../src/model/errors.js';
+import { ancestorsOf, canonicalHostName } from '../../../src/model/host-name.js';
+import { HEADER_LENGTH, MessageReader } from '../../../src/model/message-reader.js';
+import { readRdata } from '../../../src/model/rdata-text.js';
+import { TYPE_NUMBERS } from './evidence-replies.js';
 
 /*
- * What a reply proves, stated a second time, apart from the program: RFC 1034 (3.6.2, 4.3.2), 1035 (4),
+ * What a reply proves, stated a second time, apart from the observer: RFC 1034 (3.6.2, 4.3.2), 1035 (4),
  * 2308 (2), 6604 and 6672. What a reply does not prove must not change a history.
  */
-
-/** What was queried, in class IN. */
-export interface AskedQuestion {
-  readonly name: string;
-  readonly type: number;
-}
 
 /** The CNAMEs and DNAMEs of the chain, each under its own owner. */
 interface Chain {
@@ -26,17 +17,11 @@ interface Chain {
 }
 
 /** What is proved: the records of the queried type, all of them, or that there are none. */
-export interface Evidence extends Chain {
+interface Evidence extends Chain {
   readonly kind: 'evidence';
   /** False for NXDOMAIN. */
   readonly nameExists: boolean;
   readonly records: readonly DnsRecord[];
-}
-
-/** A negative answer without an SOA: it counts if another server answers the same. */
-interface Bare extends Chain {
-  readonly kind: 'bare';
-  readonly nameExists: boolean;
 }
 
 /** It proves nothing of the queried type. An incomplete chain still shows its CNAMEs and DNAMEs. */
@@ -45,106 +30,104 @@ interface NoEvidence extends Chain {
   readonly why: string;
 }
 
-export type Verdict = Evidence | Bare | NoEvidence;
+export type Verdict = Evidence | NoEvidence;
+
+interface WireRecord {
+  readonly owner: string;
+  readonly type: number;
+  readonly class: number;
+  readonly ttl: number;
+  readonly rdata: MessageReader;
+}
+
+interface WireMessage {
+  readonly flags: number;
+  readonly answer: readonly WireRecord[];
+  readonly authority: readonly WireRecord[];
+  readonly additional: readonly WireRecord[];
+}
 
 const [CNAME, SOA, DNAME, OPT, RRSIG] = [5, 6, 39, 41, 46];
 const IN = 1;
 const [NOERROR, NXDOMAIN] = [0, 3];
 const [QR, OPCODE, AA, TC, RA, RCODE] = [0x8000, 0x7800, 0x0400, 0x0200, 0x0080, 0x000f];
+const NAMES_OF_TYPES = new Map(
+  [...TYPE_NUMBERS, ['DNAME', DNAME] as const].map(([name, type]) => [type, name]),
+);
 
-/**
- * Judges all replies of one server to one question, in the order in which they came: to the first time that it was
- * asked, and to each time that it was asked again.
- *
- * @param replies without those that have another id.
- */
-export function judge(question: AskedQuestion, replies: readonly Buffer[]): Verdict {
-  let last: Verdict = { kind: 'none', why: 'no reply', aliases: [] };
-  for (const reply of replies) {
-    last = judgeReply(question, reply);
-    if (last.kind === 'evidence') return last;
-  }
-  return last.kind === 'bare' ? { ...last, kind: 'none', why: 'no other server says the same' } : last;
-}
-
-/** Judges one reply by itself. */
-export function judgeReply(question: AskedQuestion, reply: Buffer): Verdict {
+/** Judges a reply to a question in class IN. */
+export function judge(name: string, type: number, octets: Buffer): Verdict {
   try {
-    return judgeMessage({ ...question, key: nameKey(nameOctets(question.name)) }, readMessage(reply));
+    return judgeMessage(name, type, octets);
   } catch (error) {
-    if (error instanceof WireError) return none(error.message);
+    if (error instanceof MalformedMessageError || error instanceof InvalidObservationError)
+      return none('malformed');
     throw error;
   }
 }
 
-type Keyed = AskedQuestion & { readonly key: string };
-
-function judgeMessage(asked: Keyed, message: WireMessage): Verdict {
-  const { flags } = message;
-  if ((flags & (QR | OPCODE)) !== QR || !repeats(asked, message)) return none('no reply to this question');
+function judgeMessage(name: string, type: number, octets: Buffer): Verdict {
+  const reader = new MessageReader(octets, HEADER_LENGTH, octets.length, new Map());
+  const [flags, questions] = [octets.readUInt16BE(2), octets.readUInt16BE(4)];
+  if ((flags & (QR | OPCODE)) !== QR || questions !== 1) return none('no reply to this question');
+  if (reader.name() !== name || reader.uint16() !== type || reader.uint16() !== IN)
+    return none('another question');
+  const [answer = [], authority = [], additional = []] = [6, 8, 10].map((at) =>
+    Array.from({ length: octets.readUInt16BE(at) }, () => readRecord(reader)),
+  );
+  if (!reader.isAtEnd) return none('octets behind the last record');
+  const message = { flags, answer, authority, additional };
   if ((flags & TC) !== 0) return none('truncated');
   const rcode = extendedRcode(message);
   if (rcode !== NOERROR && rcode !== NXDOMAIN) return none(`RCODE ${rcode}`);
   if ((flags & (AA | RA)) === 0) return none('it neither knows nor asks');
-  for (const record of message.answer) {
-    if (record.class === IN && [CNAME, DNAME].includes(record.type)) recordOf(message, record);
-  }
-  const chain = followChain(asked, message);
+  const chain = followChain(name, type, message);
   if (chain.why !== undefined) return none(chain.why, chain.aliases);
-  const wanted = (record: WireRecord) => isOf(record, chain.end, asked.type);
-  const records = message.answer.filter(wanted).map((record) => recordOf(message, record));
-  if (records.length === 0) return judgeAbsence(asked, message, chain, wanted);
+  const records = answer.filter((record) => isOf(record, chain.end, type)).map(recordOf);
+  if (records.length === 0) return judgeAbsence(type, message, chain, rcode === NOERROR);
   if (rcode === NXDOMAIN) return none('NXDOMAIN with the very records', chain.aliases);
   return { kind: 'evidence', nameExists: true, records, aliases: chain.aliases };
 }
 
+function readRecord(reader: MessageReader): WireRecord {
+  const owner = reader.name();
+  const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
+  return { owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) };
+}
+
+function recordOf({ owner, type, rdata }: WireRecord): DnsRecord {
+  const name = NAMES_OF_TYPES.get(type) ?? '';
+  return parseDnsRecord({ host: owner, class: 'IN', type: name, ...readRdata(name, rdata.fork()) });
+}
+
 /** No records at the end of the chain: whether the message proves that there are none. */
 function judgeAbsence(
-  { type }: Keyed,
+  type: number,
   message: WireMessage,
   chain: FollowedChain,
-  wanted: (record: WireRecord) => boolean,
+  nameExists: boolean,
 ): Verdict {
   const { aliases } = chain;
-  const nameExists = extendedRcode(message) === NOERROR;
   const { answer, authority, additional } = message;
-  if (answer.some((record) => !chain.records.has(record) && !signs(record, chain))) {
+  // The signatures of a chain; without a chain they would be of records that are not there.
+  const signs = (record: WireRecord) => record.type === RRSIG && chain.records.size > 0;
+  if (answer.some((record) => !chain.records.has(record) && !signs(record))) {
     return none('other records in the answer', aliases);
   }
-  if ([...authority, ...additional].some(wanted)) {
+  if ([...authority, ...additional].some((record) => isOf(record, chain.end, type))) {
     return { kind: 'incomplete', why: 'the records are elsewhere in it', aliases };
   }
-  const proofs = authority.filter((record) => isOfEnclosingZone(record, chain.end));
-  if (proofs.some((record) => isReadable(message, record))) {
-    return { kind: 'evidence', nameExists, records: [], aliases };
-  }
+  // The SOA of a zone that encloses the name (RFC 2308, section 2).
+  const enclosing = [chain.end, ...ancestorsOf(chain.end)];
+  const proofs = authority.filter((record) => enclosing.some((zone) => isOf(record, zone, SOA)));
+  // The first that can be read is enough; the observer may have failed at one before it.
+  const isReadable = ({ rdata }: WireRecord) => attempt(() => readRdata('SOA', rdata.fork())) !== undefined;
+  if (proofs.some(isReadable)) return { kind: 'evidence', nameExists, records: [], aliases };
   if (proofs.length > 0) return none('an SOA that is none');
-  const isEmpty = answer.length === 0 && authority.length === 0;
-  if (isEmpty && (message.flags & RA) !== 0) return { kind: 'bare', nameExists, aliases };
   return { kind: 'incomplete', why: `nothing proves that type ${type} has no records`, aliases };
 }
 
-/** The SOA of a zone that encloses the name (RFC 2308, section 2). */
-function isOfEnclosingZone(record: WireRecord, name: string): boolean {
-  return record.type === SOA && record.class === IN && selfAndAncestors(name).includes(record.owner);
-}
-
-function isReadable(message: WireMessage, record: WireRecord): boolean {
-  try {
-    return recordOf(message, record) !== undefined;
-  } catch (error) {
-    if (error instanceof WireError) return false;
-    throw error;
-  }
-}
-
-/** The signatures of a chain; one without a chain would be of records that are not there. */
-function signs(record: WireRecord, { records }: FollowedChain): boolean {
-  return record.type === RRSIG && records.size > 0;
-}
-
 interface FollowedChain extends Chain {
-  /** The name at its end, as a key. */
   readonly end: string;
   /** The records that it is made of. */
   readonly records: ReadonlySet<WireRecord>;
@@ -153,55 +136,49 @@ interface FollowedChain extends Chain {
 }
 
 /** Follows CNAMEs, and DNAMEs of proper ancestors, from the queried name: the answer section in any order. */
-function followChain(asked: Keyed, message: WireMessage): FollowedChain {
+function followChain(name: string, type: number, { answer }: WireMessage): FollowedChain {
   const records = new Set<WireRecord>();
   const seen = new Set<string>();
-  let end = asked.key;
+  let end = name;
+  const links = answer.filter((record) => record.class === IN && [CNAME, DNAME].includes(record.type));
+  for (const link of links) targetOf(link, link.owner);
   const done = (why?: string): FollowedChain => {
-    const aliases = [...records].map((record) => recordOf(message, record));
-    return { aliases, end, records, ...(why === undefined ? {} : { why }) };
+    const chain = { aliases: [...records].map(recordOf), end, records };
+    return why === undefined ? chain : { ...chain, why };
   };
-  if (asked.type === CNAME) {
+  const leadingOn = () => links.filter((record) => leadsOn(record, end));
+  const targets = () => new Set(leadingOn().map((record) => targetOf(record, end)));
+  if (type === CNAME) {
     // A CNAME may follow from a DNAME, which is shown beside it, and proves nothing without it.
-    const links = message.answer.filter((record) => leadsOn(record, end));
-    const dnames = links.filter(({ type }) => type === DNAME);
-    const aliases = dnames.map((record) => recordOf(message, record));
-    const targets = new Set(links.map((record) => targetOf(record, end, message)));
-    return dnames.length > 0 && targets.size > 1 ? done('two ways to go on') : { ...done(), aliases };
+    const dnames = leadingOn().filter((record) => record.type === DNAME);
+    if (dnames.length > 0 && targets().size > 1) return done('two ways to go on');
+    return { ...done(), aliases: dnames.map(recordOf) };
   }
   for (;;) {
     if (seen.has(end)) return done('the chain is a loop');
     seen.add(end);
-    const links = message.answer.filter((record) => leadsOn(record, end));
-    const targets = new Set(links.map((record) => targetOf(record, end, message)));
-    for (const record of links) records.add(record);
-    const [target] = targets;
-    if (targets.size > 1) return done('two ways to go on');
+    const [target, ...others] = targets();
+    for (const record of leadingOn()) records.add(record);
+    if (others.length > 0) return done('two ways to go on');
     if (target === undefined) return done();
     end = target;
   }
 }
 
-function leadsOn(record: WireRecord, name: string): boolean {
-  if (record.class !== IN) return false;
-  if (record.type === CNAME) return record.owner === name;
-  return record.type === DNAME && selfAndAncestors(name).slice(1).includes(record.owner);
+function leadsOn({ owner, type }: WireRecord, name: string): boolean {
+  return type === CNAME ? owner === name : ancestorsOf(name).includes(owner);
 }
 
 /** The target of a CNAME; of a DNAME with the labels that the name has below its owner (RFC 6672, 2.2). */
-function targetOf(record: WireRecord, name: string, message: WireMessage): string {
-  const target = rdataReader(message, record).name();
-  if (record.type === CNAME) return target;
-  const substituted = name.slice(0, name.length - record.owner.length) + target;
-  if (substituted.length > 255) throw new WireError('a DNAME leads to a name of more than 255 octets');
-  return substituted;
-}
-
-/** Whether the message repeats the question, its only one (RFC 9619). */
-function repeats(asked: Keyed, { questions }: WireMessage): boolean {
-  const [question] = questions;
-  if (question === undefined || questions.length !== 1) return false;
-  return question.name === asked.key && question.type === asked.type && question.class === IN;
+function targetOf({ owner, type, rdata }: WireRecord, name: string): string {
+  const reader = rdata.fork();
+  const target = reader.name();
+  if (!reader.isAtEnd) throw new MalformedMessageError('octets behind the rdata');
+  if (type === CNAME) return target;
+  const below = owner === '.' ? name : name.slice(0, -owner.length - 1);
+  return [below, target].filter((part) => part !== '' && part !== '.').length < 2
+    ? below
+    : canonicalHostName(`${below}.${target}`);
 }
 
 /** The RCODE with the eight upper bits of the OPT record (RFC 6891, section 6.1.3). */
@@ -212,11 +189,6 @@ function extendedRcode({ flags, additional }: WireMessage): number {
 
 function isOf(record: WireRecord, owner: string, type: number): boolean {
   return record.owner === owner && record.type === type && record.class === IN;
-}
-
-/** From the name itself to the root. */
-function selfAndAncestors(key: string): string[] {
-  return key.length <= 1 ? [key] : [key, ...selfAndAncestors(parentKey(key))];
 }
 
 function none(why: string, aliases: readonly DnsRecord[] = []): NoEvidence {

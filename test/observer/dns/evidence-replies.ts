@@ -1,8 +1,7 @@
 import { nameOctets, uint16, uint32 } from '../../support/dns-octets.js';
-import { hex, SOA_RDATA } from './evidence-octets.js';
+import { type Asked, hex, SOA_RDATA } from './evidence.js';
 
-/** The queried types, by number. */
-export const ASKED: ReadonlyMap<string, number> = new Map([
+export const TYPE_NUMBERS: ReadonlyMap<string, number> = new Map([
   ['A', 1],
   ['NS', 2],
   ['CNAME', 5],
@@ -38,14 +37,13 @@ interface Reply {
   /** Octets behind it; a negative number: so many are cut off. */
   tail: number;
   flips: number;
-  idFlip: number;
 }
 
 /** A number from 0 up to, but without, the limit. */
-export type Random = (limit: number) => number;
+type Random = (limit: number) => number;
 
 /** The same numbers for the same seed (mulberry32). */
-export function seeded(seed: number): Random {
+function seeded(seed: number): Random {
   let state = seed | 0;
   return (limit) => {
     state = (state + 0x6d2b79f5) | 0;
@@ -104,7 +102,8 @@ function replyOf(rcode: number, answer: readonly Record[], authority: readonly R
     question: Buffer.of(),
     sections: [[...answer], [...authority], []],
     lies: [0, 0, 0, 0],
-    ...{ tail: 0, flips: 0, idFlip: 0 },
+    tail: 0,
+    flips: 0,
   };
 }
 
@@ -128,7 +127,7 @@ const OWNERS = [
   ...[...NAMES, 'alias.other.test', 'other.test', 'old.test', 'test', '.', 'sub.example.test'],
   ...['EXAMPLE.Test', 'mple.test', 'www.old.test', 'example.invalid', '*.test', 'invalid'],
 ];
-const TYPE_NUMBERS = [1, 2, 5, 6, 15, 16, 28, 39, 41, 46, 47, 99, 255, 257];
+const ANY_TYPE = [1, 2, 5, 6, 15, 16, 28, 39, 41, 46, 47, 99, 255, 257];
 const CLASSES = [0, 1, 3, 4, 254, 255];
 const FLAGS = [AA, AA, RA, RA, RA, TC, RD, 0x0040, 0x0020, 0x0010];
 const RCODES = [0, 0, 3, 3, 3, 1, 2, 4, 5, 6, 8, 9, 15];
@@ -167,7 +166,7 @@ type RecordChange = (one: Record, random: Random) => Record;
 const RECORD_CHANGES: readonly RecordChange[] = [
   (one, random) => ({ ...one, owner: pick(random, OWNERS) }),
   (one, random) => ({ ...one, owner: pick(random, OWNERS) }),
-  (one, random) => ({ ...one, type: pick(random, TYPE_NUMBERS) }),
+  (one, random) => ({ ...one, type: pick(random, ANY_TYPE) }),
   (one, random) => ({ ...one, class: pick(random, CLASSES) }),
   (one, random) => ({ ...one, ttl: pick(random, [0, 1, 0x7fffffff, 0xffffffff]) }),
   (one, random) => ({ ...one, lie: pick(random, [-2, -1, 1, 2, 300]) }),
@@ -229,59 +228,23 @@ const CHANGES: readonly Change[] = [
     reply.lies[1 + random(3)] = pick(random, [-1, 1, 1, 2, 60_000]);
   },
   (reply, random) => {
+    // Then it mostly is no reply to the question any more.
+    if (random(10) === 0) reply.flips = 1 + random(3);
     reply.tail = pick(random, [1, 2, 11, 40, -1, -2, -5, -12]);
   },
 ];
 
-/** Changes after which it is no reply to the question any more; the client waits, so they are rare. */
-const ESTRANGEMENTS: readonly Change[] = [
-  (reply) => {
-    reply.flags ^= QR;
-  },
-  (reply, random) => {
-    reply.flags |= (1 + random(15)) << 11;
-  },
-  (reply, random) => {
-    reply.lies[0] = pick(random, [-1, 1]);
-  },
-  (reply) => {
-    reply.question = Buffer.concat([reply.question, reply.question]);
-  },
-  (reply, random) => {
-    const question = Buffer.from(reply.question);
-    const at = random(question.length);
-    question.writeUInt8(question.readUInt8(at) ^ (1 << random(8)), at);
-    reply.question = question;
-  },
-  (reply) => {
-    reply.idFlip = 0x5555;
-  },
-  (reply, random) => {
-    reply.flips = 1 + random(3);
-  },
-];
-
-/** Octets of a reply, and whether they have the id of the query. */
-export interface MadeReply {
-  readonly octets: Buffer;
-  readonly hasId: boolean;
-}
-
-/**
- * A reply that may be anything, and often is nearly right; the same seed gives the same.
- *
- * @param question the question section of the query.
- */
-export function makeReply(name: string, type: number, seed: number, question: Buffer, id: number): MadeReply {
+/** A reply without its id that may be anything, and often is nearly right; the same seed gives the same. */
+export function makeReply({ name, number, section }: Asked, seed: number): Buffer {
   const random = seeded(seed);
-  const reply = { ...pick(random, BASES)(name, type), question };
+  const reply = { ...pick(random, BASES)(name, number), question: section };
   for (let left = random(5); left > 0; left -= 1) {
-    pick(random, random(60) === 0 ? ESTRANGEMENTS : CHANGES)(reply, random);
+    pick(random, CHANGES)(reply, random);
   }
-  return { octets: encode(reply, id ^ reply.idFlip, random), hasId: reply.idFlip === 0 };
+  return encode(reply, random);
 }
 
-function encode(reply: Reply, id: number, random: Random): Buffer {
+function encode(reply: Reply, random: Random): Buffer {
   const counts = [1, ...reply.sections.map(({ length }) => length)];
   const lied = counts.map((count, at) => (count + (reply.lies[at] ?? 0)) & 0xffff);
   const records = reply.sections.flat().map((one) => {
@@ -289,16 +252,16 @@ function encode(reply: Reply, id: number, random: Random): Buffer {
     const length = Math.max(0, one.rdata.length + one.lie);
     return hex`${owner} ${uint16(one.type, one.class)} ${uint32(one.ttl)} ${uint16(length)} ${one.rdata}`;
   });
-  const message = Buffer.concat([uint16(id, reply.flags, ...lied), reply.question, ...records]);
+  const message = Buffer.concat([uint16(reply.flags, ...lied), reply.question, ...records]);
   for (let left = reply.flips; left > 0; left -= 1) {
-    const at = 2 + random(message.length - 2);
+    const at = random(message.length);
     message.writeUInt8(message.readUInt8(at) ^ (1 << random(8)), at);
   }
   if (reply.tail >= 0) return Buffer.concat([message, Buffer.alloc(reply.tail)]);
-  return message.subarray(0, Math.max(12, message.length + reply.tail));
+  return message.subarray(0, Math.max(10, message.length + reply.tail));
 }
 
 /** What a server that is well says to a question. */
-export function goodReply(name: string, typeNumber: number, question: Buffer, id: number): Buffer {
-  return encode({ ...positive(name, typeNumber), question }, id, seeded(0));
+export function goodReply({ name, number, section }: Asked): Buffer {
+  return encode({ ...positive(name, number), question: section }, seeded(0));
 }

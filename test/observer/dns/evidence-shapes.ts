@@ -1,220 +1,208 @@
-import { uint16 } from '../../support/dns-octets.js';
+import { nameOctets as name, uint16 } from '../../support/dns-octets.js';
 import {
+  type Asked,
   address,
-  asked,
+  cname,
+  counted,
+  dname,
   hex,
-  name,
   ns,
   otherType,
+  type Reply,
   reply,
+  rr,
   rrsig,
-  type Shapes,
   SOA_RDATA,
-  sized,
   soa,
-} from './evidence-octets.js';
+  wanted,
+} from './evidence.js';
 
 /** The SOA of the zone above, which proves what it comes with to be absent. */
 const PROOF = soa('test');
+/** The root, type 41, payload size, upper bits of the RCODE, version, flags, length: 01 with 0 is 16, with 3 is 19. */
+const EXTENDING = hex`00 0029 04d0 01 00 0000 0000`;
+const [CH, NONE, ANY] = [3, 0xfe, 0xff];
+
+const wantedOf = (owner: string) => (asked: Asked) => wanted(asked, name(owner));
+const wantedIn = (dnsClass: number) => (asked: Asked) => wanted(asked, hex`c00c`, dnsClass);
+const ownCname = (target: string) => (asked: Asked) => cname(asked.name, target);
+
+/** A reply with an SOA to a question that another one is in the place of. */
+function toQuestion(change: (asked: Asked) => Buffer): Reply {
+  return (asked) => hex`8180 0001 0000 0001 0000 ${change(asked)} ${PROOF}`;
+}
 
 /** Replies that prove nothing, whatever the query. */
-export const PROVES_NOTHING: Shapes = [
+export const PROVES_NOTHING: readonly (readonly [title: string, reply: Reply])[] = [
   // A server that neither has the zone (AA) nor queries others (RA) does not know.
-  ['NOERROR, empty, with neither AA nor RA', reply(hex`8100 0001 0000 0000 0000`)],
-  ['NXDOMAIN, empty, with neither AA nor RA', reply(hex`8103 0001 0000 0000 0000`)],
-  ['NOERROR with an SOA, but with neither AA nor RA', reply(hex`8100 0001 0000 0001 0000`, PROOF)],
-  ['NXDOMAIN with an SOA, but with neither AA nor RA', reply(hex`8103 0001 0000 0001 0000`, PROOF)],
-  ['other records of the type, with neither AA nor RA', reply(hex`8100 0001 0001 0000 0000`, asked)],
-  ['NOERROR, empty, from a server of the zone', reply(hex`8500 0001 0000 0000 0000`)],
-  [
-    'NXDOMAIN, empty, from a server of the zone (load balancers, for AAAA)',
-    reply(hex`8503 0001 0000 0000 0000`),
-  ],
+  ['NOERROR, empty, with neither AA nor RA', reply('8100')],
+  ['NXDOMAIN, empty, with neither AA nor RA', reply('8103')],
+  ['NOERROR with an SOA, but with neither AA nor RA', reply('8100', [], [PROOF])],
+  ['NXDOMAIN with an SOA, but with neither AA nor RA', reply('8103', [], [PROOF])],
+  ['other records of the type, with neither AA nor RA', reply('8100', [wanted])],
+  ['NOERROR, empty, from a server of the zone', reply('8500')],
+  ['NXDOMAIN, empty, from a server of the zone (load balancers, for AAAA)', reply('8503')],
+  ['NOERROR, empty, from a resolver, which no other confirms', reply('8180')],
+  ['NXDOMAIN, empty, from a resolver, which no other confirms', reply('8183')],
 
   // RCODEs.
-  ['NXDOMAIN with the very records', reply(hex`8183 0001 0001 0000 0000`, asked)],
-  ['NXDOMAIN with the very records and an SOA', reply(hex`8183 0001 0001 0001 0000`, asked, PROOF)],
-  ['NXDOMAIN with a record of another type', reply(hex`8183 0001 0001 0001 0000`, otherType, PROOF)],
-  ['SERVFAIL with an SOA', reply(hex`8182 0001 0000 0001 0000`, PROOF)],
-  ['REFUSED with other records of the type', reply(hex`8185 0001 0001 0000 0000`, asked)],
-  ['NOTAUTH with an SOA', reply(hex`8589 0001 0000 0001 0000`, PROOF)],
-  // OPT: root, type 41, payload size, upper bits of the RCODE, version, flags, length. 01 with 0 is BADVERS.
-  ['BADVERS with an SOA', reply(hex`8180 0001 0000 0001 0001`, PROOF, hex`00 0029 04d0 01 00 0000 0000`)],
-  // 01 with 3 is BADALG (19), not NXDOMAIN.
-  ['RCODE 19 with an SOA', reply(hex`8183 0001 0000 0001 0001`, PROOF, hex`00 0029 04d0 01 00 0000 0000`)],
-  ['truncation over UDP and over TCP, with an SOA', reply(hex`8380 0001 0000 0001 0000`, PROOF)],
-  ['truncation over UDP and over TCP, empty', reply(hex`8380 0001 0000 0000 0000`)],
+  ['NXDOMAIN with the very records', reply('8183', [wanted])],
+  ['NXDOMAIN with the very records and an SOA', reply('8183', [wanted], [PROOF])],
+  ['NXDOMAIN with a record of another type', reply('8183', [otherType], [PROOF])],
+  ['SERVFAIL with an SOA', reply('8182', [], [PROOF])],
+  ['REFUSED with other records of the type', reply('8185', [wanted])],
+  ['NOTAUTH with an SOA', reply('8589', [], [PROOF])],
+  ['BADVERS with an SOA', reply('8180', [], [PROOF], [EXTENDING])],
+  ['RCODE 19, which begins as NXDOMAIN does, with an SOA', reply('8183', [], [PROOF], [EXTENDING])],
+  ['two OPT records and an SOA', reply('8180', [], [PROOF], [EXTENDING, EXTENDING])],
+  ['truncation with an SOA', reply('8380', [], [PROOF])],
+  ['truncation, empty', reply('8380')],
 
   // What is no reply to the question.
-  ['a reply to NOTIFY with an SOA', reply(hex`a580 0001 0000 0001 0000`, PROOF)],
-  ['a reply to UPDATE with an SOA', reply(hex`a980 0001 0000 0001 0000`, PROOF)],
-  ['a query with an SOA', reply(hex`0180 0001 0000 0001 0000`, PROOF)],
+  ['a reply to NOTIFY with an SOA', reply('a580', [], [PROOF])],
+  ['a reply to UPDATE with an SOA', reply('a980', [], [PROOF])],
+  ['a query with an SOA', reply('0180', [], [PROOF])],
   ['a reply without a question', () => hex`8180 0000 0000 0001 0000 ${PROOF}`],
-  ['a reply whose question is not counted', reply(hex`8180 0000 0000 0001 0000`, PROOF)],
-  [
-    'a reply with the question twice',
-    ({ query: { question } }) => hex`8180 0002 0000 0001 0000 ${question} ${question} ${PROOF}`,
-  ],
-  [
-    'a reply about another name',
-    ({ query }) => hex`8180 0001 0000 0001 0000 ${name('www.test')} ${uint16(query.type)} 0001 ${PROOF}`,
-  ],
-  [
-    'a reply about another type',
-    ({ query }) => hex`8180 0001 0000 0001 0000 ${query.name} 0063 0001 ${PROOF}`,
-  ],
-  [
-    'a reply about class CH',
-    ({ query }) => hex`8180 0001 0000 0001 0000 ${query.name} ${uint16(query.type)} 0003 ${PROOF}`,
-  ],
+  ['a reply whose question is not counted', counted('8180 0000 0000 0001 0000', PROOF)],
+  ['a reply with the question twice', counted('8180 0002 0000 0001 0000', ({ section }) => section, PROOF)],
+  ['a reply about another name', toQuestion(({ number }) => hex`${name('www.test')} ${uint16(number, 1)}`)],
+  ['a reply about another type', toQuestion(({ owner }) => hex`${owner} 0063 0001`)],
+  ['a reply about class CH', toQuestion(({ owner, number }) => hex`${owner} ${uint16(number, CH)}`)],
 
   // Counts and lengths.
-  ['records that are not counted', reply(hex`8180 0001 0000 0000 0000`, asked)],
-  ['records that are not counted behind an SOA', reply(hex`8180 0001 0000 0001 0000`, PROOF, asked)],
-  ['an octet behind the SOA', reply(hex`8180 0001 0000 0001 0000`, PROOF, hex`00`)],
-  ['an octet behind an empty NOERROR', reply(hex`8180 0001 0000 0000 0000`, hex`00`)],
-  ['a count of one more record than there is', reply(hex`8180 0001 0000 0001 0001`, PROOF)],
-  [
-    'a count of an answer that is not there, so that the SOA is in its place',
-    reply(hex`8180 0001 0001 0000 0000`, PROOF),
-  ],
-  ['an SOA that is cut short', reply(hex`8180 0001 0000 0001 0000`, PROOF.subarray(0, -1))],
-  [
-    'an SOA without rdata',
-    reply(hex`8180 0001 0000 0001 0000`, hex`${name('test')} 0006 0001 0000012c 0000`),
-  ],
-  [
-    'an SOA with rdata of an octet more',
-    reply(
-      hex`8180 0001 0000 0001 0000`,
-      hex`${name('test')} 0006 0001 0000012c ${sized(hex`${SOA_RDATA} 00`)}`,
-    ),
-  ],
+  ['records that are not counted', counted('8180 0001 0000 0000 0000', wanted)],
+  ['records that are not counted behind an SOA', counted('8180 0001 0000 0001 0000', PROOF, wanted)],
+  ['an octet behind the SOA', counted('8180 0001 0000 0001 0000', PROOF, hex`00`)],
+  ['an octet behind an empty NOERROR', counted('8180 0001 0000 0000 0000', hex`00`)],
+  ['a count of one more record than there is', counted('8180 0001 0000 0001 0001', PROOF)],
+  ['a count of an answer in whose place the SOA is', counted('8180 0001 0001 0000 0000', PROOF)],
+  ['an SOA that is cut short', reply('8180', [], [PROOF.subarray(0, -1)])],
+  ['an SOA without rdata', reply('8180', [], [rr(name('test'), 6, hex``)])],
+  ['an SOA with rdata of an octet more', reply('8180', [], [rr(name('test'), 6, hex`${SOA_RDATA} 00`)])],
   [
     'other records of the type with rdata that is none',
-    (question) =>
-      hex`8180 0001 0001 0000 0000 ${question.query.question} c00c ${uint16(question.query.type)} 0001 0000003c 0001 ff`,
+    reply('8180', [(q) => rr(hex`c00c`, q.number, hex`ff`)]),
   ],
 
   // Referrals (RFC 2308, section 2.2): NS and no SOA.
-  ...['8100', '8180', '8500', '8580'].flatMap((flags): Shapes => {
-    const header = hex`${Buffer.from(flags, 'hex')} 0001 0000 0001 0000`;
-    const bits = `flags ${flags}`;
-    return [
-      [`a referral to the root (${bits})`, reply(header, ns('.'))],
-      [`a referral to the zone above (${bits})`, reply(header, ns('test'))],
-    ];
-  }),
-  [
-    'a referral to the name’s own servers',
-    reply(hex`8100 0001 0000 0001 0000`, (question) => ns(question.name)),
-  ],
-  [
-    'a referral to the name’s own servers, with RA',
-    reply(hex`8180 0001 0000 0001 0000`, (question) => ns(question.name)),
-  ],
-  ['a referral with glue', reply(hex`8180 0001 0000 0001 0001`, ns('test'), address('ns.elsewhere.test'))],
-  ['NXDOMAIN with NS records and no SOA', reply(hex`8183 0001 0000 0001 0000`, ns('test'))],
+  ...['8100', '8180', '8500', '8580'].flatMap((flags): [string, Reply][] => [
+    [`a referral to the root (flags ${flags})`, reply(flags, [], [ns('.')])],
+    [`a referral to the zone above (flags ${flags})`, reply(flags, [], [ns('test')])],
+    [`a referral to the name’s own servers (flags ${flags})`, reply(flags, [], [(q) => ns(q.name)])],
+  ]),
+  ['a referral with glue', reply('8180', [], [ns('test')], [address('ns.elsewhere.test')])],
+  ['NXDOMAIN with NS records and no SOA', reply('8183', [], [ns('test')])],
 
-  // Classes: 0003 CH, 00fe NONE, 00ff ANY.
-  [
-    'records of class CH',
-    reply(hex`8180 0001 0001 0000 0000`, (question) => asked(question, hex`c00c`, hex`0003`)),
-  ],
-  [
-    'records of class ANY',
-    reply(hex`8180 0001 0001 0000 0000`, (question) => asked(question, hex`c00c`, hex`00ff`)),
-  ],
-  [
-    'records of class CH, and an SOA',
-    reply(hex`8180 0001 0001 0001 0000`, (question) => asked(question, hex`c00c`, hex`0003`), PROOF),
-  ],
-  [
-    'an SOA of class CH',
-    reply(hex`8180 0001 0000 0001 0000`, hex`${name('test')} 0006 0003 0000012c ${sized(SOA_RDATA)}`),
-  ],
-  [
-    'an SOA of class NONE',
-    reply(hex`8183 0001 0000 0001 0000`, hex`${name('test')} 0006 00fe 0000012c ${sized(SOA_RDATA)}`),
-  ],
+  ['records of class CH', reply('8180', [wantedIn(CH)])],
+  ['records of class ANY', reply('8180', [wantedIn(ANY)])],
+  ['records of class CH, and an SOA', reply('8180', [wantedIn(CH)], [PROOF])],
+  ['an SOA of class CH', reply('8180', [], [soa('test', CH)])],
+  ['an SOA of class NONE', reply('8183', [], [soa('test', NONE)])],
 
   // Owners, types and sections.
-  [
-    'records of another owner',
-    reply(hex`8180 0001 0001 0000 0000`, (question) => asked(question, name('other.test'))),
-  ],
-  [
-    'records of another owner, and an SOA',
-    reply(hex`8180 0001 0001 0001 0000`, (question) => asked(question, name('other.test')), PROOF),
-  ],
-  [
-    'records of the zone above',
-    reply(hex`8180 0001 0001 0000 0000`, (question) => asked(question, name('test'))),
-  ],
-  [
-    'records of a wildcard',
-    reply(hex`8180 0001 0001 0000 0000`, (question) => asked(question, name('*.test'))),
-  ],
-  ['records of another type', reply(hex`8180 0001 0001 0000 0000`, otherType)],
-  ['records of another type, and an SOA', reply(hex`8180 0001 0001 0001 0000`, otherType, PROOF)],
-  ['an RRSIG alone', reply(hex`8180 0001 0001 0000 0000`, rrsig)],
-  ['the queried records, in the authority section', reply(hex`8180 0001 0000 0001 0000`, asked)],
-  ['the queried records, in the additional section', reply(hex`8180 0001 0000 0000 0001`, asked)],
-  [
-    'the queried records, in the authority section beside an SOA',
-    reply(hex`8180 0001 0000 0002 0000`, asked, PROOF),
-  ],
-  [
-    'the queried records, in the additional section beside an SOA',
-    reply(hex`8180 0001 0000 0001 0001`, PROOF, asked),
-  ],
+  ['records of another owner', reply('8180', [wantedOf('other.test')])],
+  ['records of another owner, and an SOA', reply('8180', [wantedOf('other.test')], [PROOF])],
+  ['records of the zone above', reply('8180', [wantedOf('test')])],
+  ['records of a wildcard', reply('8180', [wantedOf('*.test')])],
+  ['records of another type', reply('8180', [otherType])],
+  ['records of another type, and an SOA', reply('8180', [otherType], [PROOF])],
+  ['an RRSIG alone', reply('8180', [rrsig])],
+  ['the queried records, in the authority section', reply('8180', [], [wanted])],
+  ['the queried records, in the additional section', reply('8180', [], [], [wanted])],
+  ['the queried records, in the authority section beside an SOA', reply('8180', [], [wanted, PROOF])],
+  ['the queried records, in the additional section beside an SOA', reply('8180', [], [PROOF], [wanted])],
   // NSEC (type 47): the next name, and a window that says A and nothing else.
-  [
-    'an NSEC without an SOA',
-    reply(
-      hex`8180 0001 0000 0001 0000`,
-      hex`c00c 002f 0001 0000012c ${sized(hex`${name('z.test')} 00 01 40`)}`,
-    ),
-  ],
+  ['an NSEC without an SOA', reply('8180', [], [rr(hex`c00c`, 47, hex`${name('z.test')} 00 01 40`)])],
 
   // SOAs that say nothing of the name.
-  ['an SOA of an unrelated zone', reply(hex`8180 0001 0000 0001 0000`, soa('invalid'))],
-  ['NXDOMAIN with an SOA of an unrelated zone', reply(hex`8183 0001 0000 0001 0000`, soa('invalid'))],
-  [
-    'an SOA of a zone below the name',
-    reply(hex`8580 0001 0000 0001 0000`, (question) => soa(`gslb.${question.name}`)),
-  ],
-  ['an SOA of a zone beside the name', reply(hex`8180 0001 0000 0001 0000`, soa('other.test'))],
-  [
-    'an SOA whose name is an end of the name, but not of whole labels',
-    reply(hex`8180 0001 0000 0001 0000`, soa('mple.test')),
-  ],
-  ['an SOA in the additional section', reply(hex`8500 0001 0000 0000 0001`, PROOF)],
-  ['an SOA of the zone above in the answer section', reply(hex`8180 0001 0001 0000 0000`, PROOF)],
+  ['an SOA of an unrelated zone', reply('8180', [], [soa('invalid')])],
+  ['NXDOMAIN with an SOA of an unrelated zone', reply('8183', [], [soa('invalid')])],
+  ['an SOA of a zone below the name', reply('8580', [], [(q) => soa(`gslb.${q.name}`)])],
+  ['an SOA of a zone beside the name', reply('8180', [], [soa('other.test')])],
+  ['an SOA whose name is an end of the name, but not of whole labels', reply('8180', [], [soa('mple.test')])],
+  ['an SOA in the additional section', reply('8500', [], [], [PROOF])],
+  ['an SOA of the zone above in the answer section', reply('8180', [PROOF])],
 
   // Names in messages: pointers lead back, and labels have at most 63 octets.
   [
     'an owner that points to itself',
-    ({ query }) =>
-      hex`8180 0001 0000 0001 0000 ${query.question} ${uint16(0xc000 | (12 + query.question.length))} 0006 0001 0000012c ${sized(SOA_RDATA)}`,
+    reply('8180', [], [({ section }) => rr(uint16(0xc000 | (12 + section.length)), 6, SOA_RDATA)]),
   ],
-  [
-    'an owner that points behind the message',
-    ({ query: { question } }) =>
-      hex`8180 0001 0000 0001 0000 ${question} ffff 0006 0001 0000012c ${sized(SOA_RDATA)}`,
-  ],
-  [
-    'an owner of a label of another kind',
-    ({ query: { question } }) =>
-      hex`8180 0001 0000 0001 0000 ${question} 41 78 00 0006 0001 0000012c ${sized(SOA_RDATA)}`,
-  ],
+  ['an owner that points behind the message', reply('8180', [], [rr(hex`ffff`, 6, SOA_RDATA)])],
+  ['an owner of a label of another kind', reply('8180', [], [rr(hex`41 78 00`, 6, SOA_RDATA)])],
   // It is undecidable whether such a record was queried.
   [
     'an additional record whose owner points into the header',
-    reply(hex`8180 0001 0000 0001 0001`, PROOF, hex`c004 0001 0001 0000003c 0004 cb007107`),
+    reply('8180', [], [PROOF], [rr(hex`c004`, 1, hex`cb007107`)]),
   ],
   [
     'an additional record whose owner points behind the message',
-    reply(hex`8180 0001 0000 0001 0001`, PROOF, hex`ffff 0001 0001 0000003c 0004 cb007107`),
+    reply('8180', [], [PROOF], [rr(hex`ffff`, 1, hex`cb007107`)]),
+  ],
+];
+
+/** Chains that prove nothing of what stands at their end; of the CNAMEs themselves they do. */
+export const CHAINS_WITHOUT_PROOF: readonly (readonly [title: string, reply: Reply])[] = [
+  ['a CNAME to itself', reply('8180', [(q) => cname(q.name, q.name)])],
+  ['a CNAME to itself, with an SOA', reply('8180', [(q) => cname(q.name, q.name)], [PROOF])],
+  ['CNAMEs in a loop', reply('8180', [ownCname('b.test'), (q) => cname('B.test', q.name)])],
+  [
+    'CNAMEs in a loop, with an SOA',
+    reply('8180', [ownCname('b.test'), (q) => cname('b.test', q.name)], [PROOF]),
+  ],
+  ['a CNAME without its end', reply('8180', [ownCname('away.invalid')])],
+  ['a CNAME without its end, from a server of the zone', reply('8500', [ownCname('away.invalid')])],
+  ['a CNAME without its end, NXDOMAIN', reply('8583', [ownCname('away.invalid')])],
+  ['a CNAME that leaves the zone whose SOA it has', reply('8580', [ownCname('away.invalid')], [PROOF])],
+  [
+    'NXDOMAIN of a CNAME that leaves the zone whose SOA it has',
+    reply('8583', [ownCname('away.invalid')], [PROOF]),
+  ],
+  ['a CNAME without its end, with a referral', reply('8500', [ownCname('away.invalid')], [ns('invalid')])],
+  [
+    'CNAMEs in reverse order without their end',
+    reply('8180', [cname('b.test', 'away.invalid'), ownCname('b.test')]),
+  ],
+  ['two CNAMEs of one owner', reply('8180', [ownCname('b.test'), ownCname('c.test')], [PROOF])],
+  [
+    'two CNAMEs of one owner, with addresses',
+    reply('8180', [ownCname('b.test'), ownCname('c.test'), address('b.test'), address('c.test')]),
+  ],
+  ['a CNAME and records of the name that has it', reply('8180', [ownCname('away.invalid'), wanted])],
+  [
+    'a CNAME and records of the name that has it, with an SOA',
+    reply('8180', [ownCname('b.test'), wanted], [PROOF]),
+  ],
+  [
+    'a CNAME whose end has its records in the additional section',
+    reply('8180', [ownCname('b.test')], [PROOF], [wantedOf('b.test')]),
+  ],
+  ['a CNAME of class CH', reply('8180', [rr(hex`c00c`, 5, name('b.test'), CH), wantedOf('b.test')], [PROOF])],
+  ['a CNAME of another owner', reply('8180', [cname('other.test', 'b.test')], [PROOF])],
+  [
+    'a CNAME with an octet behind its target',
+    reply('8180', [rr(hex`c00c`, 5, hex`${name('b.test')} 00`)], [PROOF]),
+  ],
+  ['a DNAME without its end', reply('8180', [dname('test', 'away.invalid')])],
+  [
+    'a DNAME and the CNAME that follows from it, without their end',
+    reply('8180', [dname('test', 'invalid'), (q) => cname(q.name, q.name.replace(/test$/, 'invalid'))]),
+  ],
+  [
+    'a DNAME and a CNAME that does not follow from it',
+    reply('8180', [dname('test', 'invalid'), ownCname('b.test')], [PROOF]),
+  ],
+  ['a DNAME to below itself, which never ends', reply('8180', [dname('test', 'sub.test')], [PROOF])],
+  [
+    'a DNAME of the name itself, which is about the names below it',
+    reply('8180', [(q) => dname(q.name, 'b.test'), wantedOf('b.test')]),
+  ],
+  [
+    'a DNAME to a name of more than 255 octets',
+    reply('8180', [dname('test', Array.from({ length: 4 }, () => 'x'.repeat(60)).join('.'))], [PROOF]),
+  ],
+  [
+    'a DNAME and a CNAME that does not follow from it, with records at the end of the CNAME',
+    reply('8180', [dname('test', 'invalid'), ownCname('b.other'), wantedOf('b.other')]),
   ],
 ];

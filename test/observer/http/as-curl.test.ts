@@ -1,8 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/observer/http/client.js';
-import { answersWith } from '../../support/web-hostile.js';
+import { answersWith, type Behaviour, closes } from '../../support/web-hostile.js';
 import { type LoopbackServer, REJECTING_PORT, startRawServer } from '../../support/web-server.js';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -117,17 +117,19 @@ const REJECTED_BY_CURL_ONLY: readonly Case[] = [
   ['an unknown Transfer-Encoding', `${OK}Transfer-Encoding: x\r\n\r\nok`, { 'transfer-encoding': 'x' }],
 ];
 
-async function serving(octets: string): Promise<LoopbackServer> {
-  const server = await startRawServer(answersWith(octets));
-  onTestFinished(() => server.close());
-  return server;
-}
+let behave: Behaviour = closes;
+let server: LoopbackServer;
+
+beforeAll(async () => {
+  server = await startRawServer((socket) => behave(socket));
+});
+afterAll(() => server.close());
 
 async function observed(octets: string): Promise<Case[2]> {
-  const { port: httpPort } = await serving(octets);
+  behave = answersWith(octets);
   const client = createHttpClient({
     httpsPort: REJECTING_PORT,
-    httpPort,
+    httpPort: server.port,
     timeout: 60_000,
     userAgent: 'domain-metadata-service',
     ignoredHeaders: new Set(),
@@ -139,8 +141,8 @@ async function observed(octets: string): Promise<Case[2]> {
 }
 
 async function curlReads(octets: string): Promise<boolean> {
-  const { port } = await serving(octets);
-  const args = ['-q', '--silent', '--http1.1', '--output', '/dev/null', `http://127.0.0.1:${port}/`];
+  behave = answersWith(octets);
+  const args = ['-q', '--silent', '--http1.1', '--output', '/dev/null', `http://127.0.0.1:${server.port}/`];
   return promisify(execFile)('curl', args).then(
     () => true,
     () => false,

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { InvalidObservationError } from '../../../src/model/errors.js';
 import { requireStorable } from '../../../src/model/text.js';
 import { requestHead, responseFields } from '../../../src/observer/http/response.js';
@@ -21,7 +21,7 @@ function connectionWith(pieces: readonly string[]): Duplex {
 
 /** The head that is read, or the reason why none is. */
 function headIn(pieces: readonly string[]): Promise<unknown> {
-  return requestHead(connectionWith(pieces), {}).catch(String);
+  return requestHead(connectionWith(pieces), 'a.example', 'dms').catch(String);
 }
 
 const PARTS = [
@@ -64,75 +64,62 @@ test('the last octet of a head is enough: nothing after it is waited for', async
   const open = connectionWith([]);
   open._read = () => undefined;
   open.push(Buffer.from(text));
-  expect(await requestHead(open, {})).toEqual(head);
+  expect(await requestHead(open, 'a.example', 'dms')).toEqual(head);
 });
 
-const NOTHING: ReadonlySet<string> = new Set();
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** @param turns Names and values in turns. */
-function fieldsOf(...turns: string[]): [string, string][] {
-  const fields = turns.flatMap((name, at) => (at % 2 === 0 ? [[name, turns[at + 1] ?? ''] as const] : []));
-  return [...responseFields(fields, NOTHING)];
+/** A field for each line, such as `Server: x`. */
+function fieldsOf(...lines: readonly string[]): [string, string][] {
+  return lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]);
 }
 
-describe('the fields of a response', () => {
-  test('have lower-case names and trimmed values', () => {
-    expect(fieldsOf('Server', ' nginx\t', 'X-Empty', '')).toEqual([
-      ['server', 'nginx'],
-      ['x-empty', ''],
-    ]);
-  });
+test.each<[string, string[], string[]]>([
+  ['have lower-case names and trimmed values', ['Server: nginx\t', 'X-Empty:'], ['server:nginx', 'x-empty:']],
+  [
+    'that come several times are joined in their order, whatever the case of their name',
+    ['Via:1.1 a', 'Server:x', 'VIA:1.1 b', 'via:'],
+    ['via:1.1 a, 1.1 b,', 'server:x'],
+  ],
+  [
+    'that are ignored are left out, whatever the case of their name',
+    ['DATE:now', 'Server:x', 'date:then'],
+    ['server:x'],
+  ],
+  [
+    'are read as UTF-8 where the octets are, and as ISO 8859-1 otherwise',
+    [latin1('A:Zürich 日本 🦊'), 'B:caf\u00e9', 'C:\u0080\u00ff'],
+    ['a:Zürich 日本 🦊', 'b:café', 'c:\u0080\u00ff'],
+  ],
+  [
+    'have names that are UTF-8 as what they are, with ASCII letters in lower case',
+    [latin1('X-ZÜRICH:a'), latin1('X-\u212a:b'), 'X-CAF\u00c9:c', '__proto__:d'],
+    ['x-zÜrich:a', 'x-\u212a:b', 'x-cafÉ:c', '__proto__:d'],
+  ],
+  [
+    'are recorded without those whose names are invalid',
+    ['X Y:a', ':b', 'X(Y):c', 'X\x01:d', 'Server:x'],
+    ['server:x'],
+  ],
+  [
+    'are decoded each by itself: one that is not UTF-8 changes no other',
+    [latin1('A:é'), 'A:\u00e9'],
+    ['a:é, é'],
+  ],
+])('the fields of a response %s', (_what, lines, expected) => {
+  expect([...responseFields(fieldsOf(...lines), new Set(['date']))]).toEqual(fieldsOf(...expected));
+});
 
-  test('that come several times are joined in their order, whatever the case of their name', () => {
-    expect(fieldsOf('Via', '1.1 a', 'Server', 'x', 'VIA', '1.1 b', 'via', '')).toEqual([
-      ['via', '1.1 a, 1.1 b,'],
-      ['server', 'x'],
-    ]);
-  });
+test('the fields of a response hold any octets that a parser lets through as text that can be stored', () => {
+  const octets = fc.array(fc.oneof(fc.constant(9), fc.integer({ min: 0x20, max: 0xff })));
+  fc.assert(
+    fc.property(octets, (value) => {
+      const text = responseFields([['A', String.fromCharCode(...value)]], new Set()).get('a');
+      expect(() => requireStorable(text ?? '')).not.toThrow();
+    }),
+  );
+});
 
-  test('that are ignored are left out, whatever the case of their name', () => {
-    const fields = [['DATE', 'now'] as const, ['Server', 'x'] as const, ['date', 'then'] as const];
-    expect([...responseFields(fields, new Set(['date']))]).toEqual([['server', 'x']]);
-  });
-
-  test('are read as UTF-8 where the octets are, and as ISO 8859-1 otherwise', () => {
-    expect(fieldsOf('A', latin1('Zürich 日本 🦊'), 'B', 'caf\u00e9', 'C', '\u0080\u00ff')).toEqual([
-      ['a', 'Zürich 日本 🦊'],
-      ['b', 'café'],
-      ['c', '\u0080\u00ff'],
-    ]);
-  });
-
-  test('have names that are UTF-8 as what they are, with ASCII letters in lower case', () => {
-    expect(fieldsOf(latin1('X-ZÜRICH'), 'a', latin1('X-\u212a'), 'b', 'X-CAF\u00c9', 'c')).toEqual([
-      ['x-zÜrich', 'a'],
-      ['x-\u212a', 'b'],
-      ['x-cafÉ', 'c'],
-    ]);
-  });
-
-  test('are recorded without those whose names are invalid', () => {
-    expect(fieldsOf('X Y', 'a', '', 'b', 'X(Y)', 'c', 'X\x01', 'd', 'Server', 'x')).toEqual([
-      ['server', 'x'],
-    ]);
-  });
-
-  test('are decoded each by itself: one that is not UTF-8 changes no other', () => {
-    expect(fieldsOf('A', latin1('é'), 'A', '\u00e9')).toEqual([['a', 'é, é']]);
-  });
-
-  test('hold any octets that a parser lets through as text that can be stored', () => {
-    const octets = fc.array(fc.oneof(fc.constant(9), fc.integer({ min: 0x20, max: 0xff })));
-    fc.assert(
-      fc.property(octets, (value) => {
-        const [[, text] = []] = fieldsOf('A', String.fromCharCode(...value));
-        expect(() => requireStorable(text ?? '')).not.toThrow();
-      }),
-    );
-  });
-
-  test('with a name that is too long are rejected', () => {
-    expect(() => fieldsOf('x'.repeat(1025), '')).toThrow(InvalidObservationError);
-  });
+test('the fields of a response with a name that is too long are rejected', () => {
+  expect(() => responseFields([['x'.repeat(1025), '']], new Set())).toThrow(InvalidObservationError);
 });
