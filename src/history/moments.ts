@@ -74,7 +74,7 @@ function collectParts(history: StoredHistory): PartsByTime {
   const { state, stays, headers, responses, keptTimes } = history;
   const moments: PartsByTime = new Map();
   addChanges(moments, history);
-  const add = (time: Instant, part: string, source: string | null = null) =>
+  const add = (time: Instant, part: string, source?: string | null) =>
     addUnchanged(moments, { time, part, source }, [part]);
   for (const [part, kept] of keptTimes ?? []) {
     for (const { observedAt, source } of kept) add(observedAt, part, source);
@@ -83,7 +83,7 @@ function collectParts(history: StoredHistory): PartsByTime {
   for (const [type, { named }] of state.types) for (const time of endsOf(named)) add(time, type);
   for (const [time, type] of lastSights(stays)) {
     const part = partOf(state, type, time);
-    addUnchanged(moments, { time, part, source: null }, [part, EVERY_TYPE]);
+    addUnchanged(moments, { time, part, source: undefined }, [part, EVERY_TYPE]);
   }
   for (const { observedAt, source } of responses) add(observedAt, HTTP, source);
   const ofHeaders = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
@@ -145,8 +145,8 @@ function partOf({ types }: DomainState, type: string, time: Instant): string {
 interface Unchanged {
   readonly time: Instant;
   readonly part: string;
-  /** Null: unknown. */
-  readonly source: string | null;
+  /** Undefined: it is not known who observed. */
+  readonly source: string | null | undefined;
 }
 
 /**
@@ -161,7 +161,7 @@ function addUnchanged(
   const groups = moments.get(time) ?? new Map<string | null, Parts>();
   if ([...groups.values()].some((parts) => tell.some((each) => parts.has(each)))) return;
   const [other = null] = groups.keys();
-  partsAt(moments, time, source ?? other).add(part);
+  partsAt(moments, time, source === undefined ? other : source).add(part);
 }
 
 function endsOf(times: PartTimes | null): Instant[] {

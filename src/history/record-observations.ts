@@ -87,26 +87,27 @@ export function recordObservations(
   rules?: Rules,
 ): RecordedObservations | null;
 export function recordObservations(
-  { state, holdings }: Known,
+  known: Known,
   observations: readonly Observation[],
   rules: Rules = {},
 ): RecordedObservations | null {
+  let { state, holdings } = known;
   let unapplied: Changes | null = null;
   const changes: Changes[] = [];
   const firsts = new Map<string, readonly KeptTime[]>();
   const outcomes: Outcome[] = [];
-  let known: Known = { state, holdings };
   for (const observation of observations) {
-    if (unapplied !== null) known = { state: known.state, holdings: heldAfter({ ...known, unapplied }) };
-    const step = recordOne(known, observation, rules);
+    // Where nothing is loaded, nothing but a response has changed, which is not held.
+    if (holdings !== null && unapplied !== null) holdings = holdingsAfter(holdings, unapplied);
+    const step = recordOne({ state, holdings }, observation, rules);
     if (step === null) return null;
-    addFirsts(firsts, known.state, step, observation);
-    known = { state: step.state, holdings: known.holdings };
+    addFirsts(firsts, state, step, observation);
+    state = step.state;
     unapplied = step.changes;
     outcomes.push(step.outcome);
     if (step.changes !== null) changes.push(step.changes);
   }
-  return { state: known.state, holdings: known.holdings, unapplied, changes, firsts, outcomes };
+  return { state, holdings, unapplied, changes, firsts, outcomes };
 }
 
 /** Adds the parts that an observation was the first of. Where it changed records, or headers, its changes tell of it. */

@@ -23,8 +23,23 @@ export function findViolations(history: StoredHistory): string[] {
   if (invalid.length > 0) return invalid;
   const replayed = attempt(() => extendHistory(history, [], { older: true }));
   if (replayed === undefined) return ['what is stored tells of no observation'];
-  return [...differences(itemsOf(history), itemsOf(replayed))];
+  const responses = expectedResponses(replayed.responses, history.responses);
+  return [...differences(itemsOf(history), itemsOf({ ...replayed, responses }))];
 }
+
+/**
+ * Observations of one time by one observer are replayed as one. So what is replayed has a response at the time of each change, and
+ * what is stored only where it was of the same observation. Each with another scheme or status is stored.
+ */
+function expectedResponses(replayed: Responses, stored: Responses): Responses {
+  const times = new Set(stored.map(({ observedAt }) => observedAt));
+  return replayed.filter(({ observedAt, scheme, status }, at) => {
+    const before = replayed[at - 1];
+    return times.has(observedAt) || before?.scheme !== scheme || before.status !== status;
+  });
+}
+
+type Responses = StoredHistory['responses'];
 
 /** @returns undefined, or throws, for a text that has none. */
 type CanonicalForm = (text: string) => string | undefined;

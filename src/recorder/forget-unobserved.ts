@@ -86,14 +86,18 @@ async function forgetOn(
   signal: AbortSignal,
 ) {
   // A process that is restarted often would examine the first names only.
-  let after = Math.random().toString(36).charAt(2);
+  let begin = Math.random().toString(36).charAt(2);
+  let after = begin;
   while (!signal.aborted) {
     const since = performance.now();
     let rest = 0;
     try {
       const { last, erased } = await forgetUnobserved(database, after, kept);
       if (erased.length > 0) reports.erased(erased);
-      if (last === null) rest = REST;
+      if (last === null) {
+        rest = begin === '' ? REST : 0;
+        begin = '';
+      }
       after = last ?? '';
     } catch (error) {
       reports.failed(error);

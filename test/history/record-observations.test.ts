@@ -282,3 +282,11 @@ test('what a domain holds is needed only where an observation differs', () => {
   expect(unchanged?.outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged']);
   expect(recordObservations({ state, holdings: null }, later)).toBeNull();
 });
+
+test('a first response after unchanged headers does not need what the domain holds', () => {
+  const look = (at: number) => observation({ at, headers: { server: 'a' } });
+  const { state } = recordObservations(UNRECORDED, [look(1)]);
+  const response = { scheme: 'https', status: 200, address: null } as const;
+  const recorded = recordObservations({ state, holdings: null }, [{ ...look(2), response }, look(3)]);
+  expect(recorded?.outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged']);
+});

@@ -233,3 +233,22 @@ test('what the rules make of any observations has no violation', () => {
     { numRuns: 500 },
   );
 });
+
+test('what two tools observed at one time has no violation', () => {
+  const site = (at: number) => ({
+    domain: 'a.example',
+    observedAt: at,
+    httpHeaders: {},
+    site: { scheme: 'http', status: 200 },
+  });
+  const record = { host: 'a.example', class: 'IN', type: 'A', ip: '192.0.2.1' };
+  const lines = [
+    { ...site(1), dnsRecords: [] },
+    { domain: 'a.example', observedAt: 2, dnsRecords: [record] },
+    site(2),
+    { domain: 'a.example', observedAt: 3, dnsRecords: [], source: 'one' },
+    site(3),
+  ].map(({ observedAt, ...line }) => ({ ...line, observedAt: `2024-03-01T10:20:0${observedAt}Z` }));
+  const observations = lines.map((line) => parseDmsLine(JSON.stringify(line), NOW));
+  expect(findViolations(historyOf(observations))).toEqual([]);
+});

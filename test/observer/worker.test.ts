@@ -192,9 +192,12 @@ test('silent domains, new ones and such that failed before, leave places to thos
   const healthy = ['a.example', 'b.example', 'c.example'];
   for (const name of dead) dns.behave(name, silence);
   await watch([...dead, ...healthy], 200_000n, 0n);
-  await database.pool.query(`UPDATE watched_domain SET observed_at = 0 WHERE name = ANY($1)`, [healthy]);
   await database.pool.query(
-    `UPDATE watched_domain SET observed_at = 0, failures = 1 WHERE name LIKE 'dead1%'`,
+    `UPDATE watched_domain SET observed_at = 0, outcome = '{}' WHERE name = ANY($1)`,
+    [healthy],
+  );
+  await database.pool.query(
+    `UPDATE watched_domain SET observed_at = 0, outcome = '{}', failures = 1 WHERE name LIKE 'dead1%'`,
   );
   const worker = start();
   await expect.poll(() => Math.min(...healthy.map((name) => dns.asked(name, 'A')))).toBeGreaterThanOrEqual(5);
