@@ -366,13 +366,17 @@ test.each(['server', 'cluster'])(
       return home === 'cluster' ? text.replace('ISOLATION LEVEL REPEATABLE READ', '') : text;
     });
     const names = ['a.example', 'b.example', 'c.example'];
+    // As many records as headers, in each state.
+    const recordAt = (at: number) => {
+      const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `s${at}` } };
+      return record(...names.map((domain) => ({ domain, ...parts })));
+    };
+    await recordAt(1);
     let isReading = true;
     const recording = (async () => {
-      for (let at = 1; isReading; at += 1) {
+      for (let at = 2; isReading; at += 1) {
         if (at % 10 === 0) await forget(database, ['b.example']);
-        // As many records as headers, in each state.
-        const records = [`192.0.2.${at % 250}`];
-        await record(...names.map((domain) => ({ domain, at, records, headers: { server: `s${at}` } })));
+        await recordAt(at);
       }
     })();
     const read: unknown[] = [];
