@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
+import { IMPORT_FORMATS } from '../importers/import-format.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import type { CommandContext } from './command-context.js';
 import {
@@ -201,14 +202,14 @@ const IMPORT_CODES = `
 Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
 130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
 
-const IMPORT_FORMATS = ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'];
-
 function addImport(program: DmsCommand): void {
   program
     .command('import')
     .description('record the observations of files, one JSON object per line: see docs/importing.md')
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
-    .addOption(choice(FORMAT, IMPORT_FORMATS, 'of the lines; auto: told by the first line of each file'))
+    .addOption(
+      choice(FORMAT, ['auto', ...IMPORT_FORMATS], 'of the lines; auto: told by the first line of each file'),
+    )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
@@ -309,7 +310,14 @@ function addQuestions(program: DmsCommand): void {
 }
 
 // Passive DNS is complete for nothing.
-const CHECK_FORMATS = ['auto', 'zone', 'yaml', 'json', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns'];
+/** Passive DNS tells of no absence. */
+const CHECK_FORMATS = [
+  'auto',
+  'zone',
+  'yaml',
+  'json',
+  ...IMPORT_FORMATS.filter((format) => format !== 'cof'),
+];
 
 const CHECK_CODES = `
 Of what differs, - should be and is not, + is and should not be.

@@ -8,12 +8,11 @@ import { parseDmsLine } from './dms.js';
 import type { AnswerOptions } from './dns-answers.js';
 import { createDnsxParser } from './dnsx.js';
 import { createHttpxParser } from './httpx.js';
+import { IMPORT_FORMATS, type ImportFormat } from './import-format.js';
 import { type FormatParser, parseJsonLine } from './json-line.js';
 import { type Line, type ParsedLine, textOf } from './lines.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
-
-export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns' | 'cof';
 
 interface FormatOptions extends AnswerOptions {
   /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
@@ -29,7 +28,6 @@ interface Format {
   createParser(options: FormatOptions): FormatParser;
 }
 
-/** In the order in which they are tried. */
 const FORMATS: Readonly<Record<ImportFormat, Format>> = {
   dms: {
     keys: 'domain and observedAt',
@@ -63,8 +61,6 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
     createParser: createCofParser,
   },
 };
-
-const IMPORT_FORMATS = Object.keys(FORMATS) as readonly ImportFormat[];
 
 interface ParserOptions extends FormatOptions {
   /** `line` in bytes: a longer one is rejected. */

@@ -54,7 +54,7 @@ export async function searchDomains(
   const question = domainQuestion(key);
   const inOrder = (rows: number) => readFound(prisma, question, queriesInOrder(question, rows));
   const byNames = async (most: number) => {
-    for (const names of sourcesOf(filter, most)) {
+    for (const names of queriesOfNames(filter, most)) {
       const page = await readFound(prisma, question, ...lookUp(question, names, most));
       if (!page.isTooMuch) return page;
     }
@@ -91,7 +91,7 @@ export function domainQuestion(
 ): Question<Row, DomainRow, DomainPlace> {
   const name = Prisma.raw('name');
   return {
-    ...{ first, table: Prisma.raw('domain'), place: name, columns: Prisma.raw('*'), source: null },
+    ...{ first, table: Prisma.raw('domain'), place: name, columns: Prisma.raw('*'), sought: null },
     conditions: conditionsOf(filter),
     follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
     reading: {
@@ -107,7 +107,10 @@ export function domainQuestion(
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
 /** What finds the names by an index, each a query of its own. */
-export function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
+export function queriesOfNames(
+  { match, registrableDomain, ...times }: DomainFilter,
+  most: number,
+): Prisma.Sql[] {
   const ofMatch = match === undefined ? null : namesMeeting(match, most, most);
   const within = (column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined) =>
     (from ?? to) !== undefined &&

@@ -9,7 +9,7 @@ import {
   literal,
   type Question,
   type SearchKey,
-  type Source,
+  type SoughtValues,
 } from './search.js';
 
 /** Which headers, with their whole value or a part of it. */
@@ -72,7 +72,7 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
     place: PLACE,
     conditions: Prisma.sql`value IS NOT NULL AND ${conditionsOf(filter)}`,
     follows: followsSql(key),
-    source: headerSource(filter),
+    sought: soughtHeaders(filter),
     inOrder: (rows) => queriesInOrder(key, rows),
     reading: {
       table: Prisma.sql`
@@ -99,7 +99,7 @@ const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
 const PLACE = Prisma.raw('domain, observed_at');
 
 /** What is looked up, value by value; null where a part cannot be found by an index. */
-function headerSource({ name, value, contains }: HeaderFilter): Source | null {
+function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | null {
   const lookups = [{ column: HASH, condition: Prisma.raw('value IS NOT NULL') }];
   if (value !== undefined) {
     const values = Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;

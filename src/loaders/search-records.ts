@@ -21,7 +21,7 @@ import {
   type Question,
   reversed,
   type SearchKey,
-  type Source,
+  type SoughtValues,
   startsWith,
 } from './search.js';
 
@@ -108,7 +108,7 @@ export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch,
     within: name === undefined ? undefined : Prisma.sql`domain = ${name}`,
     conditions: conditionsOf(filter),
     follows: followsSql(key),
-    source: sourceOf(key),
+    sought: soughtBy(key),
     reading: {
       queries,
       table: Prisma.raw('entry'),
@@ -155,30 +155,30 @@ const HOST_NAME = targetLookup(
 const TARGETS = [TARGET, MAILBOX, HOST_NAME];
 
 /** The condition that leaves the fewest rows, as far as can be told from the question. */
-function sourceOf({ filter, after }: RecordSearchKey): Source | null {
+function soughtBy({ filter, after }: RecordSearchKey): SoughtValues | null {
   const { domain, ip, network, target, text, host } = filter;
-  if (domain !== undefined) return domainSource(domain, filter);
-  const ofHost = hostSource(host, after);
-  if (ip !== undefined) return addressSource(Prisma.sql`SELECT ${ip}::inet AS value`, true);
+  if (domain !== undefined) return soughtDomain(domain, filter);
+  const ofHost = soughtHosts(host, after);
+  if (ip !== undefined) return soughtAddresses(Prisma.sql`SELECT ${ip}::inet AS value`, true);
   if (ofHost && isName(host)) return ofHost;
-  if (target) return targetSource(target);
+  if (target) return soughtTargets(target);
   if (network !== undefined) {
     const inNetwork = Prisma.sql`${ADDRESS_TYPES} AND ${ADDRESS} <= ${network.last}::inet`;
-    return addressSource(valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`), false);
+    return soughtAddresses(valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`), false);
   }
-  return textSource(text) ?? ofHost;
+  return soughtTexts(text) ?? ofHost;
 }
 
 function isName({ parts }: NamePattern = { parts: [] }): boolean {
   return parts.length === 1;
 }
 
-function addressSource(values: Prisma.Sql, isOneValue: boolean): Source {
+function soughtAddresses(values: Prisma.Sql, isOneValue: boolean): SoughtValues {
   return { isOneValue, values, lookups: [{ column: ADDRESS, condition: ADDRESS_TYPES }] };
 }
 
 /** The rows of a domain, by the index with the fewest others. What is removed may have been present then. */
-function domainSource(domain: string, { types, present, at }: RecordFilter): Source {
+function soughtDomain(domain: string, { types, present, at }: RecordFilter): SoughtValues {
   const isOfDomain = Prisma.sql`domain = ${domain}`;
   const onlyPresent = present === true && at === undefined;
   if (types === undefined && !onlyPresent) {
@@ -196,7 +196,7 @@ function domainSource(domain: string, { types, present, at }: RecordFilter): Sou
 }
 
 /** By the known names. */
-export function hostSource(pattern: NamePattern | undefined, after?: RecordPlace): Source | null {
+export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlace): SoughtValues | null {
   const names = pattern && namesMeeting(pattern, MOST_ROWS_BY_VALUE, MOST_VALUES);
   if (!names) return null;
   return {
@@ -217,7 +217,7 @@ function beginsAt(after: RecordPlace | undefined): Prisma.Sql {
 }
 
 /** By the known texts. */
-export function textSource(text: string | undefined): Source | null {
+export function soughtTexts(text: string | undefined): SoughtValues | null {
   if (text === undefined || !hasTrigram(text)) return null;
   return {
     values: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
@@ -226,7 +226,7 @@ export function textSource(text: string | undefined): Source | null {
   };
 }
 
-function targetSource(pattern: NamePattern): Source {
+function soughtTargets(pattern: NamePattern): SoughtValues {
   const { parts } = pattern;
   // One that both fields of SOA have is among those of the first.
   const isOther = Prisma.sql`${MAILBOX.condition} AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;

@@ -1,10 +1,10 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
-import { EVERY_ROW, type Finding, literal, MOST_VALUES, readFound, type Source } from './search.js';
-import { type DomainSearchKey, domainQuestion, MOST_SORTED, sourcesOf } from './search-domains.js';
+import { EVERY_ROW, type Finding, literal, MOST_VALUES, readFound, type SoughtValues } from './search.js';
+import { type DomainSearchKey, domainQuestion, MOST_SORTED, queriesOfNames } from './search-domains.js';
 import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
-import { hostSource, type RecordSearchKey, recordQuestion, textSource } from './search-records.js';
+import { type RecordSearchKey, recordQuestion, soughtHosts, soughtTexts } from './search-records.js';
 
 /**
  * Searching where the tables of domains are distributed over the nodes of a Citus cluster (docs/scaling.md).
@@ -28,7 +28,7 @@ export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSea
   const { domain, ip, network, target, text, host } = filter;
   // Then the conditions have an index.
   const isIndexed = [domain, ip, network, target].some((condition) => condition !== undefined);
-  const source = hostSource(host) ?? textSource(text);
+  const source = soughtHosts(host) ?? soughtTexts(text);
   const lookup = isIndexed ? EVERY_ROW : await lookupOf(prisma, source);
   const question = recordQuestion(key);
   // Those of one domain are in one shard.
@@ -75,7 +75,7 @@ function firstMatches(
 /** The values of a source are in a table of the coordinator: it is read before. */
 async function lookupOf(
   prisma: PrismaClient,
-  source: Pick<Source, 'values' | 'lookups'> | null,
+  source: Pick<SoughtValues, 'values' | 'lookups'> | null,
   most = MOST_VALUES,
 ): Promise<Prisma.Sql | null> {
   if (source === null) return null;
@@ -96,7 +96,7 @@ async function lookupOf(
 export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSearchKey) {
   const { filter, after, lastSeen } = key;
   const question = headerQuestion(key);
-  const lookup = await lookupOf(prisma, question.source);
+  const lookup = await lookupOf(prisma, question.sought);
   const isNamed = Prisma.sql`name = ${filter.name}`;
   const visited = Prisma.sql`
     SELECT name FROM domain WHERE name >= ${after?.domain ?? ''}
@@ -124,7 +124,7 @@ const END_OF_VISITED = Prisma.sql`
 /** Searches domains. */
 export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSearchKey) {
   const { match, registrableDomain, ...times } = key.filter;
-  const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
+  const [names] = queriesOfNames({ match, registrableDomain }, MOST_SORTED);
   const source = names && {
     values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
     lookups: [{ column: Prisma.raw('domain.name'), condition: EVERY_ROW }],

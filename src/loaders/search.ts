@@ -64,7 +64,7 @@ export interface Lookup {
 }
 
 /** What is looked up, value by value. */
-export interface Source {
+export interface SoughtValues {
   /** The values, as rows with one column `value`. */
   readonly values: Prisma.Sql;
   /** Where rows have a value: those of each are joined. */
@@ -91,7 +91,7 @@ export interface Question<Row, Match, Place> {
   /** After other conditions: that rows come after the place of the question. */
   readonly follows: Prisma.Sql;
   /** Null where there is no index for the values. */
-  readonly source: Source | null;
+  readonly sought: SoughtValues | null;
   /** Finds matches among so many rows in their order, for readFound(). Absent: queriesInOrder(). */
   readonly inOrder?: (rows: number) => Prisma.Sql;
   /** Each match is read as a JSON array, which begins with its place. */
@@ -114,15 +114,15 @@ export async function search<Row, Match, Place>(
   prisma: PrismaClient,
   question: Question<Row, Match, Place>,
 ): Promise<Page<Match, Place>> {
-  const { first, source, inOrder = (rows) => queriesInOrder(question, rows) } = question;
+  const { first, sought, inOrder = (rows) => queriesInOrder(question, rows) } = question;
   const readInOrder = (rows: number) => readFound(prisma, question, inOrder(rows));
-  if (source?.isOneValue !== true) {
+  if (sought?.isOneValue !== true) {
     // Where many rows match, the first ones do.
     const page = await readInOrder(ROWS_OF_MATCH * (first + 1));
     if (isFull(page, first)) return page;
   }
   const byValue = async (rows: number) => {
-    const page = source && (await readFound(prisma, question, ...lookUp(question, source, rows)));
+    const page = sought && (await readFound(prisma, question, ...lookUp(question, sought, rows)));
     return page?.isTooMuch === false ? page : null;
   };
   return (await readFewThenMany(first, byValue, MOST_ROWS_BY_VALUE)) ?? readInOrder(MOST_ROWS);
@@ -156,7 +156,7 @@ export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
  */
 function lookUp(
   { first, table, place, conditions, follows }: Finding,
-  { values, lookups }: Source,
+  { values, lookups }: SoughtValues,
   most: number,
 ): Found {
   const [page, maxValues, maxRows] = [first + 1, MOST_VALUES, MOST_ROWS_BY_VALUE + first + 1].map(literal);

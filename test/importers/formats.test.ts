@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import { type ImportFormat, InputParser } from '../../src/importers/formats.js';
+import { InputParser } from '../../src/importers/formats.js';
+import type { ImportFormat } from '../../src/importers/import-format.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
 import { NOW, observationLine } from '../support/observations.js';

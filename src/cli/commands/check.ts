@@ -10,7 +10,8 @@ import {
   expectationsOfObservations,
   expectationsOfYaml,
 } from '../../importers/expectations.js';
-import { type ImportFormat, InputParser } from '../../importers/formats.js';
+import { InputParser } from '../../importers/formats.js';
+import type { ImportFormat } from '../../importers/import-format.js';
 import { readJsonTexts } from '../../importers/json-texts.js';
 import { openInput } from '../../importers/open-input.js';
 import { attempt } from '../../model/attempt.js';

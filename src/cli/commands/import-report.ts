@@ -1,4 +1,4 @@
-import type { ImportFormat } from '../../importers/formats.js';
+import type { ImportFormat } from '../../importers/import-format.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
 import { counted, createTable, jsonLine, numberText as number } from '../output.js';
 

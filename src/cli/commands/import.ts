@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
-import { type ImportFormat, InputParser } from '../../importers/formats.js';
+import { InputParser } from '../../importers/formats.js';
+import type { ImportFormat } from '../../importers/import-format.js';
 import {
   type ImportEnd,
   type InputOptions,
