@@ -18,7 +18,10 @@ import {
 /** What there is to write of an observation besides the domain's new state. */
 export interface Changes extends DnsChanges {
   readonly headers: readonly HeaderChange[];
-  /** The response of the observation, where its headers were acted on, and something changed, or its scheme or status. */
+  /**
+   * The response of the observation, where its headers were acted on, and something changed, or its scheme or
+   * status.
+   */
   readonly responses: readonly ResponseChange[];
   /** What the next changes of the RRsets and headers that changed are judged by. */
   readonly earlier: readonly EarlierChanges[];

@@ -18,8 +18,8 @@ import {
 } from './state.js';
 
 /**
- * What sightings did: begin a stay, tell that a record was still present, or nothing, since they are known, or the complete
- * observation of the same time is.
+ * What sightings did: begin a stay, tell that a record was still present, or nothing, since they are known, or
+ * the complete observation of the same time is.
  */
 export type SightingKind = 'added' | 'seen' | 'known';
 
@@ -33,8 +33,9 @@ interface Sighted {
 }
 
 /**
- * Applies observations of single records (DnsObservation.sighted), in the order of time and none before the latest observation: they
- * tell nothing of other records, and are no observation of their types. Several at once, since what is present is copied.
+ * Applies observations of single records (DnsObservation.sighted), in the order of time and none before the
+ * latest observation: they tell nothing of other records, and are no observation of their types. Several at
+ * once, since what is present is copied.
  */
 export function applySightings(
   before: DomainState | null,

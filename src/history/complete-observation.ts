@@ -3,7 +3,10 @@ import type { DnsObservation, Observation } from '../model/observation.js';
 import { asHeld } from './held-texts.js';
 import type { Holdings } from './state.js';
 
-/** Whether what is held may complete an observation: it leaves out what was not observed, or has texts (`asHeld`). */
+/**
+ * Whether what is held may complete an observation: it leaves out what was not observed, or has texts
+ * (`asHeld`).
+ */
 export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
   return (
     ignoredHeaders !== undefined || dns?.observedOwners !== undefined || dns?.records.has('TXT') === true

@@ -20,8 +20,8 @@ export interface DnsChanges {
 }
 
 /**
- * Compares the records of one type that an observation holds with those present. One that is not present begins a
- * new stay; one that is no longer held ends its stay.
+ * Compares the records of one type that an observation holds with those present. One that is not present begins
+ * a new stay; one that is no longer held ends its stay.
  *
  * @param latest time of the type's observation before this one; null when there was none.
  */

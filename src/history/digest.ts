@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import type { DnsRecord } from '../model/dns-record.js';
 
 /**
- * A digest of the records of one DNS type, in the order of compareDnsRecords: 22 characters (132 bits of SHA-256 in
- * base64url), since the owner of a domain must not be able to make two sets with one digest. Empty for no records.
+ * A digest of the records of one DNS type, in the order of compareDnsRecords: 22 characters (132 bits of
+ * SHA-256 in base64url), since the owner of a domain must not be able to make two sets with one digest. Empty
+ * for no records.
  */
 export function digestOfRecords(records: readonly DnsRecord[]): string {
   if (records.length === 0) return '';
@@ -56,7 +57,10 @@ function digestOfAll(headers: ReadonlyMap<string, string>): string {
   });
 }
 
-/** By set, as long as the set is in use: an importer that reads a line again, but for its time, gives the same sets. */
+/**
+ * By set, as long as the set is in use: an importer that reads a line again, but for its time, gives the same
+ * sets.
+ */
 const digests = new WeakMap<object, string>();
 
 function remembered(set: object, compute: () => string): string {

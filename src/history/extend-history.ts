@@ -19,17 +19,20 @@ export interface ExtendedHistory extends Extended {
   readonly outcomes: readonly Outcome[];
   /** The changes after the latest observation that was known, by their times. */
   readonly later: readonly Changes[];
-  /** The earliest time up to that at which something changed that did not before, or not any more; null: there is none. */
+  /**
+   * The earliest time up to that at which something changed that did not before, or not any more; null: there
+   * is none.
+   */
   readonly extendedFrom: Instant | null;
 }
 
 type Extended = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'earlier' | 'keptTimes'>;
 
 /**
- * Puts observations into a history: sightings wherever they belong, complete observations before the first of their
- * parts, where that is allowed, and after the latest; those between are stale. The rules are applied again to what is
- * known to have been observed, and to these, in the order of time: the history is then what it would be had all of it
- * been recorded so. A pure rule: no clock, no database.
+ * Puts observations into a history: sightings wherever they belong, complete observations before the first of
+ * their parts, where that is allowed, and after the latest; those between are stale. The rules are applied
+ * again to what is known to have been observed, and to these, in the order of time: the history is then what it
+ * would be had all of it been recorded so. A pure rule: no clock, no database.
  *
  * @param history null when nothing is recorded of the domain.
  * @param observations of one domain; at least one if the history is null.
@@ -63,9 +66,9 @@ export function extendHistory(
 }
 
 /**
- * Whether an observation that is complete belongs into what is known: before the first of a part, where that is allowed,
- * or among or after sightings of a type, up to the first one after them. One of the time of the latest does, too: what that held is not
- * what is known now.
+ * Whether an observation that is complete belongs into what is known: before the first of a part, where that is
+ * allowed, or among or after sightings of a type, up to the first one after them. One of the time of the latest
+ * does, too: what that held is not what is known now.
  */
 export function isInside(state: DomainState, observation: Observation, older: boolean): boolean {
   const { dns, httpHeaders, observedAt } = observation;
@@ -117,7 +120,10 @@ function changesAfter(latest: Instant | null, changes: readonly Changes[]): Chan
   return Array.from(byTime.values(), mergeChanges);
 }
 
-/** The earliest time, up to the latest observation that was known, of changes that only one of two histories has. */
+/**
+ * The earliest time, up to the latest observation that was known, of changes that only one of two histories
+ * has.
+ */
 function firstMoved(before: StoredHistory, after: Extended): Instant | null {
   const [known, now] = [timesOfChanges(before), timesOfChanges(after)];
   let first: Instant | null = null;
@@ -162,7 +168,10 @@ function stateWith(history: StoredHistory | null, state: DomainState, { headers 
   return { ...state, https, http: { ...http, digest } };
 }
 
-/** The responses of observations that still change something, or have another scheme or status than those before. */
+/**
+ * The responses of observations that still change something, or have another scheme or status than those
+ * before.
+ */
 function responsesOf(
   history: StoredHistory | null,
   changes: readonly Changes[],
@@ -183,8 +192,9 @@ function responsesOf(
 }
 
 /**
- * With the observations that nothing else tells of: those whose changes sightings moved to an earlier time, and the first ones after
- * sightings. What they tell of other records must not depend on the order in which sightings came.
+ * With the observations that nothing else tells of: those whose changes sightings moved to an earlier time, and
+ * the first ones after sightings. What they tell of other records must not depend on the order in which
+ * sightings came.
  */
 function keptOf(
   history: StoredHistory | null,

@@ -136,7 +136,8 @@ function reasonsByContent(
 const SERVER_ERROR = 500;
 
 /**
- * Says of the changes of headers why they are routine. What an error page changed is compared with the fields before it.
+ * Says of the changes of headers why they are routine. What an error page changed is compared with the fields
+ * before it.
  *
  * @param known Every header ever seen, before the changes.
  * @param status Of the response; undefined: it is not known.
@@ -173,7 +174,8 @@ export const HEADER = '';
 export const SITE = 'site';
 
 /**
- * Says of a response whether it has another scheme or status than the one before, and why another status is routine.
+ * Says of a response whether it has another scheme or status than the one before, and why another status is
+ * routine.
  *
  * @param before How the site responded before; null: that is not known.
  */

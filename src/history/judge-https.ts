@@ -25,11 +25,11 @@ export interface Judged {
 
 /**
  * Decides whether a response over HTTP counts. One rejected connection is no redesign: where a site has
- * answered over HTTPS, its response over HTTP does not count until HTTPS has been declined by three observations
- * in a row, over some time.
+ * answered over HTTPS, its response over HTTP does not count until HTTPS has been declined by three
+ * observations in a row, over some time.
  *
- * An observation that is not newer than the latest of HTTP changes nothing here: it is stale, or repeated. One that
- * is not newer than the latest that found HTTPS declined is not counted again.
+ * An observation that is not newer than the latest of HTTP changes nothing here: it is stale, or repeated. One
+ * that is not newer than the latest that found HTTPS declined is not counted again.
  *
  * @param grace for how long HTTPS must have been declined, in microseconds; 0: every response counts.
  */
@@ -52,7 +52,9 @@ export function judgeHttps(state: DomainState | null, observation: Observation, 
   return { observation: withoutHttp(observation), https: after, heldBack };
 }
 
-/** Of the observations that found HTTPS declined, and are newer than an answer, none is known but the latest. */
+/**
+ * Of the observations that found HTTPS declined, and are newer than an answer, none is known but the latest.
+ */
 function answeredAt(https: HttpsState | null, observedAt: Instant): HttpsState {
   const declined = https?.declined ?? null;
   if (declined === null || observedAt >= declined.latest) return { latest: observedAt, declined: null };

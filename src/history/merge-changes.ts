@@ -2,7 +2,10 @@ import type { Changes } from './apply-observation.js';
 import type { EarlierChanges } from './routine.js';
 import { partKey, type RecordStay } from './state.js';
 
-/** Joins the changes of a domain's observations, so that each stay is written once: one that ended as well is in `added`. */
+/**
+ * Joins the changes of a domain's observations, so that each stay is written once: one that ended as well is in
+ * `added`.
+ */
 export function mergeChanges(changes: readonly Changes[]): Changes {
   const [only] = changes;
   if (only !== undefined && changes.length === 1) return only;

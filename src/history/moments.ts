@@ -18,8 +18,9 @@ type Parts = Set<string>;
 type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 
 /**
- * The observations that lead to a history, in the order of time: one for each time at which something changed, was
- * last seen, or a part was observed first or last, by each observer. Those in between left no trace. Sightings are not among them.
+ * The observations that lead to a history, in the order of time: one for each time at which something changed,
+ * was last seen, or a part was observed first or last, by each observer. Those in between left no trace.
+ * Sightings are not among them.
  *
  * @param others Types that are among OTHER_TYPES.
  */
@@ -59,7 +60,10 @@ function dnsOf(parts: Parts, timeline: Timeline, others: readonly string[]): Pic
   return { dns: { types: new Set(named), records: timeline.present(types) } };
 }
 
-/** What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not among it. */
+/**
+ * What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not
+ * among it.
+ */
 export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
   const times = new Map<string, KeptTime[]>();
   for (const [observedAt, groups] of collectParts(history)) {
@@ -150,8 +154,8 @@ interface Unchanged {
 }
 
 /**
- * Adds an observation of a part that is known though it may have changed nothing. Where one of the parts that tell of it was
- * observed at that time, it is there already.
+ * Adds an observation of a part that is known though it may have changed nothing. Where one of the parts that
+ * tell of it was observed at that time, it is there already.
  */
 function addUnchanged(
   moments: PartsByTime,

@@ -23,7 +23,9 @@ export interface Outcome {
   readonly precedes: boolean;
   /** It was recorded, and something newer is of other parts that it covers. */
   readonly isPartial: boolean;
-  /** Its response over HTTP did not count, since the site answers over HTTPS; null: it had none, or it counted. */
+  /**
+   * Its response over HTTP did not count, since the site answers over HTTPS; null: it had none, or it counted.
+   */
   readonly heldBack: HeldBack | null;
 }
 
@@ -43,7 +45,9 @@ export interface Known {
 export const UNRECORDED = { state: null, holdings: NOTHING_HELD } as const;
 
 export interface Rules {
-  /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds; a day if absent. */
+  /**
+   * For how long HTTPS must be declined before a response over HTTP counts, in microseconds; a day if absent.
+   */
   readonly httpsGrace?: bigint | undefined;
   /** See findActingParts(). */
   readonly recorded?: Recorded | undefined;
@@ -110,7 +114,10 @@ export function recordObservations(
   return { state, holdings, unapplied, changes, firsts, outcomes };
 }
 
-/** Adds the parts that an observation was the first of. Where it changed records, or headers, its changes tell of it. */
+/**
+ * Adds the parts that an observation was the first of. Where it changed records, or headers, its changes tell
+ * of it.
+ */
 function addFirsts(
   firsts: Map<string, readonly KeptTime[]>,
   before: DomainState | null,
@@ -180,8 +187,8 @@ function actsOnNothing({ everyType, types, http }: ActingParts): boolean {
 }
 
 /**
- * The parts of which it must be known what the domain holds, before observations can be applied. All others are, in each of them, as
- * they are now, so that nothing changes in them.
+ * The parts of which it must be known what the domain holds, before observations can be applied. All others
+ * are, in each of them, as they are now, so that nothing changes in them.
  *
  * @returns DNS types, and HTTP.
  */

@@ -28,7 +28,9 @@ export const STALE: Outcome = {
   isPartial: false,
 };
 
-/** What is known comes first, then observations in the order given; sightings of that time are judged by these. */
+/**
+ * What is known comes first, then observations in the order given; sightings of that time are judged by these.
+ */
 type Rank = 'known' | 'given' | 'sighted';
 const RANKS: readonly Rank[] = ['known', 'given', 'sighted'];
 
@@ -121,7 +123,9 @@ function typesIn(observations: readonly Observation[]): string[] {
   return observations.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
 }
 
-/** Nothing, but where there are observations of OTHER_TYPES, which types are known: they are of none of them. */
+/**
+ * Nothing, but where there are observations of OTHER_TYPES, which types are known: they are of none of them.
+ */
 function beforeAll(moments: readonly Moment[], types: DomainState['types']): DomainState | null {
   const time = moments[0]?.observation.observedAt;
   const ofOthers = moments.some(({ observation: { dns } }) => dns?.types?.has(OTHER_TYPES) === true);

@@ -3,14 +3,15 @@ import type { RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 
 /**
- * The number of these rules: another one for each change of them, after which all is judged anew. The migration that comes with it sets
- * it in a database without domains.
+ * The number of these rules: another one for each change of them, after which all is judged anew. The migration
+ * that comes with it sets it in a database without domains.
  */
 export const RULES = 1;
 
 /** What of a record follows something else, by type: it is left out where two are compared. */
 const FOLLOWING: Readonly<Record<string, readonly [RoutineReason, RegExp]>> = {
-  // Another one for each edit of any record of the zone, and where it is signed again (RFC 1035, section 3.3.13).
+  // Another one for each edit of any record of the zone, and where it is signed again (RFC 1035, section
+  // 3.3.13).
   SOA: ['SERIAL_ONLY', /"serial":\d+/],
   // The addresses of the target, again (RFC 9460, section 7.3).
   HTTPS: ['ADDRESS_HINT', / ipv[46]hint=[^ "]*/g],
@@ -76,15 +77,18 @@ export interface EarlierChanges {
   /** The owner name, or the field name in lower case. */
   readonly name: string;
   /**
-   * The times of the latest ones, the latest first, joined by commas: as many as are examined. The first observation is no change.
-   * As text, since most are only kept, and are read and written as such.
+   * The times of the latest ones, the latest first, joined by commas: as many as are examined. The first
+   * observation is no change. As text, since most are only kept, and are read and written as such.
    */
   readonly times: string;
   /** How many there were. */
   readonly count: number;
   /** When it last had a value that it never had before; the first of the changes counts as one. */
   readonly latestNew: Instant;
-  /** Digests of the values that it had, in the order in which they first came, one after the other: those of the latest 1,000. */
+  /**
+   * Digests of the values that it had, in the order in which they first came, one after the other: those of the
+   * latest 1,000.
+   */
   readonly digests: string;
 }
 
@@ -152,8 +156,8 @@ const DAY = 86_400_000_000n;
 /**
  * Whether a change is one of many. `bench/signal.js` has the figures for the numbers in it.
  *
- * The change with which an RRset or a header begins to rotate is not, nor is the first one after it was quiet. Nor is a value that it
- * never had, where it has long been seen whole: a foreign address in a known pool.
+ * The change with which an RRset or a header begins to rotate is not, nor is the first one after it was quiet.
+ * Nor is a value that it never had, where it has long been seen whole: a foreign address in a known pool.
  *
  * @param isNew Whether it has a value that it never had before.
  */

@@ -23,8 +23,8 @@ export interface DomainState {
 export interface SiteState extends PartTimes, Pick<SiteResponse, 'scheme' | 'status'> {}
 
 /**
- * Among the types of a domain: those that it was not known to have. An observation of every type that is stale for a known one
- * is one of the others by name, and of these. No DNS type has this name.
+ * Among the types of a domain: those that it was not known to have. An observation of every type that is stale
+ * for a known one is one of the others by name, and of these. No DNS type has this name.
  */
 export const OTHER_TYPES = '*';
 
@@ -46,7 +46,9 @@ export interface PartTimes {
 export interface TypeState {
   /** Digest of the records that are present; empty when there are none. */
   readonly digest: string;
-  /** The observations that queried this type by name, or were stale for another one; null when there were none. */
+  /**
+   * The observations that queried this type by name, or were stale for another one; null when there were none.
+   */
   readonly named: PartTimes | null;
   /** The sightings of its records (DnsObservation.sighted); null or absent when there were none. */
   readonly sighted?: PartTimes | null;
@@ -60,8 +62,8 @@ export interface RecordStay {
   readonly record: DnsRecord;
   readonly source: string | null;
   /**
-   * When it was sighted, in the order of time; absent: never. All of them are kept: an observation between two, imported later, that
-   * does not hold the record ends the stay, and the next sighting begins another.
+   * When it was sighted, in the order of time; absent: never. All of them are kept: an observation between two,
+   * imported later, that does not hold the record ends the stay, and the next sighting begins another.
    */
   readonly sightings?: readonly KeptSighting[];
   /** Why its coming is routine; null: it is notable. */
@@ -81,7 +83,10 @@ export interface KeptSighting {
   readonly source: string | null;
 }
 
-/** Whether the first sight is that of a sighting, and not of an observation of the type: where both have one time, that counts. */
+/**
+ * Whether the first sight is that of a sighting, and not of an observation of the type: where both have one
+ * time, that counts.
+ */
 export function isFirstSighted({ firstSeen, sightings }: RecordStay): boolean {
   return sightings?.[0]?.seenAt === firstSeen;
 }
@@ -121,7 +126,10 @@ export interface HeaderChange {
   readonly routine: RoutineReason | null;
 }
 
-/** The response of an observation that changed something, the evidence of its changes, or with another scheme or status than before. */
+/**
+ * The response of an observation that changed something, the evidence of its changes, or with another scheme or
+ * status than before.
+ */
 export interface RecordedResponse extends SiteResponse {
   readonly observedAt: Instant;
   readonly source: string | null;

@@ -11,8 +11,8 @@ export interface KnownStay extends Pick<RecordStay, 'record' | 'firstSeen' | 'so
 }
 
 /**
- * The stays that are known at an instant, in their order: those that began later are left out, and those that ended
- * later are present.
+ * The stays that are known at an instant, in their order: those that began later are left out, and those that
+ * ended later are present.
  *
  * @param at Absent: now.
  */
@@ -27,7 +27,10 @@ export function staysAsOf({ state, stays }: StoredHistory, at: Instant | undefin
   });
 }
 
-/** The latest observation of the type, or a time of the stay itself: its first sight, a sighting, or the last before a later removal. */
+/**
+ * The latest observation of the type, or a time of the stay itself: its first sight, a sighting, or the last
+ * before a later removal.
+ */
 function lastKnown(
   { firstSeen, sightings = [], removal }: RecordStay,
   latest: Instant | undefined,

@@ -42,7 +42,10 @@ export interface StoredHeaderChange {
   readonly observedAt: Instant;
   /** From then on; null when the header was gone. */
   readonly value: string | null;
-  /** Of an absence, and of a value in place of another one: the last observation of HTTP headers that held the value before. */
+  /**
+   * Of an absence, and of a value in place of another one: the last observation of HTTP headers that held the
+   * value before.
+   */
   readonly lastSeen: Instant | null;
   readonly source: string | null;
   /** Why it is routine; null: it is notable. */

@@ -11,9 +11,9 @@ import { OTHER_TYPES } from './state.js';
 import type { StoredHistory } from './stored-history.js';
 
 /**
- * Finds what breaks the rules in a domain's stored history: one line for each violation. Values have to be in canonical form, and all
- * else what the rules make of the observations that the history tells of: they are applied again, and what they make is compared.
- * What one row can tell is held by constraints of the database.
+ * Finds what breaks the rules in a domain's stored history: one line for each violation. Values have to be in
+ * canonical form, and all else what the rules make of the observations that the history tells of: they are
+ * applied again, and what they make is compared. What one row can tell is held by constraints of the database.
  */
 export function findViolations(history: StoredHistory): string[] {
   const invalid = [
@@ -28,8 +28,9 @@ export function findViolations(history: StoredHistory): string[] {
 }
 
 /**
- * Observations of one time by one observer are replayed as one. So what is replayed has a response at the time of each change, and
- * what is stored only where it was of the same observation. Each with another scheme or status is stored.
+ * Observations of one time by one observer are replayed as one. So what is replayed has a response at the time
+ * of each change, and what is stored only where it was of the same observation. Each with another scheme or
+ * status is stored.
  */
 function expectedResponses(replayed: Responses, stored: Responses): Responses {
   const times = new Set(stored.map(({ observedAt }) => observedAt));

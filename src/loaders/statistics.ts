@@ -58,7 +58,10 @@ interface Row {
   readonly lastChangedAt: Instant | null;
 }
 
-/** How much there is in the database: exact for up to MOST_COUNTED rows of each table, or part of it, otherwise an estimate. */
+/**
+ * How much there is in the database: exact for up to MOST_COUNTED rows of each table, or part of it, otherwise
+ * an estimate.
+ */
 export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): Promise<Statistics> {
   const counts: number[] = [];
   for (const { table, index, condition = 'true' } of COUNTED) {

@@ -118,7 +118,8 @@ function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer
  */
 function siteAddresses(dns: ReadonlyMap<string, DnsAnswer>): readonly string[] | null {
   const [ipv4, ipv6] = [dns.get('A'), dns.get('AAAA')];
-  // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time before.
+  // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time
+  // before.
   const isKnown = ipv4?.kind === 'answered' && (ipv4.records.length > 0 || ipv6?.kind === 'answered');
   return isKnown ? addressesOf([...ipv4.records, ...recordsOf(ipv6)]) : null;
 }
@@ -155,7 +156,8 @@ function observedOwners(
     const hosts = new Set(recordsOf(verdicts.get(type)).map(({ host }) => host));
     if (complete.length === 0 && hosts.size > 0) owners.set(type, hosts);
   }
-  // The names below a DNAME show it, whether it was queried or not; of those at and below the domain nothing is known.
+  // The names below a DNAME show it, whether it was queried or not; of those at and below the domain nothing is
+  // known.
   if (!answers.has('DNAME') && complete.length > 0 && verdicts.get('DNAME')?.kind !== 'failed') {
     const names = [domain, ...complete.flatMap(({ aliases }) => aliases.map(targetOf))];
     owners.set('DNAME', new Set(names.flatMap(ancestorsOf)));

@@ -57,7 +57,9 @@ export function endpointText({ address, port }: { readonly address: string; read
 export type DnsAnswer =
   | {
       readonly kind: 'answered';
-      /** False for NXDOMAIN: the queried name, or the one that its CNAMEs lead to, does not exist (RFC 6604). */
+      /**
+       * False for NXDOMAIN: the queried name, or the one that its CNAMEs lead to, does not exist (RFC 6604).
+       */
       readonly nameExists: boolean;
       /** The records of the queried type, in the order of compareDnsRecords. */
       readonly records: readonly DnsRecord[];

@@ -36,7 +36,9 @@ interface WorkerOptions {
   readonly idle: number;
 }
 
-/** How long, in milliseconds, finished checks wait for others to be recorded with, and free places to be filled. */
+/**
+ * How long, in milliseconds, finished checks wait for others to be recorded with, and free places to be filled.
+ */
 const GATHERING = 50;
 /** One domain of either priority may be due. */
 const EITHER: Counts = { normal: 1, low: 1 };
@@ -166,7 +168,8 @@ export class Worker {
   async #writeFinished(): Promise<void> {
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);
-      // A domain whose lease has ended before its check could be written is leased and checked by another worker.
+      // A domain whose lease has ended before its check could be written is leased and checked by another
+      // worker.
       const now = this.#options.now();
       this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
       await this.#attempt(() => this.#write());

@@ -11,26 +11,29 @@ export interface NewRows {
   /** The value of a column, to be written: one parameter where all rows have the same. */
   readonly value: (column: string) => string;
   /**
-   * The value of a column, to be compared. It differs from row to row for all that the planner knows: of one value for all rows, it
-   * would take an index of its own, and read the whole table.
+   * The value of a column, to be compared. It differs from row to row for all that the planner knows: of one
+   * value for all rows, it would take an index of its own, and read the whole table.
    */
   readonly key: (column: string) => string;
   /** The values of all columns, in their order. */
   readonly values: () => string;
-  /** An array with the first column of all rows: the domain, so that a statement on partitions or shards needs only theirs. */
+  /**
+   * An array with the first column of all rows: the domain, so that a statement on partitions or shards needs
+   * only theirs.
+   */
   readonly keys: string;
 }
 
 /**
- * The database's clock, in microseconds: one clock for all processes that record. It is STABLE, so that it has one
- * value within a statement, and may be used to update sharded tables.
+ * The database's clock, in microseconds: one clock for all processes that record. It is STABLE, so that it has
+ * one value within a statement, and may be used to update sharded tables.
  */
 export const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::bigint';
 
 /**
- * The statement for rows of any number; none for no rows. Each column is one parameter: an array, or the value that all rows have.
- * Half of the columns have one value for all rows; sent once, it saves a third of the time that they take here and, indexes apart, in
- * the database.
+ * The statement for rows of any number; none for no rows. Each column is one parameter: an array, or the value
+ * that all rows have. Half of the columns have one value for all rows; sent once, it saves a third of the time
+ * that they take here and, indexes apart, in the database.
  */
 export function statementsFor<Row>(
   statement: WriteRows,
@@ -103,8 +106,8 @@ function literalOf(value: unknown): Literal {
 }
 
 /**
- * The text of an array (PostgreSQL, 8.15.2), in a quarter of the time that the driver takes: JSON quotes `"` and `\` alike. Where
- * it may have escaped something else, each element is quoted here.
+ * The text of an array (PostgreSQL, 8.15.2), in a quarter of the time that the driver takes: JSON quotes `"`
+ * and `\` alike. Where it may have escaped something else, each element is quoted here.
  */
 function arrayOf(literals: readonly Literal[]): string {
   const json = JSON.stringify(literals);

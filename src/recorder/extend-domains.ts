@@ -41,8 +41,9 @@ export interface ExtendedDomain<Domain> {
 const DOMAINS_AT_ONCE = 25;
 
 /**
- * Puts observations where their times belong in the histories of domains (history/extend-history.ts). Each history is read
- * and written as a whole, in one transaction, on the condition that its version is the one that was read.
+ * Puts observations where their times belong in the histories of domains (history/extend-history.ts). Each
+ * history is read and written as a whole, in one transaction, on the condition that its version is the one that
+ * was read.
  */
 export async function extendDomains<Domain extends Extending>(
   pool: Pool,

@@ -15,7 +15,10 @@ interface FeedRow {
   readonly counts: ReturnType<typeof countsOf>;
 }
 
-/** The rows of table `change_feed` for what was written, in the order in which each domain's observations were applied. */
+/**
+ * The rows of table `change_feed` for what was written, in the order in which each domain's observations were
+ * applied.
+ */
 export function feedRows(
   domains: readonly {
     readonly name: string;

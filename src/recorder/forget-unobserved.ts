@@ -17,11 +17,12 @@ interface Step {
 }
 
 /**
- * Erases domains of which nothing was recorded for a time, by the clock of the database, which has written the times of recording.
- * Watched domains are kept: an observer that fails for long, or is stopped, must not lose what it has found.
+ * Erases domains of which nothing was recorded for a time, by the clock of the database, which has written the
+ * times of recording. Watched domains are kept: an observer that fails for long, or is stopped, must not lose
+ * what it has found.
  *
- * The time of recording has no index, so that an unchanged observation updates its row in place. So domains are examined a part at a time, in the
- * order of their names.
+ * The time of recording has no index, so that an unchanged observation updates its row in place. So domains are
+ * examined a part at a time, in the order of their names.
  *
  * @param after The name after which to begin; empty: the first.
  * @param kept In milliseconds.

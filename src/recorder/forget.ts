@@ -9,9 +9,10 @@ export type ForgettingDatabase = Pick<Database, 'writingPrisma' | 'distribution'
 /**
  * Erases everything that is recorded of domains.
  *
- * Their history is erased first, in one transaction. What was known of them alone is then erased from the tables of names and texts, too, a
- * portion at a time: recorders wait for each. Where the process ends before, these names and texts stay in `erased_text`; no search finds a
- * domain by them, and the next call erases them, whichever domains it is for.
+ * Their history is erased first, in one transaction. What was known of them alone is then erased from the
+ * tables of names and texts, too, a portion at a time: recorders wait for each. Where the process ends before,
+ * these names and texts stay in `erased_text`; no search finds a domain by them, and the next call erases them,
+ * whichever domains it is for.
  *
  * @param names canonical names, each once.
  * @param only Which of the domains; absent: all.
@@ -33,9 +34,10 @@ export async function forget(
 type Transaction = Omit<PrismaClient, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>;
 
 /**
- * Erases in a fixed number of statements, however long the histories are. The domains' rows go first: a recorder at work on the same domain holds its row, so that the later statements see, and erase, all that it
- * wrote. A domain that is recorded for the first time between two of the statements has a row when the later one runs, and keeps all that was
- * written with it.
+ * Erases in a fixed number of statements, however long the histories are. The domains' rows go first: a
+ * recorder at work on the same domain holds its row, so that the later statements see, and erase, all that it
+ * wrote. A domain that is recorded for the first time between two of the statements has a row when the later
+ * one runs, and keeps all that was written with it.
  */
 async function eraseHistories(
   transaction: Transaction,
@@ -65,12 +67,15 @@ async function eraseHistories(
   return erased;
 }
 
-/** In microseconds, more than any transaction takes: it writes the rows of the feed after those of their domains. */
+/**
+ * In microseconds, more than any transaction takes: it writes the rows of the feed after those of their
+ * domains.
+ */
 const LONGEST_TRANSACTION = 86_400_000_000n;
 
 /**
- * Not what is recorded meanwhile, of a domain that has a row then. The feed has no index by domain: it is read as a whole, unless it
- * does not go back as far as the domains.
+ * Not what is recorded meanwhile, of a domain that has a row then. The feed has no index by domain: it is read
+ * as a whole, unless it does not go back as far as the domains.
  *
  * @param before The domains were not recorded from then on; undefined: it is not known.
  */
@@ -104,12 +109,15 @@ interface ErasedText {
   readonly text: string;
 }
 
-/** So many names and texts are looked for in one transaction. Recorders wait for it, as long as for a batch of another recorder: some 0.1 s. */
+/**
+ * So many names and texts are looked for in one transaction. Recorders wait for it, as long as for a batch of
+ * another recorder: some 0.1 s.
+ */
 const TEXTS_AT_ONCE = 1000;
 
 /**
- * Erases a portion of what was of erased domains alone. Under the lock of the tables of names and texts: a recorder that has found its texts
- * there would otherwise lose them.
+ * Erases a portion of what was of erased domains alone. Under the lock of the tables of names and texts: a
+ * recorder that has found its texts there would otherwise lose them.
  *
  * @returns whether there may be more.
  */

@@ -3,7 +3,9 @@ const RECORD = 128;
 /** What an item of a header's history has besides its two values: keys, event and time. */
 const HEADER_CHANGE = 80;
 
-/** About how many octets each part of a history has in an answer: columns `record_octets` and `header_octets`. */
+/**
+ * About how many octets each part of a history has in an answer: columns `record_octets` and `header_octets`.
+ */
 export interface HistoryOctets {
   readonly records: number;
   readonly headers: number;

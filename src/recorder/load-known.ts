@@ -25,7 +25,8 @@ export async function loadDomainRows(pool: Pool, names: readonly string[]): Prom
 }
 
 /**
- * Reads what domains hold now of some parts: present records, every header's newest value, and what their changes are judged by.
+ * Reads what domains hold now of some parts: present records, every header's newest value, and what their
+ * changes are judged by.
  *
  * @param parts By name of the domain: DNS types, and HTTP.
  */
@@ -98,9 +99,10 @@ interface HeaderRow {
 type HeadersByDomain = ReadonlyMap<string, Map<string, HeaderState>>;
 
 /**
- * What is known of the headers of domains: the latest change of each tells it. Where that is an absence, or of an error page, the
- * latest one which is not tells the rest. These are few, and read apart: as subqueries for each row, the planner expects so much of
- * them that a server compiles the statement, which takes ten times as long as the rest.
+ * What is known of the headers of domains: the latest change of each tells it. Where that is an absence, or of
+ * an error page, the latest one which is not tells the rest. These are few, and read apart: as subqueries for
+ * each row, the planner expects so much of them that a server compiles the statement, which takes ten times as
+ * long as the rest.
  */
 async function loadHeaders(pool: Pool, names: readonly string[]): Promise<HeadersByDomain> {
   const headers = new Map(names.map((name) => [name, new Map<string, HeaderState>()]));

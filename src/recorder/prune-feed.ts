@@ -12,8 +12,9 @@ const NUMBERS_AT_ONCE = 10_000n;
 const KEPT_FOR_NOTIFICATIONS = 3n * 86_400_000_000n;
 
 /**
- * Deletes the rows of the feed that were recorded before an instant, by the database's clock. The newest row stays: a reader that
- * has read everything continues there. So does what a notification has not read, for three days.
+ * Deletes the rows of the feed that were recorded before an instant, by the database's clock. The newest row
+ * stays: a reader that has read everything continues there. So does what a notification has not read, for three
+ * days.
  *
  * @returns how many were deleted.
  */

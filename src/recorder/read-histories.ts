@@ -89,7 +89,8 @@ interface PageOfDomains {
 async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<PageOfDomains> {
   const { found, present } = await inTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    // Where tables have no statistics, as in the embedded database after an import, each page would read whole tables.
+    // Where tables have no statistics, as in the embedded database after an import, each page would read whole
+    // tables.
     await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<StoredDomain>(
       `SELECT ${STORED_DOMAIN_COLUMNS} FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
@@ -100,7 +101,8 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
   const page: StoredRows[] = [];
   for (const rows of found) {
     const { name, version } = rows.domain;
-    // The snapshot is that of one server. The nodes of a Citus cluster have none in common: each statement there has its own.
+    // The snapshot is that of one server. The nodes of a Citus cluster have none in common: each statement
+    // there has its own.
     const complete = present.get(name) === version ? rows : await readLocked(pool, name);
     if (complete !== undefined) page.push(complete);
   }

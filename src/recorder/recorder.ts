@@ -25,9 +25,11 @@ import { type DomainChanges, writeDomains } from './write-changes.js';
 /** Records observations, of observers and importers alike. */
 export interface Recorder {
   /**
-   * Records a batch: all of a domain's observations in it or none, in the order given. It returns when committed.
+   * Records a batch: all of a domain's observations in it or none, in the order given. It returns when
+   * committed.
    *
-   * @param older Observations that are older than the first of a part are put before what is known; otherwise they are stale.
+   * @param older Observations that are older than the first of a part are put before what is known; otherwise
+   *   they are stale.
    */
   record(observations: readonly Observation[], older?: boolean): Promise<Recording>;
   /** What recording a batch would do now. It writes nothing. */
@@ -139,8 +141,8 @@ function byDomain(observations: readonly Observation[]): DomainBatch[] {
 }
 
 /**
- * Applies observations to what is known of their domains. Most are settled by the domain's row; only where one differs, what the
- * domain holds is loaded, and its observations are applied again.
+ * Applies observations to what is known of their domains. Most are settled by the domain's row; only where one
+ * differs, what the domain holds is loaded, and its observations are applied again.
  */
 async function applyRules(
   pool: Pool,

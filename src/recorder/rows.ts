@@ -37,7 +37,10 @@ export interface EarlierRow extends Omit<EarlierChanges, 'domainName'> {
   readonly domain: string;
 }
 
-/** Columns, by the names that Prisma's model has for them, so that its types are those of the rows. @param columns Separated by spaces. */
+/**
+ * Columns, by the names that Prisma's model has for them, so that its types are those of the rows. @param
+ * columns Separated by spaces.
+ */
 function selected(columns: string): string {
   const toName = (column: string) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return columns
@@ -74,12 +77,12 @@ interface StoredType {
 /**
  * The least version that a domain may have after a recording: past the next whole second.
  *
- * A client may have got the second of the version before as `Last-Modified`, whatever the time of the response and the
- * clock of the process that sent it. That each recording moves the version into a later second is what makes
- * `If-Modified-Since` reliable (RFC 9110, section 8.8.2.2).
+ * A client may have got the second of the version before as `Last-Modified`, whatever the time of the response
+ * and the clock of the process that sent it. That each recording moves the version into a later second is what
+ * makes `If-Modified-Since` reliable (RFC 9110, section 8.8.2.2).
  *
- * Its place within that second is random: a domain that is forgotten and recorded again must not get a version that it had
- * before, for which clients and caches have another history.
+ * Its place within that second is random: a domain that is forgotten and recorded again must not get a version
+ * that it had before, for which clients and caches have another history.
  *
  * @param before null for a domain that was not recorded.
  * @param recorded How many observations are recorded: the version grows by each.

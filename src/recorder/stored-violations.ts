@@ -39,8 +39,8 @@ function octetsText(part: string, stored: bigint, counted: number): string {
 const MAX_ORPHANS = 100;
 
 /**
- * Finds the names in the tables of records, headers and responses that table `domain` does not have. The database
- * has no foreign keys: one check for each row written would cost more than the row.
+ * Finds the names in the tables of records, headers and responses that table `domain` does not have. The
+ * database has no foreign keys: one check for each row written would cost more than the row.
  *
  * @returns at most 100 names, sorted.
  */
@@ -62,8 +62,8 @@ export async function findOrphans(prisma: PrismaClient): Promise<string[]> {
 }
 
 /**
- * Finds the names and texts that searches look in, and that these domains have and the tables `known_name` and `known_text`
- * do not: a line for each, which begins with the domain's name.
+ * Finds the names and texts that searches look in, and that these domains have and the tables `known_name` and
+ * `known_text` do not: a line for each, which begins with the domain's name.
  */
 export async function findUnsearchable(pool: Pool, domains: readonly StoredRows[]): Promise<string[]> {
   const sought = domains.flatMap((rows) =>

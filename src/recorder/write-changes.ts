@@ -293,9 +293,9 @@ export async function writeDomains<Domain extends DomainChanges>(
  * FOR UPDATE` over several domains does not. The row stays locked until the transaction ends, which
  * guards the rows of the domain's records and headers too.
  *
- * The version is at least the database's clock, so that a domain that is erased and recorded again, or a database
- * restored from a backup, does not give a second state an old version. The time of recording is that clock's, and
- * never decreases, even if the clock does.
+ * The version is at least the database's clock, so that a domain that is erased and recorded again, or a
+ * database restored from a backup, does not give a second state an old version. The time of recording is that
+ * clock's, and never decreases, even if the clock does.
  */
 async function writeDomainRows(client: PoolClient, domains: readonly DomainChanges[]): Promise<Set<string>> {
   const first = domains.filter(({ before }) => before === null);

@@ -83,7 +83,9 @@ interface LookupOptions extends DnsClientOptions {
  */
 const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
 
-/** How often a query is sent to a server before another one has it: a lost packet is no reason for another view. */
+/**
+ * How often a query is sent to a server before another one has it: a lost packet is no reason for another view.
+ */
 const TRIES_IN_A_ROW = 2;
 
 interface Query {
@@ -211,7 +213,9 @@ class Lookup {
   }
 }
 
-/** A denial without proof counts if another server denies the same: one that is queried twice is one witness. */
+/**
+ * A denial without proof counts if another server denies the same: one that is queried twice is one witness.
+ */
 function confirmed(witness: Denial | undefined, answer: DnsAnswer): DnsAnswer {
   if (answer.kind === 'answered' || answer.denial === undefined || witness === undefined) return answer;
   const { by, nameExists } = answer.denial;

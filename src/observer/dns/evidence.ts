@@ -121,7 +121,9 @@ function readRecords(reader: MessageReader, count: number): ResourceRecord[] {
   return records;
 }
 
-/** The first octet of the OPT record's TTL extends the RCODE of the header (RFC 6891, sections 6.1.1 and 6.1.3). */
+/**
+ * The first octet of the OPT record's TTL extends the RCODE of the header (RFC 6891, sections 6.1.1 and 6.1.3).
+ */
 function extendedRcode({ rcode, additional }: Message): number {
   const [opt, ...others] = additional.filter(({ type }) => type === OPT);
   if (others.length > 0) throw new MalformedMessageError('more than one OPT record');

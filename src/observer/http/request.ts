@@ -153,7 +153,10 @@ export function slow(message: string): FailedRequest {
 /** How far a connection has come. `hello`: the server's part of the handshake has not begun. */
 export type Step = 'connect' | 'hello' | 'handshake' | 'head';
 
-/** The octets of the shortest ServerHello, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has seven. */
+/**
+ * The octets of the shortest ServerHello, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has
+ * seven.
+ */
 const SHORTEST_SERVER_HELLO = 47;
 
 /** The errors of a machine without such a network. */

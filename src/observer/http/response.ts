@@ -135,7 +135,9 @@ function fieldsOf(raw: readonly string[]): HeaderField[] {
   return raw.flatMap((name, at) => (at % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[at + 1] ?? '']]));
 }
 
-/** Node.js ends a stream with too many fields with ENHANCE_YOUR_CALM, and takes nine frames for them at most. */
+/**
+ * Node.js ends a stream with too many fields with ENHANCE_YOUR_CALM, and takes nine frames for them at most.
+ */
 function meaningOf(error: Error): Error {
   if (!/^ERR_HTTP2_/.test(errorCode(error))) return error;
   return /ENHANCE_YOUR_CALM|Too many CONTINUATION frames/.test(error.message)

@@ -67,7 +67,9 @@ export async function unwatchDomains(prisma: PrismaClient, names: readonly strin
   return retryOnContention(() => prisma.$executeRaw`DELETE FROM watched_domain WHERE name = ANY (${names})`);
 }
 
-/** Prisma counts a subquery with an offset, for which a Citus cluster would send all names to the coordinator. */
+/**
+ * Prisma counts a subquery with an offset, for which a Citus cluster would send all names to the coordinator.
+ */
 export async function countWatched(prisma: PrismaClient): Promise<number> {
   const [row] = await prisma.$queryRaw<
     { count: number }[]
@@ -75,7 +77,9 @@ export async function countWatched(prisma: PrismaClient): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Keeps what others than the worker have observed of watched domains: what was observed last is what counts. */
+/**
+ * Keeps what others than the worker have observed of watched domains: what was observed last is what counts.
+ */
 export async function noteObserved(pool: Pool, recorded: readonly RecordedCheck[]): Promise<void> {
   const names = recorded.map(({ check }) => check.domain);
   await retryOnContention(() =>
