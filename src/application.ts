@@ -48,11 +48,13 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
     await judgeAnew(database.pool, () =>
       log.info('the changes are judged anew, by the rules of this version'),
     );
-    // A start that was killed before it migrated has left nothing else.
-    const isNew = settings.databaseUrl === undefined && applied.includes(FIRST_MIGRATION);
-    const sampleDomains =
-      isNew && settings.samples ? await recordSamples(createRecorder(database.pool), now()) : 0;
-    const exampleDomain = await findExample(database);
+    // A start that was killed before it migrated has left nothing else; a command in another terminal may have
+    // migrated what this one has created.
+    const isNew = database.createdNow || applied.includes(FIRST_MIGRATION);
+    const recorded = await findExample(database);
+    const isToFill = settings.databaseUrl === undefined && isNew && settings.samples && recorded === null;
+    const sampleDomains = isToFill ? await recordSamples(createRecorder(database.pool), now()) : 0;
+    const exampleDomain = isToFill ? await findExample(database) : recorded;
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const { timeLimits, cluster } = parts;

@@ -29,12 +29,17 @@ const CHANGED_TABLES =
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
-  if (isTooDeep(thrown)) return { code: 'QUERY_TOO_COMPLEX', message: TOO_DEEP };
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
   if (isOfChangedTables(thrown)) return shown(new UnavailableError(CHANGED_TABLES));
   if (isDatabaseFailure(thrown)) return shown(new UnavailableError());
   return { code: 'INTERNAL', message: "Internal error. It is in the server's log." };
+}
+
+/** A document may be nested too deep for the stack: what parses, validates, measures or executes it throws. */
+function maskOperationError(error: unknown, onInternalError: OnInternalError = () => {}): MaskedError {
+  if (isTooDeep(thrownError(error))) return { code: 'QUERY_TOO_COMPLEX', message: TOO_DEEP };
+  return maskError(error, onInternalError);
 }
 
 function shown(error: PublicError): MaskedError {
@@ -53,7 +58,7 @@ function shown(error: PublicError): MaskedError {
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = codeOfRequestError(formatted, error);
   if (code === null) {
-    const { message, ...extensions } = maskError(error, () => {});
+    const { message, ...extensions } = maskOperationError(error);
     return { ...formatted, message: shortened(message), extensions };
   }
   return {
@@ -64,8 +69,8 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
 }
 
 /** What is thrown for a request of which nothing is executed: with the status of its response. */
-export function shownError(error: unknown, onInternalError: OnInternalError = () => {}): GraphQLError {
-  const { message, code } = maskError(error, onInternalError);
+export function shownError(error: unknown, onInternalError?: OnInternalError): GraphQLError {
+  const { message, code } = maskOperationError(error, onInternalError);
   const originalError = error instanceof Error ? error : null;
   const [status] = STATUS_OF_CODE[code];
   return new GraphQLError(message, { originalError, extensions: { http: { status } } });
@@ -97,7 +102,7 @@ function shortened(message: string): string {
 
 /** Whether an error is the client's fault, as GraphQL or Apollo Server has found it: it goes to no log. */
 export function isOfRequest(error: GraphQLError): boolean {
-  return codeOfRequestError(error.toJSON(), error) !== null;
+  return codeOfRequestError(error.toJSON(), error) !== null || isTooDeep(thrownError(error));
 }
 
 /** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
@@ -112,7 +117,6 @@ function advised(message: string): string {
 
 const TOO_DEEP = 'The document is nested too deep. Ask for less in one request.';
 
-/** Whether what parses, validates or measures a document had no more room on the stack. */
 function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes('call stack');
 }

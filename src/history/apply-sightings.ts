@@ -21,7 +21,7 @@ import {
  * What sightings did: begin a stay, tell that a record was still present, or nothing, since they are known, or
  * the complete observation of the same time is.
  */
-export type SightingKind = 'added' | 'seen' | 'known';
+type SightingKind = 'added' | 'seen' | 'known';
 
 interface Sighted {
   readonly state: DomainState | null;

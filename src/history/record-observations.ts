@@ -158,8 +158,9 @@ function recordOne({ state, holdings }: Known, observed: Observation, rules: Rul
   if (actsOnNothing(acting)) {
     // An observation at which HTTPS was declined is kept, even where it acts on no part.
     const after = state && { ...state, https };
-    const kind = https !== (state?.https ?? null) ? 'unchanged' : leftAlone(acting);
-    return { state: after, changes: null, outcome: { ...outcome, kind, isPartial: false } };
+    const isKept = https !== (state?.https ?? null);
+    const kind = isKept ? 'unchanged' : leftAlone(acting);
+    return { state: after, changes: null, outcome: { ...outcome, kind, isPartial: isKept && acting.stale } };
   }
   const given = { ...judged, observation };
   const applied = applyObservation(state, holdings ?? NOTHING_HELD, given, acting, response);

@@ -80,7 +80,7 @@ export function replay(
     })),
   ].sort(compareMoments);
   const replayed: Replay = {
-    state: beforeAll(moments, history?.state.types ?? new Map()),
+    state: beforeAll(moments, history?.state.types ?? new Map(), observations.length > 0),
     holdings: NOTHING_HELD,
     changes: [],
     firsts: new Map(),
@@ -124,16 +124,22 @@ function typesIn(observations: readonly Observation[]): string[] {
 }
 
 /**
- * Nothing, but where there are observations of OTHER_TYPES, which types are known: they are of none of them.
+ * Nothing but which types are known, where an observation may be of OTHER_TYPES: it is of none of them. One of
+ * every type that is given is, if it is stale for a known one.
  */
-function beforeAll(moments: readonly Moment[], types: DomainState['types']): DomainState | null {
-  const time = moments[0]?.observation.observedAt;
+function beforeAll(
+  moments: readonly Moment[],
+  types: DomainState['types'],
+  isGiven: boolean,
+): DomainState | null {
+  const [first, last] = [moments[0], moments.at(-1)];
   const ofOthers = moments.some(({ observation: { dns } }) => dns?.types?.has(OTHER_TYPES) === true);
-  if (time === undefined || !ofOthers) return null;
+  if (first === undefined || last === undefined || types.size === 0 || !(isGiven || ofOthers)) return null;
   const known = [...types.keys()].filter((type) => type !== OTHER_TYPES);
   return {
-    created: time,
-    lastUpdate: time,
+    // The first that acts is earlier, or this one.
+    created: last.observation.observedAt,
+    lastUpdate: first.observation.observedAt,
     lastChange: null,
     everyType: null,
     http: null,

@@ -24,7 +24,8 @@ export function parseHttpDate(text: string, now: number): number | undefined {
   const { day = '', month = '', year = '', time } = groups ?? {};
   const fullYear = year.length === 2 ? nearbyYear(Number(year), now) : year;
   const number = String(MONTHS.indexOf(month) + 1).padStart(2, '0');
-  const date = `${fullYear}-${number}-${day.replace(' ', '0')}T${time}`;
+  // A leap second is taken for the one before it: Date has none.
+  const date = `${fullYear}-${number}-${day.replace(' ', '0')}T${time?.replace(/60$/, '59')}`;
   const milliseconds = Date.parse(`${date}Z`);
   // Date.parse takes 30 February for a day in March.
   const isDate = !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString().startsWith(date);

@@ -73,7 +73,12 @@ function questionsOfName(text: string): WordQuestion[] {
 /** Patterns have A-labels (RFC 5890, section 2.3.2.1), as names are recorded: those of whole labels. */
 function canonical(name: string): string {
   if (!/[^\x20-\x7e]/.test(name) || name.includes('*')) return name;
-  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
+  // URL.canParse() of Node.js 20 rejects what is not ASCII once it is optimized.
+  try {
+    return new URL(`http://${name}`).hostname;
+  } catch {
+    return name;
+  }
 }
 
 export function recordsOf(condition: keyof typeof RECORD_TITLES, value: string): WordQuestion {

@@ -15,16 +15,18 @@ export interface Room {
 
 /**
  * Shares free places between the priorities. A quarter of all places goes to the low priority first; the rest
- * goes to the normal one first, and the last quarter to it alone. Of a single place nothing is reserved.
+ * goes to the normal one first, and the last quarter to it alone. A single place goes to the low one first a
+ * quarter of the times.
  *
  * @param wanted how many wait for a place.
  * @returns how many of them get one.
  */
 export function sharePlaces({ places, free, low }: Room, wanted: Counts): Counts {
-  const quarter = Math.round(places / 4);
+  const quarter = places === 1 ? Number(Math.random() < 0.25) : Math.max(Math.floor(places / 4), 1);
+  const most = Math.max(places - quarter, 1);
   const lowFirst = Math.min(wanted.low, free, Math.max(quarter - low, 0));
   const normal = Math.min(wanted.normal, free - lowFirst);
-  return { normal, low: Math.min(wanted.low, free - normal, Math.max(places - quarter - low, 0)) };
+  return { normal, low: Math.min(wanted.low, free - normal, Math.max(most - low, 0)) };
 }
 
 export function hasRoom(room: Room, wanted: Counts): boolean {

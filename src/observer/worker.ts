@@ -102,8 +102,7 @@ export class Worker {
 
   async #leaseDomains(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      const left = await this.#attempt(() => this.#lease());
-      await this.#pauseUntilRoom(left ?? NOTHING);
+      await this.#pauseUntilRoom(await this.#lease());
     }
   }
 
@@ -116,10 +115,12 @@ export class Worker {
     if (fault !== null) return NOTHING;
     const room = this.#room();
     if (!hasRoom(room, EITHER)) return EITHER;
-    const { domains, left } = await leaseDue(prisma, time, time + BigInt(lease) * 1000n, room);
+    const leased = await this.#attempt(() => leaseDue(prisma, time, time + BigInt(lease) * 1000n, room));
+    if (leased === undefined) return NOTHING;
+    const { domains, left } = leased;
     const observedAt = now();
     if (domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
-      await handBack(prisma, domains);
+      await this.#attempt(() => handBack(prisma, domains));
       return NOTHING;
     }
     for (const domain of domains) {

@@ -349,3 +349,16 @@ test('each time that is told of a record is that of an observation of its type, 
     { numRuns: repeats(5_000, 250) },
   );
 });
+
+test('an observation of all types that is stale for a known one tells nothing of it, beside sightings', () => {
+  const mx = extended(null, [observation({ at: 10, records: [exchangeRecord('a')], types: ['MX'] })], false);
+  const sighted = extended(
+    mx,
+    sightings({ record: addressRecord('example.com', '192.0.2.1'), from: 5, to: 5, source: 'cof' }),
+    false,
+  );
+  const late = extendHistory(sighted, [observation({ at: 1, records: [] })], { older: false });
+  expect(late.outcomes).toMatchObject([{ kind: 'unchanged', isPartial: true }]);
+  expect(late.state.everyType).toBeNull();
+  expect(late.stays.find(({ record }) => record.type === 'MX')).toMatchObject({ routine: 'INITIAL' });
+});

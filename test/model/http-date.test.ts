@@ -20,6 +20,10 @@ test('a year of two digits in an HTTP-date is over 50 years ahead of none: it is
   expect(['24', '25', '74', '75', '99', '00'].map(yearOf)).toEqual([2024, 2025, 2074, 1975, 1999, 2000]);
 });
 
+test('a leap second of an HTTP-date is taken for the second before it', () => {
+  expect(parseHttpDate('Sat, 31 Dec 2016 23:59:60 GMT', NOW)).toBe(Date.UTC(2016, 11, 31, 23, 59, 59) / 1000);
+});
+
 test.each([
   '',
   '2024-03-01',

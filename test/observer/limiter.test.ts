@@ -35,7 +35,7 @@ test.each<[string, Room, Counts, number, number]>([
 });
 
 const room = fc
-  .tuple(fc.integer({ min: 1, max: 500 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(500))
+  .tuple(fc.integer({ min: 2, max: 500 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(500))
   .map(([places, used, low]) => {
     const inUse = Math.round(places * used);
     return { places, free: places - inUse, low: Math.min(low, inUse) };
@@ -46,7 +46,7 @@ test('no more places are given than are free or wanted, the low priority never h
   fc.assert(
     fc.property(room, wanted, (places, asked) => {
       const { normal, low } = sharePlaces(places, asked);
-      const quarter = Math.round(places.places / 4);
+      const quarter = Math.max(Math.floor(places.places / 4), 1);
       expect(normal + low).toBeLessThanOrEqual(places.free);
       expect(normal).toBeLessThanOrEqual(asked.normal);
       expect(low).toBeLessThanOrEqual(asked.low);
@@ -64,4 +64,13 @@ test('however many of the normal priority wait, a low one that waits long enough
       expect(sharePlaces({ places, free: 1, low: 0 }, PLENTY)).toEqual({ normal: 0, low: 1 });
     }),
   );
+});
+
+test('of a single place, both priorities have their turns while both always wait', () => {
+  const only = { places: 1, free: 1, low: 0 };
+  const shares = Array.from({ length: 400 }, () => sharePlaces(only, { normal: 9, low: 9 }));
+  expect(shares.every(({ normal, low }) => normal + low === 1)).toBe(true);
+  expect(shares.some(({ low }) => low === 1)).toBe(true);
+  expect(shares.filter(({ normal }) => normal === 1).length).toBeGreaterThan(200);
+  expect(sharePlaces(only, { normal: 0, low: 1 })).toEqual({ normal: 0, low: 1 });
 });

@@ -147,8 +147,8 @@ class Lookup {
    * @returns the failure of all types; undefined: they are to be queried.
    */
   async #queryFirst(queries: readonly Query[]): Promise<FailedAnswer | undefined> {
-    // However few tries each has: one may be lost, and a second server is to have one.
-    const count = Math.max(this.#options.tries, TRIES_IN_A_ROW + 1);
+    // However few tries each has: one may be lost, and a second server, if there is one, is to have one.
+    const count = Math.max(this.#options.tries, Math.min(this.#servers.length, TRIES_IN_A_ROW) + 1);
     let reported: FailedAnswer = STOPPED;
     for (const [at, query] of firstQueries(queries, count).entries()) {
       const answer = await this.#try(query, at);
@@ -167,6 +167,10 @@ class Lookup {
       query.verdict = answer;
     } else if (query.verdict.kind === 'failed') {
       query.verdict = moreTelling(query.verdict, answer);
+      // Two servers that deny each another thing prove nothing, whatever a third one says.
+      const contradicts =
+        query.witness !== undefined && answer.denial !== undefined && answer.denial.by !== query.witness.by;
+      if (contradicts) query.mostTries = query.tries;
       // Once only: the other server may have nothing to say.
       const isNew = query.witness === undefined && answer.denial !== undefined;
       if (isNew && this.#servers.length > 1) query.mostTries = Math.max(query.mostTries, query.tries + 1);

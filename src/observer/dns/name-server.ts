@@ -80,6 +80,8 @@ interface Exchange {
   /** Nothing more will come. */
   readonly expire: () => void;
   readonly fail: (reason: string) => void;
+  /** The connection ended within the response. */
+  readonly cut: () => void;
 }
 
 async function exchange(
@@ -113,6 +115,7 @@ async function exchange(
         if (response !== undefined) settle(response);
       },
       expire,
+      cut: () => settle(failed('malformed', `the response of ${server.text} ends before it is complete`)),
       fail: (reason) => settle(failed('unreachable', `${server.text} cannot be reached (${reason})`)),
     });
   });
@@ -135,12 +138,15 @@ function sendByUdp({ server, message, closing, receive, fail }: Exchange): void 
 }
 
 /** Sends a query over a TCP connection of its own (RFC 7766). */
-function sendByTcp({ server, message, closing, receive, expire, fail }: Exchange): void {
+function sendByTcp({ server, message, closing, receive, expire, fail, cut }: Exchange): void {
   const socket = connect({ host: server.address, port: server.port, noDelay: true, signal: closing });
   const chunks: Buffer[] = [];
   let [received, end] = [0, Number.POSITIVE_INFINITY];
   socket.on('error', (error) => fail(errorCode(error) || error.message));
-  socket.on('end', () => fail('it closes the connection'));
+  socket.on('end', () => {
+    if (received === 0) fail('it closes the connection');
+    else cut();
+  });
   socket.on('data', (chunk) => {
     chunks.push(chunk);
     received += chunk.length;

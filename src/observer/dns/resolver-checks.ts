@@ -74,7 +74,7 @@ export class ResolverChecks {
 
   /** Checks those that are due; waits for those that are not known yet. */
   async checkAll(): Promise<readonly ResolverState[]> {
-    await Promise.all([...this.#servers.keys()].map((text) => this.#checks.fetch(text)));
+    await Promise.all([...this.#servers.keys()].map((text) => this.#fetch(text)));
     return this.states;
   }
 
@@ -86,8 +86,13 @@ export class ResolverChecks {
    */
   async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
     if (!TYPES.includes(type) || records.length === 0) return false;
-    const check = await this.#checks.fetch(server);
+    const check = await this.#fetch(server);
     return check?.sets.has(toSet(records)) === true;
+  }
+
+  /** A check that had no response is no answer: the next one is waited for. */
+  #fetch(server: string): Promise<Check | undefined> {
+    return this.#checks.fetch(server, { allowStale: this.#known(server).state.checkedAt !== null });
   }
 
   #known(server: string): Check {
