@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort, type Settings } from './config/settings.js';
@@ -44,17 +47,11 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   const closing = database === parts.database ? [] : [() => database.close()];
   try {
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    const applied = await migrate(database.pool);
+    const sampleDomains = await fillNew(settings, database);
     await judgeAnew(database.pool, () =>
       log.info('the changes are judged anew, by the rules of this version'),
     );
-    // A start that was killed before it migrated has left nothing else; a command in another terminal may have
-    // migrated what this one has created.
-    const isNew = database.createdNow || applied.includes(FIRST_MIGRATION);
-    const recorded = await findExample(database);
-    const isToFill = settings.databaseUrl === undefined && isNew && settings.samples && recorded === null;
-    const sampleDomains = isToFill ? await recordSamples(createRecorder(database.pool), now()) : 0;
-    const exampleDomain = isToFill ? await findExample(database) : recorded;
+    const exampleDomain = await findExample(database);
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const { timeLimits, cluster } = parts;
@@ -159,6 +156,24 @@ function startAlone({ settings, database, log }: ApplicationBase, monitoring: Mo
 
 function now(): Instant {
   return BigInt(Date.now()) * 1000n;
+}
+
+/**
+ * Records the samples into an embedded database that a start has created. A file says so until they are there: a
+ * start that was killed is completed by the next, and a command in another terminal may have migrated it.
+ */
+async function fillNew(
+  { databaseUrl, dataDirectory, samples }: Settings,
+  database: Database,
+): Promise<number> {
+  if (databaseUrl !== undefined) return migrate(database.pool).then(() => 0);
+  const mark = join(dataDirectory, 'unfilled');
+  if (database.createdNow) await writeFile(mark, '');
+  const isNew = (await migrate(database.pool)).includes(FIRST_MIGRATION) || existsSync(mark);
+  const isToFill = isNew && samples && (await findExample(database)) === null;
+  const recorded = isToFill ? await recordSamples(createRecorder(database.pool), now()) : 0;
+  await rm(mark, { force: true });
+  return recorded;
 }
 
 async function findExample({ prisma }: Database): Promise<string | null> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, type HelpContext, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import { IMPORT_FORMATS } from '../importers/import-format.js';
 import { redactSecrets } from '../telemetry/redact.js';
@@ -36,6 +36,14 @@ class DmsCommand extends Command {
 
   override createCommand(name?: string): DmsCommand {
     return new DmsCommand(this.#context, name);
+  }
+
+  /** Commander would answer `dms nonsense --help` with the help of dms. */
+  override helpInformation(context?: HelpContext): string {
+    const [word = '-'] = this.args;
+    if (this.commands.length > 0 && !word.startsWith('-') && word !== 'help')
+      this.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+    return super.helpInformation(context);
   }
 
   runs<Args extends unknown[]>(load: () => Promise<Run<Args>>): this {
@@ -409,7 +417,7 @@ function addUpkeep(program: DmsCommand): void {
     .runs(async () => (await import('./commands/migrate.js')).runMigrate);
   program
     .command('verify')
-    .description('check everything that is stored: histories, tokens and watched domains')
+    .description('check everything that is stored')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
 }

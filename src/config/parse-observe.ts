@@ -30,9 +30,9 @@ const FIELD_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
  */
 export function ignoredHeaders(value: string): ReadonlySet<string> {
   const ignored = new Set(IGNORED_HEADERS.keys());
-  if (value === '') return ignored;
   if (value === 'none') return new Set();
   const parts = splitList(value.toLowerCase());
+  if (parts.length === 0) return ignored;
   const signed = parts.filter((part) => /^[+-]/.test(part));
   const names = parts.map((part) => part.replace(/^[+-]/, ''));
   if (!names.every((name) => FIELD_NAME.test(name)) || ![0, parts.length].includes(signed.length)) {

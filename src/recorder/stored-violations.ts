@@ -36,6 +36,24 @@ function octetsText(part: string, stored: bigint, counted: number): string {
   return `the column ${part}_octets is ${stored}, and should be ${counted}`;
 }
 
+/** Finds rows from before a constraint of the database that break it: a line for each table. */
+export async function findUnsound(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ table: string; name: string; condition: string }>(
+    `SELECT conrelid::regclass::text AS table, conname AS name, pg_get_expr(conbin, conrelid) AS condition
+       FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
+      WHERE contype = 'c' AND NOT convalidated AND NOT relispartition ORDER BY 1`,
+  );
+  const lines: string[] = [];
+  for (const { table, name, condition } of rows) {
+    const found = await pool.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${table} WHERE (${condition}) IS FALSE`,
+    );
+    const count = found.rows[0]?.count ?? 0;
+    if (count > 0) lines.push(`${count} rows of the table ${table} break its constraint ${name}`);
+  }
+  return lines;
+}
+
 const MAX_ORPHANS = 100;
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createToken } from '../../src/auth/tokens.js';
 import { readStoredRows, type StoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { findStoredViolations } from '../../src/recorder/stored-violations.js';
+import { findStoredViolations, findUnsound } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observation } from '../support/observations.js';
 import { looks, observationOf } from '../support/site-looks.js';
@@ -110,3 +110,22 @@ test.each([
 
 /** PostgreSQL, appendix A. */
 const CHECK_VIOLATION = '23514';
+
+test('dms verify counts the rows from before a constraint that break it', async () => {
+  expect(await findUnsound(database.pool)).toEqual([]);
+  const own = await openTestDatabase();
+  const constraint = await own.pool.query<{ text: string }>(
+    "SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = 'watched_domain_is_sound'",
+  );
+  await own.pool.query('ALTER TABLE watched_domain DROP CONSTRAINT watched_domain_is_sound');
+  await own.pool.query(
+    "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('a.example', 1, -1, 1)",
+  );
+  await own.pool.query(
+    `ALTER TABLE watched_domain ADD CONSTRAINT watched_domain_is_sound ${constraint.rows[0]?.text}`,
+  );
+  expect(await findUnsound(own.pool)).toEqual([
+    '1 rows of the table watched_domain break its constraint watched_domain_is_sound',
+  ]);
+  await own.close();
+});

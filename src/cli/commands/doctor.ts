@@ -156,9 +156,10 @@ async function examinePort(host: string, port: number, prefix: string): Promise<
     return ok(port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
   } catch (error) {
     const probe = { signal: AbortSignal.timeout(PROBE_LIMIT), redirect: 'error' } as const;
-    const response = await fetch(`${urlOf(host, port)}/livez`, probe).catch(() => null);
-    const isOwn = (await response?.text()) === ALIVE;
-    return isOwn ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
+    const answer = await fetch(`${urlOf(host, port)}/livez`, probe)
+      .then((response) => response.text())
+      .catch(() => null);
+    return answer === ALIVE ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
   }
 }
 

@@ -1,7 +1,12 @@
 import type { Database } from '../../database/client.js';
 import { OperationError } from '../../model/errors.js';
 import { readStoredRows, type StoredRows } from '../../recorder/read-histories.js';
-import { findOrphans, findStoredViolations, findUnsearchable } from '../../recorder/stored-violations.js';
+import {
+  findOrphans,
+  findStoredViolations,
+  findUnsearchable,
+  findUnsound,
+} from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { jsonLine, writeText } from '../output.js';
 import { showProgress } from '../progress.js';
@@ -46,6 +51,7 @@ async function* violations(
     batch = [];
   }
   yield* await findUnsearchable(pool, batch);
+  yield* await findUnsound(pool);
   for (const name of await findOrphans(writingPrisma)) {
     yield `${name}: records, headers or responses without a row for the domain`;
   }
