@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
@@ -105,9 +105,15 @@ export function requireEmbedded(databaseUrl: string | undefined, instead: string
   );
 }
 
+/** The folder that a process, whose id it names, unpacks into. */
+const UNFINISHED = /^restoring-(\d+)-/;
+
+/** The codes of errors of the archive: tar-stream's have none, and paths in it may not fit together. */
+const DAMAGE = /^(?:Z_.+|ERR_.+|EEXIST|ENOENT|ENOTDIR|)$/;
+
 /**
  * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked
- * and checked: a restore that fails, or is killed, leaves no database.
+ * and checked: a restore that fails, or is killed, leaves no database; one that fails leaves nothing at all.
  *
  * @param name of the source, for errors.
  * @returns the number of files and folders that were restored.
@@ -118,19 +124,21 @@ export async function restoreEmbedded(
   source: Readable,
   name: string,
 ): Promise<number> {
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
+  const made = await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
     throw unusable(dataDirectory, error);
   });
   const isOccupied = (await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory));
   if (isOccupied) throw occupied(dataDirectory);
-  const unfinished = join(dataDirectory, 'restoring');
-  // What a restore that was killed has left.
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { mode: 0o700 });
+  await removeUnfinished(dataDirectory);
+  const unfinished = await mkdtemp(join(dataDirectory, `restoring-${process.pid}-`));
   try {
     const files = await unpackBackup(source, unfinished).catch((error) => {
       source.destroy();
-      throw new OperationError(`${name} cannot be restored: ${messageOf(error)}. Nothing was restored.`);
+      const isDamaged = !(error instanceof OperationError) && DAMAGE.test(errorCode(error));
+      const advice = isDamaged ? '; use another copy of it' : '';
+      throw new OperationError(
+        `${name} cannot be restored: ${messageOf(error)}. Nothing was restored${advice}.`,
+      );
     });
     await rename(join(unfinished, DATABASE_FOLDER), join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
       // Another process has made a database since the check: rename() never replaces a folder that is not
@@ -140,7 +148,34 @@ export async function restoreEmbedded(
     return files;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
+    if (made !== undefined) await removeEmpty(resolve(dataDirectory), resolve(made));
   }
+}
+
+/** Removes what restores that were killed have left: of processes that have ended, or had this one's id. */
+async function removeUnfinished(dataDirectory: string): Promise<void> {
+  for (const name of await readdir(dataDirectory)) {
+    const id = Number(UNFINISHED.exec(name)?.[1] ?? 0);
+    if (id === 0 || (id !== process.pid && isRunning(id))) continue;
+    await rm(join(dataDirectory, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+/** Removes a folder, and those above it up to `highest`, unless another process has put something there. */
+async function removeEmpty(folder: string, highest: string): Promise<void> {
+  const isRemoved = await rmdir(folder).then(
+    () => true,
+    () => false,
+  );
+  if (isRemoved && folder !== highest) await removeEmpty(dirname(folder), highest);
 }
 
 function occupied(dataDirectory: string): OperationError {
@@ -158,7 +193,8 @@ const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]
  * folder's content is to be deleted.
  *
  * @returns the number of files and folders.
- * @throws Error, whose message is a reason, if the archive cannot be used; what reading or writing throws.
+ * @throws Error, whose message is a reason, if the archive cannot be used, an OperationError if it is another
+ *   version's; what reading or writing throws.
  */
 async function unpackBackup(source: Readable, folder: string): Promise<number> {
   const archive = extract();
@@ -183,7 +219,7 @@ async function unpackEntry(entry: Entry, name: string, folder: string): Promise<
   const { type } = entry.header;
   const major = /^postgresql-(\d+)$/.exec(name)?.[1] ?? String(POSTGRESQL_MAJOR);
   if (major !== String(POSTGRESQL_MAJOR)) {
-    throw new Error(
+    throw new OperationError(
       `it is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}; restore it with the version of this program that made it, and carry it over with dms export and dms import`,
     );
   }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -197,7 +197,9 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     await writeFile(file, (await readFile(backup)).subarray(0, 1_000_000));
     const { code, said, left } = await restore(file);
     expect([code, left]).toEqual([1, []]);
-    expect(said).toMatch(/^dms: .+\/cut\.tar\.gz cannot be restored: .+\. Nothing was restored\.\n$/);
+    expect(said).toMatch(
+      /^dms: .+\/cut\.tar\.gz cannot be restored: .+\. Nothing was restored; use another copy of it\.\n$/,
+    );
   });
 
   test.each([
@@ -216,18 +218,36 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
 
   test('dms restore of something else names its source', async () => {
     const { stderr } = await dms(['restore', '-'], emptyDirectory, Readable.from(['some text\n']));
-    expect(stderr).toMatch(/^dms: Standard input cannot be restored: .+\. Nothing was restored\.\n$/);
+    expect(stderr).toMatch(
+      /^dms: Standard input cannot be restored: .+\. Nothing was restored; use another copy of it\.\n$/,
+    );
   });
 
   test('dms restore that was killed leaves no database, and can be restored again', async () => {
     const whole = await readFile(backup);
     const { child, result } = startDms(['restore', '-'], { DATA_DIR: emptyDirectory }, endless(whole));
-    await expect.poll(() => readdir(emptyDirectory)).toContain('restoring');
+    await expect.poll(() => readdir(emptyDirectory)).toContainEqual(expect.stringMatching(/^restoring-/));
     child.kill('SIGKILL');
     await result;
     expect(await readdir(emptyDirectory)).not.toContain('postgresql-18');
     expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 1 });
     expect(await restore(backup)).toMatchObject({ code: 0, left: ['postgresql-18'] });
+  });
+
+  test('two dms restore at once into one folder do not disturb each other: the first to finish is kept', async () => {
+    const whole = await readFile(backup);
+    const slow = new PassThrough();
+    slow.write(whole.subarray(0, whole.length / 2));
+    const { result } = startDms(['restore', '-'], { DATA_DIR: emptyDirectory }, slow);
+    const unfinished = expect.stringMatching(/^restoring-/);
+    await expect.poll(() => readdir(emptyDirectory)).toContainEqual(unfinished);
+    expect(await restore(backup)).toMatchObject({ code: 0, left: ['postgresql-18', unfinished] });
+    slow.end(whole.subarray(whole.length / 2));
+    expect(await result).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('already has a database'),
+    });
+    expect(await readdir(emptyDirectory)).toEqual(['postgresql-18']);
   });
 
   /** The first half of a backup, and then nothing, for ever. */

@@ -3,7 +3,17 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { byShortPath } from '../../src/database/embedded/claim.js';
 import { inTransaction } from '../../src/database/transaction.js';
@@ -143,6 +153,15 @@ describe('with a running service', () => {
     expect(await count(database, 'note')).toBe(1n);
     expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
     expect(await ownerOrThrow(folder)).not.toBe(owner);
+  });
+
+  test('the embedded database comes back when its socket is removed: it is started again, and found by every process', async () => {
+    const owner = await ownerOrThrow(folder);
+    await rm(join(folder, 'run', '.s.PGSQL.5432'));
+    await ended(owner);
+    expect(await count(database, 'note')).toBe(1n);
+    expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
+    expect(await (await startUser(folder)).query('SELECT number FROM note')).toEqual([{ number: 1 }]);
   });
 
   test('the embedded database comes back when a statement breaks the engine', async () => {
@@ -301,6 +320,21 @@ test('a data folder may have a path of more than 108 characters, and leaves noth
   await first.close();
   expect((await shortPaths()).filter((path) => !before.includes(path))).toEqual([]);
   await removeDataDirectory(deep);
+});
+
+test('a socket with a long path is reached by /tmp when the folder for temporary files is too long or missing, else TMPDIR is named', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const tooLong = join(dataDirectory, 'x'.repeat(100));
+  await mkdir(tooLong);
+  for (const temporary of [tooLong, join(dataDirectory, 'missing')]) {
+    vi.stubEnv('TMPDIR', temporary);
+    expect(byShortPath(join(tooLong, 'owner.1'), (short) => short)).toMatch(
+      /^\/tmp\/dms-\w{6}\/run\/owner\.1$/,
+    );
+    expect(() => byShortPath(join(tooLong, 'x'.repeat(90)), (short) => short)).toThrow(
+      /^The embedded database cannot be reached: .+ or TMPDIR to a folder that can be written\.$/,
+    );
+  }
 });
 
 test.each([

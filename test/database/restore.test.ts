@@ -92,9 +92,18 @@ test('a backup is rejected, with nothing left of it, when it is cut off anywhere
     const reason = await rejectionOf(whole.subarray(0, end));
     expect([end, reason]).toEqual([
       end,
-      expect.stringMatching(/^x\.tar\.gz cannot be restored: .+\. Nothing was restored\.$/),
+      expect.stringMatching(
+        /^x\.tar\.gz cannot be restored: .+\. Nothing was restored; use another copy of it\.$/,
+      ),
     ]);
   }
+});
+
+test('a backup that is rejected leaves no data folder, nor one above it, where there was none', async () => {
+  const target = await mkdtemp(join(folder, 'target-'));
+  const cut = Readable.from([whole.subarray(0, 100_000)]);
+  await expect(restoreEmbedded(join(target, 'new', 'data'), cut, 'x.tar.gz')).rejects.toThrow(OperationError);
+  expect(await readdir(target)).toEqual([]);
 });
 
 test('a backup is rejected, with nothing left of it, when one bit of a header or of a file is wrong', async () => {

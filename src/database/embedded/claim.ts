@@ -3,7 +3,7 @@ import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { errorCode } from '../../model/errors.js';
+import { errorCode, OperationError } from '../../model/errors.js';
 
 // Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open
 // it lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
@@ -98,14 +98,34 @@ const LONGEST_PATH = 103;
  * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a
  * temporary folder that only its owner may enter. It leads there until `use` returns: the system has followed
  * the path of a socket by then.
+ *
+ * @throws OperationError if no folder for temporary files is short enough and can be written.
  */
 export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
-  if (Buffer.byteLength(path) <= LONGEST_PATH) return use(path);
-  const folder = mkdtempSync(join(tmpdir(), 'dms-'));
+  if (fits(path)) return use(path);
+  const folder = temporaryFolder(path);
   try {
     symlinkSync(dirname(path), join(folder, 'run'));
     return use(join(folder, 'run', basename(path)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function fits(path: string): boolean {
+  return Buffer.byteLength(path) <= LONGEST_PATH;
+}
+
+function temporaryFolder(path: string): string {
+  for (const temporary of [tmpdir(), '/tmp']) {
+    if (!fits(join(temporary, 'dms-XXXXXX', 'run', basename(path)))) continue;
+    try {
+      return mkdtempSync(join(temporary, 'dms-'));
+    } catch {
+      // The other may be writable.
+    }
+  }
+  throw new OperationError(
+    `The embedded database cannot be reached: the path ${path} is too long for a socket, and no folder for temporary files can be used instead. Set DATA_DIR to a shorter path, or TMPDIR to a folder that can be written.`,
+  );
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
@@ -17,7 +18,7 @@ import { Engine } from './engine.js';
 const MOST_CONNECTIONS = 100;
 /** Name of the socket, by PostgreSQL's convention for port 5432. */
 const WIRE_SOCKET = '.s.PGSQL.5432';
-/** How often, in milliseconds, the owner checks that its claim is still there. */
+/** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
 const CHECK_EVERY = 1000;
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;
@@ -82,11 +83,12 @@ async function own(ifMissing: IfMissing): Promise<void> {
     .catch((error) => Promise.reject(unusable(dataDirectory, error)));
   if (claim === null) return report({});
   // PGlite opens files by their path: in a folder that was replaced it would write into another's.
-  const isThere = sameFile(claim);
-  const requireFolder = () => {
-    if (!isThere()) abandon('The data folder was moved or deleted.');
+  // And no client can connect to a socket whose file is gone: they start another owner, which listens again.
+  const isThere = [sameFile(claim)];
+  const requireFiles = () => {
+    if (!isThere.every((check) => check())) abandon('The data folder was moved or deleted.');
   };
-  setInterval(requireFolder, CHECK_EVERY);
+  setInterval(requireFiles, CHECK_EVERY);
   const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
     await (await Engine.open(empty, abandon)).close();
   });
@@ -94,6 +96,7 @@ async function own(ifMissing: IfMissing): Promise<void> {
   await rm(WIRE_SOCKET, { force: true });
   const server = new PGLiteSocketServer({ db: engine, path: WIRE_SOCKET, maxConnections: MOST_CONNECTIONS });
   await server.start();
+  isThere.push(sameFile(join(runDirectory, WIRE_SOCKET)));
   isReady = true;
   for (const user of users) user.write(READY);
   await report({ created });
@@ -103,7 +106,9 @@ async function own(ifMissing: IfMissing): Promise<void> {
     awaitUsers();
   });
   isReady = false;
-  requireFolder();
+  requireFiles();
+  // The server removes its socket itself.
+  isThere.pop();
   await server.stop();
   await engine.close();
 }
