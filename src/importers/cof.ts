@@ -59,11 +59,16 @@ interface Shown {
  */
 export function createCofParser(): FormatParser {
   const shown: Shown = { exchanged: false, written: false };
+  let hasBegun = false;
   return (text, now) => {
     const line = parseJsonLine(text);
     const { cond, obj } = line;
-    if (obj === undefined && cond !== undefined)
-      return { observations: [], remarks: CONDITIONS.get(cond) ?? [] };
+    if (obj === undefined && cond !== undefined) {
+      hasBegun ||= cond === 'begin';
+      // The end of an answer that begins nowhere in this input would count for one of another input.
+      const remarks = (CONDITIONS.get(cond) ?? []).filter((remark) => hasBegun || remark !== ENDED);
+      return { observations: [], remarks };
+    }
     return sightingsOf(isJsonObject(obj) ? obj : line, now, shown);
   };
 }

@@ -40,7 +40,7 @@ const FORMATS_READ =
   'massdns -o J write it, or in the Common Output Format of passive DNS';
 
 /** How an input begins that has no lines to import, what it is, and what to do about it. */
-type Foreign = readonly [pattern: RegExp, kind: string, advice: string];
+type Foreign = readonly [pattern: Pick<RegExp, 'test'>, kind: string, advice: string];
 
 /** By the octets in hexadecimal. */
 const FOREIGN_OCTETS: readonly Foreign[] = [
@@ -74,10 +74,19 @@ const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^%PDF-/, 'a PDF', FORMATS_READ],
   [
     // RFC 1035, section 5.1: a directive, a comment, or an owner name, perhaps a TTL and a class, a type, data.
-    /^(?:\$[A-Z]+\s|;|[\w.*@-]+\s+(?:\d+\s+)?(?:IN\s+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)\s+\S)/,
+    /^(?:\$[A-Z]+\s|;|[\w.*@-]+[ \t]+(?:\d+[ \t]+)?(?:IN[ \t]+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)[ \t]+\S)/,
     'a zone file, or the output of dig or massdns -o S',
     `${FORMATS_READ}. To record the records of a domain as they are now, run dms observe DOMAIN`,
   ],
-  // Columns in two lines, the first of which names them.
-  [/^["\w .#-]+([,;\t])["\w .#-][^\n]*\n[^{\n]*\1/, 'a table (CSV)', FORMATS_READ],
+  [{ test: isTable }, 'a table (CSV)', FORMATS_READ],
 ];
+
+/** Two lines of as many columns, the first of which names them: other text may have commas, too. */
+function isTable(text: string): boolean {
+  const [names = '', values = ''] = text.split(/\r?\n/, 2);
+  if (!/^[\w .#"-]+(?:[,;\t][\w .#"-]+)+$/.test(names) || values.startsWith('{')) return false;
+  const columns = (line: string, separator: string) => line.split(separator).length;
+  return [',', ';', '\t'].some(
+    (separator) => names.includes(separator) && columns(names, separator) === columns(values, separator),
+  );
+}

@@ -117,7 +117,10 @@ function readerOf(type: string, layout: string): Reader {
 
 function fieldsReader(layout: string): Reader {
   const pairs = layout.split(' ').map((pair) => pair.split('=') as [field: string, key: string]);
-  return (answer) => Object.fromEntries(pairs.map(([field, key]) => [field, dns.textOf(key, answer[key])]));
+  // Numbers stay numbers, which fields that are texts do not take.
+  const fieldOf = (key: string, value: unknown) =>
+    typeof value === 'number' ? value : dns.textOf(key, value);
+  return (answer) => Object.fromEntries(pairs.map(([field, key]) => [field, fieldOf(key, answer[key])]));
 }
 
 function textReader(layout: string): Reader {

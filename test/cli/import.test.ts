@@ -45,6 +45,20 @@ async function file(name: string, content: string | Buffer): Promise<string> {
   return path;
 }
 
+/** What a command that succeeds shows, line by line, with progress at each turn of the event loop. */
+async function progressOf(args: readonly string[]): Promise<string[]> {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const turn = () => {
+    if (!vi.isFakeTimers()) return;
+    vi.advanceTimersByTime(10_000);
+    setImmediate(turn);
+  };
+  setImmediate(turn);
+  const { code, stderr } = await dms(args).finally(() => vi.useRealTimers());
+  expect(code).toBe(0);
+  return stderr.trim().split('\n');
+}
+
 async function stored(): Promise<StoredHistory[]> {
   const histories: StoredHistory[] = [];
   for await (const history of readHistories(database.pool)) {
@@ -299,23 +313,39 @@ describe('dms import', () => {
       observationLine({ at: 50_000 - at, records: [] }),
     );
     const path = await file('progress.ndjson', lines.join('\n'));
-    // A line every ten seconds, of which one is over with each turn of the event loop.
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const turn = () => {
-      if (!vi.isFakeTimers()) return;
-      vi.advanceTimersByTime(10_000);
-      setImmediate(turn);
-    };
-    setImmediate(turn);
-    const { code, stderr } = await dms(['import', '--sort', path]).finally(() => vi.useRealTimers());
-    expect(code).toBe(0);
-    const shown = stderr.trim().split('\n');
+    const shown = await progressOf(['import', '--sort', path]);
     const recorded = shown.slice(shown.findLastIndex((line) => line.includes('to sort')) + 1);
     expect(shown.find((line) => line.includes('to sort'))).toMatch(
       /^[1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /,
     );
     expect(recorded[0]).toMatch(/^\d\d? % {2}[\d,]+ lines, /);
     expect(recorded.at(-1)).toMatch(/^100 % {2}50,000 lines, /);
+  });
+
+  test('dms import shows of each of several files how far it is, also after one that was sorted', async () => {
+    const path = await file(
+      'plain.ndjson',
+      Array.from({ length: 5000 }, (_, at) => observationLine({ at, records: [] })).join('\n'),
+    );
+    const seen = { rrname: 'a.example', rrtype: 'A', rdata: '192.0.2.1', time_first: 1_400_000_000 };
+    const passive = await file(
+      'passive.ndjson',
+      Array.from({ length: 1000 }, (_, at) =>
+        JSON.stringify({ ...seen, time_last: seen.time_first + at }),
+      ).join('\n'),
+    );
+    const shown = await progressOf(['import', path, passive, path]);
+    const told = shown.flatMap((line) => {
+      const [, share, lines = '', noun] = /^(\d+) % {2}([\d,]+) (lines(?: to sort)?), /.exec(line) ?? [];
+      return noun === undefined
+        ? []
+        : [{ share: Number(share), lines: Number(lines.replace(',', '')), noun }];
+    });
+    expect(told.filter(({ share, lines }) => share > 100 || lines > 5000)).toEqual([]);
+    const afterSorting = told.slice(told.findLastIndex(({ noun }) => noun === 'lines to sort') + 1);
+    expect(told.length).toBeGreaterThan(afterSorting.length);
+    expect(told.filter(({ noun, lines }) => noun !== 'lines' && lines > 1000)).toEqual([]);
+    expect(afterSorting.at(-1)?.lines).toBeGreaterThan(1000);
   });
 
   test('input that comes slowly is recorded while the command still waits for more', async () => {

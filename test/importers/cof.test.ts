@@ -255,3 +255,12 @@ test.each([
   expect(sightings.length).toBeGreaterThan(0);
   expect(remarks).toEqual([expect.stringMatching(remark)]);
 });
+
+test('the end alone of an answer of DNSDB does not hide that an answer in another input has no end', () => {
+  const summary = new ImportSummary();
+  for (const cond of ['succeeded', 'begin', 'limited']) {
+    const { remarks = [] } = createCofParser()(JSON.stringify({ cond }), NOW);
+    summary.addRemarks(remarks);
+  }
+  expect(summary.remarks.map(([text]) => text)).toContainEqual(expect.stringContaining('has no end'));
+});

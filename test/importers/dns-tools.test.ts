@@ -342,6 +342,24 @@ test.each<[object, string]>([
   [{ A: result([{ type: 'A', class: 'IN', answer: '192.0.2.1' }]) }, 'name: it is missing.'],
   [{ NS: result([answer('NS', {})]) }, 'answer: it is missing.'],
   [{ MX: result([answer('MX', { preference: 1, answer: {} })]) }, 'answer: it is not a string.'],
+  [
+    { CAA: result([answer('CAA', { flag: 0, tag: 'issue', value: 0 })]) },
+    'answers[0]: value: it is not a string.',
+  ],
+  [
+    {
+      SOA: result([
+        answer('SOA', {
+          ...{ ns: -1, mbox: 'a.example', serial: 1 },
+          refresh: 1,
+          retry: 1,
+          expire: 1,
+          min_ttl: 1,
+        }),
+      ]),
+    },
+    'answers[0]: mname: it is not a string.',
+  ],
   [{ HINFO: result([answer('HINFO', { cpu: 'x' })]) }, 'os: it is missing.'],
   [{ TXT: result([answer('TXT', { answer: 'a"b' })]) }, 'a quote or a backslash that is not escaped'],
   [

@@ -92,6 +92,7 @@ test('an input of another kind is rejected though it comes octet by octet', asyn
 test.each([
   ...[LINE, 'broken\n', 'not, json\n', '{"domain":\n', '[1]\n', '[]\n', '{}\n', '{\n'],
   ...['example.com\nexample.net\n', 'BZ\n', 'PK\n', '', '\n'],
+  ...['# a comment, by me\n# more, text, here\n', 'hello, world\n"a, b, c\n', 'example.com\nA record scan\n'],
 ])('an input that begins with %j, right or merely broken, is given as it is', async (beginning) => {
   expect(await read('-', [beginning, LINE])).toBe(beginning + LINE);
   expect(await read('-', [...beginning, LINE])).toBe(beginning + LINE);

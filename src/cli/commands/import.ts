@@ -141,16 +141,18 @@ function followInputs(summary: ImportSummary) {
   /** Of the input that is read, in bytes; null: its size is not known. */
   let read = 0;
   let size: number | null = null;
-  /** Lines that were read to be sorted, of all inputs, and whether they all are. */
+  /** Lines that were read before this input. */
+  let before = 0;
+  /** Lines that were read to be sorted, of the inputs that are sorted together, and whether they all are. */
   let sorted = 0;
   let isSorted = false;
   return {
     state(): ProgressState {
-      const { linesRead } = summary;
+      const items = summary.linesRead - before;
       const share = size === null || size === 0 ? undefined : Math.min(1, read / size);
-      if (sorted === 0) return { items: linesRead, noun: 'lines', share };
+      if (sorted === 0) return { items, noun: 'lines', share };
       if (!isSorted) return { items: sorted, noun: 'lines to sort', share };
-      return { items: linesRead, noun: 'lines', share: linesRead / sorted };
+      return { items, noun: 'lines', share: items / sorted };
     },
     sorting: {
       onRead(lines: number) {
@@ -163,6 +165,8 @@ function followInputs(summary: ImportSummary) {
     async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
       for (const file of files) {
         read = 0;
+        before = summary.linesRead;
+        if (isSorted) sorted = 0;
         isSorted = false;
         const onBytes = (bytes: number) => {
           read += bytes;
