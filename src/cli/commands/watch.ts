@@ -24,7 +24,7 @@ interface AddOptions extends NamesOptions {
 
 export async function runAdd(context: CommandContext, domains: readonly string[], options: AddOptions) {
   const sum = { added: 0, changed: 0 };
-  const { names, rejected } = await inBatches(context, domains, options, async (prisma, batch) => {
+  const { names, rejected } = await inBatches(context, 'create', domains, options, async (prisma, batch) => {
     const done = await watchDomains(prisma, batch, options.every ?? null, context.now());
     sum.added += done.added;
     sum.changed += done.changed;
@@ -36,7 +36,7 @@ export async function runAdd(context: CommandContext, domains: readonly string[]
 
 export async function runRemove(context: CommandContext, domains: readonly string[], options: NamesOptions) {
   let removed = 0;
-  const { names, rejected } = await inBatches(context, domains, options, async (prisma, batch) => {
+  const { names, rejected } = await inBatches(context, 'fail', domains, options, async (prisma, batch) => {
     removed += await unwatchDomains(prisma, batch);
   });
   await context.sumUp(`${removed} removed, ${names.length - removed} not watched\n`);
@@ -48,6 +48,7 @@ const BATCH = 5_000;
 
 async function inBatches(
   context: CommandContext,
+  ifMissing: 'create' | 'fail',
   domains: readonly string[],
   { fromFile }: NamesOptions,
   work: (prisma: PrismaClient, batch: readonly string[]) => Promise<void>,
@@ -56,7 +57,7 @@ async function inBatches(
     throw new UsageError('Name the domains, or a file of them with --from-file FILE; - is standard input.');
   }
   const read = await readNames(context, domains, fromFile);
-  await context.withDatabase('create', async ({ writingPrisma }) => {
+  await context.withDatabase(ifMissing, async ({ writingPrisma }) => {
     for (let from = 0; from < read.names.length; from += BATCH) {
       await work(writingPrisma, read.names.slice(from, from + BATCH));
     }
