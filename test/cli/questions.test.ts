@@ -203,7 +203,7 @@ HTTP server
     [
       ['example.com', '--diff', '2024-01-01', '2023-01-01'],
       2,
-      'is later than to, 2023-01-01T00:00:00.000000Z',
+      '--diff: the first time is later than the second: exchange them.',
     ],
     [['example.com', '--at', '2020-01-01T00:00:00Z'], 1, 'No history is recorded for example.com up to 2020'],
     [['example.com', '--diff', FEBRUARY], 2, '--diff has two times: dms show example.com --diff FROM TO.'],

@@ -112,9 +112,9 @@ async function showDifference(context: CommandContext, domain: string, options: 
   const { diff = [], types, headers, json, color } = options;
   const body = await withQuestions(context, async ({ ask }) => {
     // REST would name its own parameters.
-    const [first = 0n, last = 0n] = diff.map((text) =>
-      readArgument('--diff', () => parseRequestedTime(text, now())),
-    );
+    const [first = 0n, last = 0n] = diff
+      .slice(0, 2)
+      .map((text) => readArgument('--diff', () => parseRequestedTime(text, now())));
     if (first > last) throw new UsageError('--diff: the first time is later than the second: exchange them.');
     const [from, to] = [first, last].map(formatInstant);
     return ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, from, to, types, headers } });
