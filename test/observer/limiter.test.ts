@@ -28,7 +28,6 @@ test.each<[string, Room, Counts, number, number]>([
     0,
   ],
   ['two places: one each', { places: 2, free: 2, low: 0 }, PLENTY, 1, 1],
-  ['one place: the normal one first', { places: 1, free: 1, low: 0 }, PLENTY, 1, 0],
   ['one place that no other wants', { places: 1, free: 1, low: 0 }, { normal: 0, low: 1 }, 0, 1],
 ])('places that two priorities share: %s', (_case, places, asked, normal, low) => {
   expect(sharePlaces(places, asked)).toEqual({ normal, low });
