@@ -89,7 +89,7 @@ function systemResolvers(): { address: string; port: number }[] {
 }
 
 /** Stops the worker: running checks finish or their domains are handed back, and all is written. */
-export interface StopObserving {
+interface StopObserving {
   (): Promise<void>;
   readonly resolvers: () => readonly ResolverState[];
 }

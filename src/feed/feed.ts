@@ -12,13 +12,13 @@ import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../mo
 import { type FeedKey, type FeedPage, type FeedPlace, goneCursor, loadEnd, loadFeed } from './change-feed.js';
 
 /** Which changes of all domains a listener gets as they are recorded. */
-export interface LiveKey extends ChangesAnywhere, Caller {
+interface LiveKey extends ChangesAnywhere, Caller {
   /** The place that they follow; absent: the end of the feed. */
   readonly after?: FeedPlace | undefined;
 }
 
 /** Changes of a listener, and where they end in the feed. */
-export type LivePage = Pick<FeedPage, 'items' | 'end'>;
+type LivePage = Pick<FeedPage, 'items' | 'end'>;
 
 /** What bounds listeners; each has a default. In milliseconds. */
 export interface LiveOptions {

@@ -14,7 +14,7 @@ import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
 import { PARTS, type StreamFormat } from './stream-formats.js';
 
-export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
+interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */
   readonly viewerOf: (request: IncomingMessage) => Viewer;
   /** Takes the errors that the client of a request is not shown, for the log. */

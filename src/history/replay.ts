@@ -68,16 +68,17 @@ export function replay(
   { older, httpsGrace }: ReplayOptions,
 ): Replay {
   const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
-  const moments: Moment[] = [
-    ...(history === null ? [] : [...momentsOf(history, unknown)]).map((observation) => ({
-      observation,
-      rank: 'known' as const,
-    })),
-    // Before those that are given: what is sighted again is known.
-    ...[...(history === null ? [] : sightingMoments(history)), ...observations].map((observation) => ({
-      observation,
-      rank: isSighted(observation) ? ('sighted' as const) : ('given' as const),
-    })),
+  const known = history === null ? [] : [...momentsOf(history, unknown)];
+  // Before those that are given: what is sighted again is known.
+  const further = [...(history === null ? [] : sightingMoments(history)), ...observations];
+  const moments = [
+    ...known.map((observation): Moment => ({ observation, rank: 'known' })),
+    ...further.map(
+      (observation): Moment => ({
+        observation,
+        rank: isSighted(observation) ? 'sighted' : 'given',
+      }),
+    ),
   ].sort(compareMoments);
   const replayed: Replay = {
     state: beforeAll(moments, history?.state.types ?? new Map(), observations.length > 0),

@@ -8,7 +8,7 @@ import {
 import type { RedisStore } from './redis-store.js';
 
 /** A limit for each client. */
-export interface RatePolicy {
+interface RatePolicy {
   /** As in `RateLimit-Policy`, and in the keys of Redis: letters only. */
   readonly name: string;
   readonly limit: number;

@@ -139,7 +139,7 @@ export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | nu
 }
 
 /** The latest attempt to observe a watched domain. */
-export interface Attempt {
+interface Attempt {
   readonly at: Instant;
   /** Why each part that was attempted failed, by its name; null: it did not. */
   readonly failures: ReadonlyMap<string, string | null>;

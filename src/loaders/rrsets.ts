@@ -12,7 +12,7 @@ export interface RRsetsKey extends DomainRowKey {
 }
 
 /** A value that an RRset had. */
-export interface PoolValue {
+interface PoolValue {
   readonly rdata: object;
   readonly firstSeen: Instant;
   readonly lastSeen: Instant;

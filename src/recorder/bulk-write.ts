@@ -5,7 +5,7 @@ export type Columns<Row> = readonly (readonly [name: string, type: string, read:
 
 export type WriteRows = (rows: NewRows) => string;
 
-export interface NewRows {
+interface NewRows {
   /** What they are selected from, named `new`. */
   readonly from: string;
   /** The value of a column, to be written: one parameter where all rows have the same. */

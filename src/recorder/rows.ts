@@ -167,7 +167,7 @@ export function keptTimesOf(stored: StoredKeptTimes): KeptTimes {
 }
 
 /** Column `kept_times`: times are decimal text. */
-export type StoredKeptTimes = Readonly<Record<string, readonly (readonly [string, string | null])[]>>;
+type StoredKeptTimes = Readonly<Record<string, readonly (readonly [string, string | null])[]>>;
 
 function partTimes(first: Instant | null, latest: Instant | null): PartTimes | null {
   return first === null || latest === null ? null : { first, latest };

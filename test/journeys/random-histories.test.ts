@@ -5,7 +5,7 @@ import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, type Instant } from '../../src/model/instant.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { body, changeItems } from '../replay/body.js';
+import { body, CHANGE_KINDS, changeItems } from '../replay/body.js';
 import { type DomainHistory, HTTP, latestOf } from '../replay/domain-history.js';
 import { bodies, replayLines } from '../replay/replay.js';
 import { askGraphql } from '../support/ask.js';
@@ -108,16 +108,6 @@ it(
   },
   10 * TIMEOUT,
 );
-
-const CHANGE_KINDS = [
-  'DNS_RECORD_ADDED',
-  'DNS_RECORD_REMOVED',
-  'HEADER_CREATED',
-  'HEADER_UPDATED',
-  'HEADER_GONE',
-  'HEADER_RETURNED',
-  'SITE_STATUS_CHANGED',
-];
 
 const changesQuestion = fc.record({
   first: fc.integer({ min: 1, max: 12 }),

@@ -52,7 +52,7 @@ export function diffBody(
 }
 
 /** In their order among changes of one time. */
-const KINDS = [
+export const CHANGE_KINDS = [
   'DNS_RECORD_ADDED',
   'DNS_RECORD_REMOVED',
   'HEADER_CREATED',
@@ -68,7 +68,7 @@ export function changeItems({ changes }: DomainHistory): { kind: string; date: s
     .sort(
       (one, other) =>
         compareValues(one.date, other.date) ||
-        KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind) ||
+        CHANGE_KINDS.indexOf(one.kind) - CHANGE_KINDS.indexOf(other.kind) ||
         (one.entry && other.entry ? compareEntries(one.entry, other.entry) : 0) ||
         compareValues(one.name, other.name),
     )

@@ -83,10 +83,10 @@ function utf8(type: string, body: string): StaticResponse {
 }
 
 /** Where browsers look for an icon, whatever the base path. */
-export const ICON_PATH = '/favicon.ico';
+const ICON_PATH = '/favicon.ico';
 
 /** Where it is (RFC 9727, section 2): at the root of the host, whatever the base path. */
-export const API_CATALOG_PATH = '/.well-known/api-catalog';
+const API_CATALOG_PATH = '/.well-known/api-catalog';
 
 /**
  * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The

@@ -28,7 +28,7 @@ import {
 export type RestHandler = ReturnType<typeof createRestV1>;
 
 /** What responses of REST v1 have besides the data. */
-export interface RestOptions {
+interface RestOptions {
   /** '' or like `/dms`: errors name paths. */
   readonly basePath: string;
   /** For how many seconds an answer may be used before it is revalidated. */
