@@ -1,4 +1,4 @@
-import { momentsOf, responsesByTime, sightingMoments } from '../history/moments.js';
+import { momentsOf, sightingMoments } from '../history/moments.js';
 import { NOT, OTHER_TYPES } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
@@ -17,14 +17,13 @@ export const DMS: ExportFormat = { head: '', linesOf: exportDms };
  */
 export function* exportDms(history: StoredHistory, selection: Selection = {}): Generator<string> {
   const { at, present = false } = selection;
-  const responses = responsesByTime(history);
   for (const moment of present ? latestMoments(history, at) : momentsOf(history)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
     const selected = selectTypes(moment, selection);
     if (selected === null) continue;
     const { dns, httpHeaders } = selected;
-    const site = httpHeaders && responses.get(moment.observedAt);
+    const site = httpHeaders && moment.response;
     yield lineOf(selected, {
       dnsTypes: dns?.types && toDnsTypes(dns.types, history),
       httpHeaders: httpHeaders && Object.fromEntries(httpHeaders),

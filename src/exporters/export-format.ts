@@ -1,5 +1,4 @@
-import { type HeaderPeriod, headerPeriods } from '../history/header-periods.js';
-import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
+import { type HeaderPeriod, headerPeriods, type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { attempt } from '../model/attempt.js';
 import type { Instant } from '../model/instant.js';

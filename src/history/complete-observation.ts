@@ -3,11 +3,8 @@ import type { DnsObservation, Observation } from '../model/observation.js';
 import { asHeld } from './held-texts.js';
 import type { Holdings } from './state.js';
 
-/**
- * Whether what is held may complete an observation: it leaves out what was not observed, or has texts
- * (`asHeld`).
- */
-export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
+/** Whether it leaves out what was not observed, or has texts (`asHeld`). */
+export function isCompletable({ ignoredHeaders, dns }: Observation): boolean {
   return (
     ignoredHeaders !== undefined || dns?.observedOwners !== undefined || dns?.records.has('TXT') === true
   );
@@ -16,15 +13,13 @@ export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
 /**
  * Adds what is known of the headers and records that were not observed: they are unchanged, so that the
  * rules for complete sets hold for the observation too.
- *
- * @param holdings null: not known; it is left as it is.
  */
-export function completeObservation(observation: Observation, holdings: Holdings | null): Observation {
-  if (holdings === null || !isPartial(observation)) return observation;
-  const headers = completeHeaders(observation, holdings);
+export function completeObservation(observation: Observation, holdings: Holdings): Observation {
+  if (!isCompletable(observation)) return observation;
+  const httpHeaders = completeHeaders(observation, holdings);
   const dns = observation.dns && completeRecords(observation.dns, holdings);
-  if (headers === observation.httpHeaders && dns === observation.dns) return observation;
-  return { ...observation, ...(headers && { httpHeaders: headers }), ...(dns && { dns }) };
+  if (httpHeaders === observation.httpHeaders && dns === observation.dns) return observation;
+  return { ...observation, ...(httpHeaders && { httpHeaders }), ...(dns && { dns }) };
 }
 
 function completeHeaders(

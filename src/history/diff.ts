@@ -5,18 +5,31 @@ import type { Observation } from '../model/observation.js';
 import type { ActingType } from './acting-parts.js';
 import type { EarlierChanges } from './routine.js';
 import {
-  type EarlierByPart,
   type HeaderChange,
+  type HeaderChangeKind,
   type HeaderState,
   type Holdings,
   lastSeenOf,
   partKey,
   type RecordStay,
+  type ResponseChange,
 } from './state.js';
 
 export interface DnsChanges {
   readonly added: readonly RecordStay[];
   readonly removed: readonly RecordStay[];
+}
+
+/** What there is to write of an observation besides the domain's new state. */
+export interface Changes extends DnsChanges {
+  readonly headers: readonly HeaderChange[];
+  /**
+   * The response of the observation, where its headers were acted on, and something changed, or its scheme or
+   * status.
+   */
+  readonly responses: readonly ResponseChange[];
+  /** What the next changes of the RRsets and headers that changed are judged by. */
+  readonly earlier: readonly EarlierChanges[];
 }
 
 /**
@@ -31,8 +44,7 @@ export function diffRecords(
   observation: Observation,
   latest: Instant | null,
 ): DnsChanges {
-  const { observedAt } = observation;
-  const source = observation.source ?? null;
+  const { observedAt, source = null } = observation;
   const begun = (record: DnsRecord, position: number): RecordStay => ({
     firstSeen: observedAt,
     position,
@@ -49,17 +61,11 @@ export function diffRecords(
     added: records.filter((record) => !known.has(identityOf(record))).map(begun),
     removed: present
       .filter(({ record }) => !held.has(identityOf(record)))
-      .map((stay) => endedAt(stay, observedAt, latest, source)),
+      .map((stay) => ({
+        ...stay,
+        removal: { removed: observedAt, lastSeen: lastSeenOf(stay, latest), source, routine: null },
+      })),
   };
-}
-
-function endedAt(
-  stay: RecordStay,
-  removed: Instant,
-  latest: Instant | null,
-  source: string | null,
-): RecordStay {
-  return { ...stay, removal: { removed, lastSeen: lastSeenOf(stay, latest), source, routine: null } };
 }
 
 /** Text that two records of one type share if and only if they are the same record. */
@@ -80,66 +86,76 @@ export function diffHeaders(
 ): HeaderChange[] {
   const { observedAt, source = null } = observation;
   const changes: HeaderChange[] = [];
-  const add = (change: Pick<HeaderChange, 'name' | 'kind' | 'value' | 'old'>, lastSeen: Instant | null) => {
-    changes.push(Object.assign(change, { observedAt, source, lastSeen, routine: null }));
-  };
+  const add = (
+    name: string,
+    kind: HeaderChangeKind,
+    { value, old, lastSeen }: Pick<HeaderChange, 'value' | 'old' | 'lastSeen'>,
+  ) => changes.push({ name, kind, value, old, observedAt, source, lastSeen, routine: null });
   for (const [name, value] of headers) {
     const before = known.get(name);
-    if (before === undefined) {
-      add({ name, kind: 'created', value, old: null }, null);
-    } else if (before.value !== value) {
-      const lastSeen = before.present ? latest : before.lastSeen;
-      add({ name, kind: 'updated', value, old: before.value }, lastSeen);
-    } else if (!before.present) {
-      add({ name, kind: 'returned', value, old: value }, null);
-    }
+    if (before === undefined) add(name, 'created', { value, old: null, lastSeen: null });
+    else if (before.value !== value) {
+      add(name, 'updated', { value, old: before.value, lastSeen: before.present ? latest : before.lastSeen });
+    } else if (!before.present) add(name, 'returned', { value, old: value, lastSeen: null });
   }
   for (const [name, { present, value: old }] of known) {
-    if (present && !headers.has(name)) {
-      add({ name, kind: 'gone', value: null, old }, latest);
-    }
+    if (present && !headers.has(name)) add(name, 'gone', { value: null, old, lastSeen: latest });
   }
   return changes;
 }
 
-export function holdingsAfter(
-  { records, headers, earlier }: Holdings,
-  changes: DnsChanges & {
-    readonly headers: readonly HeaderChange[];
-    readonly earlier: readonly EarlierChanges[];
-  },
-): Holdings {
+/** Makes what is held that which is held after changes. */
+export function hold(holdings: Holdings, { added, removed, headers, earlier }: Changes): void {
+  const { records } = holdings;
+  const gone = new Set(removed.map(({ record }) => record));
+  for (const type of new Set(Array.from(gone, (record) => record.type))) {
+    const stays = records.get(type) ?? [];
+    records.set(
+      type,
+      stays.filter(({ record }) => !gone.has(record)),
+    );
+  }
+  for (const stay of added) addTo(records, stay.record.type, stay);
+  for (const { name, kind, value, old, lastSeen, routine } of headers) {
+    const steady = routine === 'ERROR_PAGE' ? (holdings.headers.get(name)?.steady ?? null) : value;
+    holdings.headers.set(name, { value: value ?? old ?? '', present: kind !== 'gone', lastSeen, steady });
+  }
+  for (const each of earlier) holdings.earlier.set(partKey(each.type, each.name), each);
+}
+
+/**
+ * Joins the changes of a domain's observations, so that each stay is written once: one that ended as well is in
+ * `added`.
+ */
+export function mergeChanges(changes: readonly Changes[]): Changes {
+  const [only] = changes;
+  if (only !== undefined && changes.length === 1) return only;
+  const added = new Map<string, RecordStay>();
+  const removed: RecordStay[] = [];
+  const earlier = new Map<string, EarlierChanges>();
+  for (const change of changes) {
+    for (const each of change.earlier) earlier.set(partKey(each.type, each.name), each);
+    for (const stay of change.removed) {
+      const key = keyOf(stay);
+      if (added.has(key)) added.set(key, stay);
+      else removed.push(stay);
+    }
+    for (const stay of change.added) added.set(keyOf(stay), stay);
+  }
   return {
-    records: recordsAfter(records, changes),
-    headers: changes.headers.length === 0 ? headers : headersAfter(headers, changes.headers),
-    earlier: earlierAfter(earlier, changes.earlier),
+    added: [...added.values()],
+    removed,
+    headers: changes.flatMap(({ headers }) => headers),
+    responses: changes.flatMap(({ responses }) => responses),
+    earlier: [...earlier.values()],
   };
 }
 
-function recordsAfter(records: Holdings['records'], { added, removed }: DnsChanges): Holdings['records'] {
-  if (added.length === 0 && removed.length === 0) return records;
-  const gone = new Set(removed.map(({ record }) => `${record.type}\n${identityOf(record)}`));
-  const after = new Map<string, RecordStay[]>();
-  for (const [type, stays] of records) {
-    const kept = stays.filter(({ record }) => !gone.has(`${type}\n${identityOf(record)}`));
-    after.set(type, kept);
-  }
-  for (const stay of added) addTo(after, stay.record.type, stay);
-  return after;
+function keyOf({ firstSeen, position, record }: RecordStay): string {
+  return `${firstSeen} ${position} ${record.type}`;
 }
 
-function headersAfter(headers: Holdings['headers'], changes: readonly HeaderChange[]): Holdings['headers'] {
-  const after = new Map<string, HeaderState>(headers);
-  for (const { name, kind, value, old, lastSeen, routine } of changes) {
-    const steady = routine === 'ERROR_PAGE' ? (headers.get(name)?.steady ?? null) : value;
-    after.set(name, { value: value ?? old ?? '', present: kind !== 'gone', lastSeen, steady });
-  }
-  return after;
-}
-
-function earlierAfter(earlier: EarlierByPart, changed: readonly EarlierChanges[]): EarlierByPart {
-  if (changed.length === 0) return earlier;
-  const after = new Map(earlier);
-  for (const each of changed) after.set(partKey(each.type, each.name), each);
-  return after;
+/** All changes of an observation have its time; undefined: there is none. */
+export function timeOf({ added, removed, headers, responses }: Changes): Instant | undefined {
+  return added[0]?.firstSeen ?? removed[0]?.removal?.removed ?? (headers[0] ?? responses[0])?.observedAt;
 }

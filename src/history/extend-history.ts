@@ -3,18 +3,24 @@ import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import type { Changes } from './apply-observation.js';
-import { identityOf } from './diff.js';
+import { type Changes, identityOf, mergeChanges, timeOf } from './diff.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
-import { mergeChanges } from './merge-changes.js';
 import { observedTimes } from './moments.js';
 import type { Outcome } from './record-observations.js';
-import { isSighted, type Replay, type ReplayOptions, replay, STALE } from './replay.js';
-import { type DomainState, type Holdings, latestOfType, type RecordStay, timesOfType } from './state.js';
+import { isSighted, Replay, type ReplayOptions, STALE } from './replay.js';
+import {
+  type DomainState,
+  earlierOf,
+  type Holdings,
+  latestOfType,
+  type PartTimes,
+  type RecordStay,
+  timesOfType,
+} from './state.js';
 import { EVERY_TYPE, type KeptTime, type KeptTimes, type StoredHistory } from './stored-history.js';
 
 /** A history with observations put where their times belong. */
-export interface ExtendedHistory extends Extended {
+export interface ExtendedHistory extends Omit<StoredHistory, 'version' | 'recordedAt'> {
   /** Of the observations, in their order. */
   readonly outcomes: readonly Outcome[];
   /** The changes after the latest observation that was known, by their times. */
@@ -26,8 +32,6 @@ export interface ExtendedHistory extends Extended {
   readonly extendedFrom: Instant | null;
 }
 
-type Extended = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'earlier' | 'keptTimes'>;
-
 /**
  * Puts observations into a history: sightings wherever they belong, complete observations before the first of
  * their parts, where that is allowed, and after the latest; those between are stale. The rules are applied
@@ -36,31 +40,31 @@ type Extended = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' 
  *
  * @param history null when nothing is recorded of the domain.
  * @param observations of one domain; at least one if the history is null.
+ * @throws Error if nothing is recorded after all.
  */
 export function extendHistory(
   history: StoredHistory | null,
   observations: readonly Observation[],
   options: ReplayOptions,
 ): ExtendedHistory {
-  const complete = observations.filter((observation) => !isSighted(observation));
-  const sighted = observations.filter(isSighted);
-  const name = history?.name ?? observations[0]?.domain ?? '';
   const outcomes = new Map<Observation, Outcome>();
   let [known, changes]: [StoredHistory | null, readonly Changes[]] = [history, []];
+  const sighted = observations.filter(isSighted);
+  const complete = observations.filter((observation) => !isSighted(observation));
   // Sightings come last, as if the observations had been recorded before: what they displace of these is kept.
   const runs = [complete, sighted].filter(({ length }) => length > 0);
   for (const given of runs.length === 0 ? [[]] : runs) {
-    const replayed = replay(known, given, options);
-    for (const [observation, outcome] of replayed.outcomes) outcomes.set(observation, outcome);
-    changes = replayed.changes;
-    known = { name, version: 0n, recordedAt: 0n, ...assemble(known, replayed) };
+    const replay = new Replay(known, given, options);
+    for (const [observation, outcome] of replay.outcomes) outcomes.set(observation, outcome);
+    changes = replay.changes;
+    const name = history?.name ?? observations[0]?.domain ?? '';
+    known = { name, version: 0n, recordedAt: 0n, ...assemble(known, replay) };
   }
   if (known === null) throw new Error('A history is extended by at least one observation.');
-  const latest = history?.state.lastUpdate ?? null;
   return {
     ...known,
     outcomes: observations.map((observation) => outcomes.get(observation) ?? STALE),
-    later: changesAfter(latest, changes),
+    later: changesAfter(history?.state.lastUpdate ?? null, changes),
     extendedFrom: history === null ? null : firstMoved(history, known),
   };
 }
@@ -70,27 +74,34 @@ export function extendHistory(
  * allowed, or among or after sightings of a type, up to the first one after them. One of the time of the latest
  * does, too: what that held is not what is known now.
  */
-export function isInside(state: DomainState, observation: Observation, older: boolean): boolean {
-  const { dns, httpHeaders, observedAt } = observation;
-  const precedes = (first: Instant | null | undefined) => older && first != null && observedAt < first;
-  if (httpHeaders !== undefined && precedes(state.http?.first)) return true;
+export function isInside(
+  state: DomainState,
+  { dns, httpHeaders, observedAt }: Observation,
+  older: boolean,
+): boolean {
+  const precedes = (times: PartTimes | null) => times !== null && observedAt < times.first;
+  if (older && httpHeaders !== undefined && precedes(state.http)) return true;
   if (dns === undefined) return false;
-  if (dns.types === undefined && precedes(state.everyType?.first)) return true;
-  // Also the first one after them: it is kept, even if it holds just what was sighted.
-  const followsSightings = (type: string) => {
-    const sighted = state.types.get(type)?.sighted ?? null;
-    if (sighted === null) return false;
-    const latest = latestOfType(state, type);
-    return latest === null || (sighted.latest >= latest && observedAt >= latest);
-  };
+  if (older && dns.types === undefined && precedes(state.everyType)) return true;
   for (const type of dns.types ?? state.types.keys()) {
-    if (followsSightings(type) || (older && precedes(timesOfType(state, type)?.first))) return true;
+    if (followsSightings(state, type, observedAt) || (older && precedes(timesOfType(state, type))))
+      return true;
   }
   return false;
 }
 
-function assemble(history: StoredHistory | null, replayed: Replay): Extended {
-  const { changes, holdings, state } = replayed;
+/** Also of the first one after them: it is kept, even if it holds just what was sighted. */
+function followsSightings(state: DomainState, type: string, observedAt: Instant): boolean {
+  const sighted = state.types.get(type)?.sighted ?? null;
+  if (sighted === null) return false;
+  const latest = latestOfType(state, type);
+  return latest === null || (sighted.latest >= latest && observedAt >= latest);
+}
+
+type Assembled = Omit<StoredHistory, 'name' | 'version' | 'recordedAt'>;
+
+function assemble(history: StoredHistory | null, replay: Replay): Assembled {
+  const { changes, holdings, state } = replay;
   if (state === null) throw new Error('A history is extended by at least one observation.');
   const stays = inOrder([
     ...changes.flatMap(({ removed }) => removed),
@@ -103,18 +114,17 @@ function assemble(history: StoredHistory | null, replayed: Replay): Extended {
   const earlier = [...holdings.earlier.values()].sort(
     (a, b) => compareUtf8(a.type, b.type) || compareUtf8(a.name, b.name),
   );
-  const extended = { stays, headers, earlier, state: stateWith(history, state, holdings) };
-  const responses = responsesOf(history, changes, extended);
-  return { ...extended, responses, ...keptOf(history, extended, replayed) };
+  const responses = evidenceOf(history, changes, { stays, headers });
+  const assembled = { state: stateWith(history, state, holdings), stays, headers, responses, earlier };
+  const keptTimes = findKeptTimes(history, assembled, replay);
+  return keptTimes.size === 0 ? assembled : { ...assembled, keptTimes };
 }
 
 /** Those of one time together. @param latest null: all. */
 function changesAfter(latest: Instant | null, changes: readonly Changes[]): Changes[] {
   const byTime = new Map<Instant, Changes[]>();
   for (const each of changes) {
-    const { added, removed, headers, responses } = each;
-    const time =
-      added[0]?.firstSeen ?? removed[0]?.removal?.removed ?? (headers[0] ?? responses[0])?.observedAt;
+    const time = timeOf(each);
     if (time !== undefined && (latest === null || time > latest)) addTo(byTime, time, each);
   }
   return Array.from(byTime.values(), mergeChanges);
@@ -124,22 +134,18 @@ function changesAfter(latest: Instant | null, changes: readonly Changes[]): Chan
  * The earliest time, up to the latest observation that was known, of changes that only one of two histories
  * has.
  */
-function firstMoved(before: StoredHistory, after: Extended): Instant | null {
+function firstMoved(before: StoredHistory, after: Assembled): Instant | null {
   const [known, now] = [timesOfChanges(before), timesOfChanges(after)];
   let first: Instant | null = null;
   for (const [change, time] of [...known, ...now]) {
     if (known.has(change) && now.has(change)) continue;
-    if (time <= before.state.lastUpdate && (first === null || time < first)) first = time;
+    if (time <= before.state.lastUpdate) first = earlierOf(first, time);
   }
   return first;
 }
 
 /** Each change of a history as text, with its time. */
-function timesOfChanges({
-  stays,
-  headers,
-  responses,
-}: Pick<StoredHistory, 'stays' | 'headers' | 'responses'>): Map<string, Instant> {
+function timesOfChanges({ stays, headers, responses }: Assembled): Map<string, Instant> {
   const times = new Map<string, Instant>();
   for (const { firstSeen, removal, record } of stays) {
     const text = `${record.type}\n${identityOf(record)}`;
@@ -172,7 +178,7 @@ function stateWith(history: StoredHistory | null, state: DomainState, { headers 
  * The responses of observations that still change something, or have another scheme or status than those
  * before.
  */
-function responsesOf(
+function evidenceOf(
   history: StoredHistory | null,
   changes: readonly Changes[],
   { stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>,
@@ -181,41 +187,34 @@ function responsesOf(
     ...stays.flatMap(({ firstSeen, removal }) => [firstSeen, removal?.removed ?? firstSeen]),
     ...headers.map(({ observedAt }) => observedAt),
   ]);
-  const replayed = changes.flatMap((change) => change.responses).map(({ old: _old, ...stored }) => stored);
-  const byTime = new Map([
-    ...(history?.responses ?? []).flatMap((each) =>
-      times.has(each.observedAt) ? [[each.observedAt, each] as const] : [],
-    ),
-    ...replayed.map((each) => [each.observedAt, each] as const),
-  ]);
+  const known = (history?.responses ?? []).filter(({ observedAt }) => times.has(observedAt));
+  const replayed = changes.flatMap(({ responses }) => responses).map(({ old: _old, ...stored }) => stored);
+  const byTime = new Map([...known, ...replayed].map((each) => [each.observedAt, each]));
   return [...byTime.values()].sort((a, b) => compareInstants(a.observedAt, b.observedAt));
 }
 
 /**
- * With the observations that nothing else tells of: those whose changes sightings moved to an earlier time, and
- * the first ones after sightings. What they tell of other records must not depend on the order in which
- * sightings came.
+ * The observations that nothing else tells of: first ones that changed nothing, those whose changes sightings
+ * moved to an earlier time, and the first ones after sightings. What they tell of other records must not depend
+ * on the order in which sightings came.
  */
-function keptOf(
+function findKeptTimes(
   history: StoredHistory | null,
-  extended: Pick<StoredHistory, 'state' | 'stays' | 'headers'>,
+  assembled: Assembled,
   { firsts, afterSightings }: Replay,
-): { readonly keptTimes?: KeptTimes } {
+): KeptTimes {
+  const types = [...assembled.state.types].flatMap(([type, { sighted }]) => (sighted ? [type] : []));
+  if (types.length === 0) return firsts;
   const kept = new Map<string, readonly KeptTime[]>(firsts);
-  const types = [...extended.state.types].flatMap(([type, { sighted }]) => (sighted ? [type] : []));
-  if (types.length > 0) {
-    const before = history === null ? new Map<string, KeptTime[]>() : observedTimes(history);
-    const empty = { name: '', version: 0n, recordedAt: 0n, responses: [], earlier: [] };
-    const after = observedTimes({ ...empty, ...history, ...extended, keptTimes: firsts });
-    for (const part of [EVERY_TYPE, ...types]) {
-      const told = new Set([part, EVERY_TYPE].flatMap((each) => (after.get(each) ?? []).map(textOf)));
-      const known = [...(before.get(part) ?? []), ...(afterSightings.get(part) ?? [])];
-      const left = new Map(known.map((time) => [textOf(time), time] as const));
-      for (const text of told) left.delete(text);
-      if (left.size > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left.values()].sort(byTime));
-    }
+  const before = history === null ? new Map<string, KeptTime[]>() : observedTimes(history);
+  const after = observedTimes({ ...assembled, keptTimes: firsts });
+  for (const part of [EVERY_TYPE, ...types]) {
+    const known = [...(before.get(part) ?? []), ...(afterSightings.get(part) ?? [])];
+    const left = new Map(known.map((time) => [textOf(time), time]));
+    for (const told of [part, EVERY_TYPE].flatMap((each) => after.get(each) ?? [])) left.delete(textOf(told));
+    if (left.size > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left.values()].sort(byTime));
   }
-  return kept.size === 0 ? {} : { keptTimes: kept };
+  return kept;
 }
 
 function textOf({ observedAt, source }: KeptTime): string {

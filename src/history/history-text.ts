@@ -1,7 +1,6 @@
 import { EARLIEST_INSTANT, formatInstant, type Instant, LATEST_INSTANT } from '../model/instant.js';
 import type { EarlierChanges } from './routine.js';
-import type { RecordedResponse, RecordStay } from './state.js';
-import type { StoredHeaderChange } from './stored-history.js';
+import type { RecordedResponse, RecordStay, StoredHeaderChange } from './state.js';
 
 /** An item of a history as text: what tells it from all others, and what is told of it. */
 export type ItemText = readonly [name: string, facts: string];

@@ -1,9 +1,9 @@
 import type { RoutineReason } from '../model/change-kinds.js';
+import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
-import type { DnsChanges } from './diff.js';
+import type { Changes, DnsChanges } from './diff.js';
 import {
   type EarlierChanges,
-  hasFollowing,
   judgeByEarlier,
   noChanges,
   routineOfHeader,
@@ -12,9 +12,9 @@ import {
   withoutNonce,
 } from './routine.js';
 import {
-  type EarlierByPart,
   type HeaderChange,
   type HeaderState,
+  type Holdings,
   isStatusChange,
   partKey,
   type RecordStay,
@@ -26,24 +26,7 @@ interface Grounds {
   readonly observedAt: Instant;
   /** Whether it is the first of the part: what it shows was there before, for all that is known. */
   readonly isFirst: boolean;
-  readonly earlier: EarlierByPart;
-}
-
-/** What the next changes of the RRsets and headers that changed are judged by. */
-interface Judged {
-  readonly earlier: readonly EarlierChanges[];
-}
-
-/** The rdata that an RRset had before, gets and loses. */
-interface ChangingRRset {
-  readonly before: string[];
-  /** Empty in the first observation of the type. */
-  readonly gets: string[];
-  readonly loses: string[];
-  /** Why changes are routine by what is in them, by rdata; null: none is. */
-  byContent: ReadonlyMap<string, RoutineReason> | null;
-  /** Why the others are. */
-  reason: RoutineReason | null;
+  readonly earlier: Holdings['earlier'];
 }
 
 /**
@@ -52,24 +35,28 @@ interface ChangingRRset {
  * @param present What was present before.
  */
 export function judgeRecords(
-  changes: DnsChanges,
+  { added, removed }: DnsChanges,
   present: readonly RecordStay[],
   grounds: Grounds,
-): DnsChanges & Judged {
-  const rrsets = changingRRsets(changes, present, grounds);
-  const type = (changes.added[0] ?? changes.removed[0])?.record.type ?? '';
+): DnsChanges & Pick<Changes, 'earlier'> {
+  const type = (added[0] ?? removed[0])?.record.type ?? '';
+  // What the first observation of a type shows does not come then.
+  const gets = rdataByHost(grounds.isFirst ? [] : added);
+  const [loses, before] = [rdataByHost(removed), rdataByHost(present)];
   const earlier: EarlierChanges[] = [];
-  for (const [host, rrset] of rrsets) judgeRRset(type, host, rrset, grounds, earlier);
-  const reasonOf = ({ record: { host, rdata } }: RecordStay) => {
-    const rrset = rrsets.get(host);
-    return rrset?.byContent?.get(rdata) ?? rrset?.reason ?? null;
-  };
+  const reasons = new Map<string, ReadonlyMap<string, RoutineReason | null>>();
+  for (const host of new Set([...gets.keys(), ...loses.keys()])) {
+    const rrset = { type, host, before: before.get(host) ?? [] };
+    const changes = { gets: gets.get(host) ?? [], loses: loses.get(host) ?? [] };
+    reasons.set(host, judgeRRset(rrset, changes, grounds, earlier));
+  }
+  const reasonOf = ({ record: { host, rdata } }: RecordStay) => reasons.get(host)?.get(rdata) ?? null;
   return {
-    added: changes.added.map((stay) => {
+    added: added.map((stay) => {
       const routine = grounds.isFirst ? 'INITIAL' : reasonOf(stay);
       return routine === null ? stay : { ...stay, routine };
     }),
-    removed: changes.removed.map((stay) => {
+    removed: removed.map((stay) => {
       const routine = reasonOf(stay);
       return routine === null ? stay : { ...stay, removal: stay.removal && { ...stay.removal, routine } };
     }),
@@ -77,58 +64,39 @@ export function judgeRecords(
   };
 }
 
-function changingRRsets(
-  { added, removed }: DnsChanges,
-  present: readonly RecordStay[],
-  { isFirst }: Grounds,
-): Map<string, ChangingRRset> {
-  const rrsets = new Map<string, ChangingRRset>();
-  const changing = (host: string) => {
-    const rrset = rrsets.get(host) ?? { before: [], gets: [], loses: [], byContent: null, reason: null };
-    rrsets.set(host, rrset);
-    return rrset;
-  };
-  if (!isFirst) for (const { record } of added) changing(record.host).gets.push(record.rdata);
-  for (const { record } of removed) changing(record.host).loses.push(record.rdata);
-  if (rrsets.size > 0) for (const { record } of present) rrsets.get(record.host)?.before.push(record.rdata);
-  return rrsets;
+function rdataByHost(stays: readonly RecordStay[]): ReadonlyMap<string, readonly string[]> {
+  const rdata = new Map<string, string[]>();
+  for (const { record } of stays) addTo(rdata, record.host, record.rdata);
+  return rdata;
 }
 
-/** @param earlier Where what the next changes are judged by is added, if that changes. */
+/**
+ * @param earlier Where what the next changes are judged by is added, if that changes.
+ * @returns by rdata, why its coming or going is routine; null: it is notable.
+ */
 function judgeRRset(
-  type: string,
-  host: string,
-  rrset: ChangingRRset,
+  {
+    type,
+    host,
+    before,
+  }: { readonly type: string; readonly host: string; readonly before: readonly string[] },
+  { gets, loses }: { readonly gets: readonly string[]; readonly loses: readonly string[] },
   { earlier: known, observedAt }: Grounds,
   earlier: EarlierChanges[],
-): void {
-  const { before, gets, loses } = rrset;
-  if (hasFollowing(type)) {
-    const byContent = reasonsByContent(type, rrset);
-    rrset.byContent = byContent;
-    if ([...gets, ...loses].every((rdata) => byContent.has(rdata))) return;
-  }
+): ReadonlyMap<string, RoutineReason | null> {
+  const gone = new Set(loses);
+  const after = [...before.filter((rdata) => !gone.has(rdata)), ...gets];
+  const reasons = new Map([
+    ...loses.map((rdata) => [rdata, routineOfRecord(type, rdata, after)] as const),
+    ...gets.map((rdata) => [rdata, routineOfRecord(type, rdata, before)] as const),
+  ]);
+  const others = [...reasons].filter(([, reason]) => reason === null);
+  if (others.length === 0) return reasons;
   const said = (rdata: string) => withoutFollowing(type, rdata);
   const changes = known.get(partKey(type, host)) ?? noChanges(type, host, observedAt, before.map(said));
   const judged = judgeByEarlier(changes, observedAt, gets.map(said));
   earlier.push(judged.earlier);
-  if (judged.isRotation) rrset.reason = 'ROTATING';
-}
-
-function reasonsByContent(
-  type: string,
-  { before, gets, loses }: ChangingRRset,
-): ReadonlyMap<string, RoutineReason> {
-  const gone = new Set(loses);
-  const after = [...before.filter((rdata) => !gone.has(rdata)), ...gets];
-  const reasons = new Map<string, RoutineReason>();
-  const judge = (rdata: string, others: readonly string[]) => {
-    const reason = routineOfRecord(type, rdata, others);
-    if (reason === null) reasons.delete(rdata);
-    else reasons.set(rdata, reason);
-  };
-  for (const rdata of loses) judge(rdata, after);
-  for (const rdata of gets) judge(rdata, before);
+  if (judged.isRotation) for (const [rdata] of others) reasons.set(rdata, 'ROTATING');
   return reasons;
 }
 
@@ -147,7 +115,7 @@ export function judgeHeaders(
   known: ReadonlyMap<string, HeaderState>,
   status: number | undefined,
   { earlier, isFirst, observedAt }: Grounds,
-): { readonly headers: readonly HeaderChange[] } & Judged {
+): Pick<Changes, 'headers' | 'earlier'> {
   const judged: EarlierChanges[] = [];
   const reasonOf = ({ name, value }: HeaderChange): RoutineReason | null => {
     if (isFirst) return 'INITIAL';
@@ -156,9 +124,8 @@ export function judgeHeaders(
     const reason = routineOfHeader(name, steady, value);
     if (reason !== null) return reason;
     const said = (each: string | null) => (each === null ? [] : [withoutNonce(each)]);
-    const changesBefore =
-      earlier.get(partKey(HEADER, name)) ?? noChanges(HEADER, name, observedAt, said(steady));
-    const { isRotation, earlier: next } = judgeByEarlier(changesBefore, observedAt, said(value));
+    const before = earlier.get(partKey(HEADER, name)) ?? noChanges(HEADER, name, observedAt, said(steady));
+    const { isRotation, earlier: next } = judgeByEarlier(before, observedAt, said(value));
     judged.push(next);
     return isRotation ? 'ROTATING' : null;
   };
@@ -182,16 +149,16 @@ export const SITE = 'site';
 export function judgeResponse(
   response: Omit<ResponseChange, 'routine' | 'old'>,
   before: SiteState | null,
-  earlier: EarlierByPart,
-): Judged & { readonly response: ResponseChange; readonly state: SiteState; readonly isAnother: boolean } {
+  known: Holdings['earlier'],
+) {
   const { scheme, status, observedAt } = response;
   const isAnother = before?.scheme !== scheme || before.status !== status;
-  const first = isAnother ? observedAt : (before?.first ?? observedAt);
-  const state = { scheme, status, first, latest: observedAt };
-  const change = { ...response, old: before?.status ?? null, routine: null };
-  if (!isStatusChange(change)) return { response: change, state, isAnother, earlier: [] };
-  const known = earlier.get(partKey(SITE, '')) ?? noChanges(SITE, '', observedAt, [String(change.old)]);
-  const judged = judgeByEarlier(known, observedAt, [String(status)]);
-  const routine = judged.isRotation ? 'ROTATING' : null;
-  return { response: { ...change, routine }, state, isAnother, earlier: [judged.earlier] };
+  const first = isAnother ? observedAt : before.first;
+  const site = { scheme, status, first, latest: observedAt };
+  const change: ResponseChange = { ...response, old: before?.status ?? null, routine: null };
+  if (!isStatusChange(change)) return { change, site, isAnother, earlier: [] };
+  const changes = known.get(partKey(SITE, '')) ?? noChanges(SITE, '', observedAt, [String(change.old)]);
+  const { isRotation, earlier } = judgeByEarlier(changes, observedAt, [String(status)]);
+  const judged: ResponseChange = { ...change, routine: isRotation ? 'ROTATING' : null };
+  return { change: judged, site, isAnother, earlier: [earlier] };
 }

@@ -1,9 +1,10 @@
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
+import { isStale, type Recorded } from './acting-parts.js';
 import type { DomainState, HttpsState } from './state.js';
 
 /** A day, in microseconds. */
-export const DEFAULT_HTTPS_GRACE = 86_400_000_000n;
+const DEFAULT_GRACE = 86_400_000_000n;
 /** How many observations in a row must find HTTPS declined before a response over HTTP counts. */
 export const LEAST_DECLINED = 3;
 
@@ -16,13 +17,6 @@ export interface HeldBack {
   readonly until: Instant;
 }
 
-/** What remains of an observation, and what is known of HTTPS after it. */
-export interface Judged {
-  readonly observation: Observation;
-  readonly https: HttpsState | null;
-  readonly heldBack: HeldBack | null;
-}
-
 /**
  * Decides whether a response over HTTP counts. One rejected connection is no redesign: where a site has
  * answered over HTTPS, its response over HTTP does not count until HTTPS has been declined by three
@@ -32,24 +26,30 @@ export interface Judged {
  * that is not newer than the latest that found HTTPS declined is not counted again.
  *
  * @param grace for how long HTTPS must have been declined, in microseconds; 0: every response counts.
+ * @returns what is known of HTTPS after it; heldBack is null where the response counts, or there is none.
  */
-export function judgeHttps(state: DomainState | null, observation: Observation, grace: bigint): Judged {
+export function judgeHttps(
+  state: DomainState | null,
+  observation: Observation,
+  recorded: Recorded,
+  grace = DEFAULT_GRACE,
+): { readonly https: HttpsState | null; readonly heldBack: HeldBack | null } {
   const https = state?.https ?? null;
-  const { observedAt, response, httpsDeclined = false } = observation;
+  const { observedAt, response, httpsDeclined = false, httpHeaders } = observation;
+  if (response?.scheme !== 'https' && (!httpsDeclined || https === null)) return { https, heldBack: null };
   const isNew = state?.http == null || observedAt > state.http.latest;
-  if (isNew && response?.scheme === 'https') {
-    return { observation, https: answeredAt(https, observedAt), heldBack: null };
+  if (!isNew || isStale(observation, recorded.state?.http ?? null, recorded))
+    return { https, heldBack: null };
+  if (response?.scheme === 'https' || https === null) {
+    return { https: answeredAt(https, observedAt), heldBack: null };
   }
-  if (!isNew || !httpsDeclined || https === null) return { observation, https, heldBack: null };
   const declined = declinedAt(https.declined, observedAt);
   const after = declined === https.declined ? https : { ...https, declined };
-  const until = declined.first + grace;
-  const counts = declined.latest === observedAt && declined.count >= LEAST_DECLINED && observedAt >= until;
-  if (observation.httpHeaders === undefined || grace === 0n || counts) {
-    return { observation, https: after, heldBack: null };
-  }
-  const heldBack = { since: declined.first, checks: declined.count, until };
-  return { observation: withoutHttp(observation), https: after, heldBack };
+  const { first: since, latest, count: checks } = declined;
+  const until = since + grace;
+  const counts = latest === observedAt && checks >= LEAST_DECLINED && observedAt >= until;
+  const isHeldBack = httpHeaders !== undefined && grace !== 0n && !counts;
+  return { https: after, heldBack: isHeldBack ? { since, checks, until } : null };
 }
 
 /**
@@ -69,8 +69,4 @@ function declinedAt(
   if (declined === null) return { first: observedAt, latest: observedAt, count: 1 };
   if (observedAt <= declined.latest) return declined;
   return { first: declined.first, latest: observedAt, count: declined.count + 1 };
-}
-
-function withoutHttp({ httpHeaders: _headers, response: _response, ...rest }: Observation): Observation {
-  return rest;
 }

@@ -1,7 +1,7 @@
 import { recordsByType } from '../model/dns-record.js';
 import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import type { DnsObservation, Observation, SiteResponse } from '../model/observation.js';
+import type { Observation, SiteResponse } from '../model/observation.js';
 import {
   type DomainState,
   isFirstSighted,
@@ -12,10 +12,8 @@ import {
 } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
 
-/** The parts that one observer observed at one time: DNS types by name, EVERY_TYPE, and HTTP. */
-type Parts = Set<string>;
-
-type PartsByTime = Map<Instant, Map<string | null, Parts>>;
+/** By time and observer, the parts that were observed: DNS types by name, EVERY_TYPE, and HTTP. */
+type PartsByTime = Map<Instant, Map<string | null, Set<string>>>;
 
 /**
  * The observations that lead to a history, in the order of time: one for each time at which something changed,
@@ -26,9 +24,11 @@ type PartsByTime = Map<Instant, Map<string | null, Parts>>;
  */
 export function* momentsOf(history: StoredHistory, others: readonly string[] = []): Generator<Observation> {
   const moments = collectParts(history);
+  const responses = responsesByTime(history);
   const timeline = new Timeline(history);
   for (const observedAt of [...moments.keys()].sort(compareInstants)) {
     timeline.advanceTo(observedAt);
+    const response = responses.get(observedAt);
     const groups = [...(moments.get(observedAt) ?? [])].flatMap(([source, parts]) =>
       divided(parts).map((each) => ({ source, parts: each })),
     );
@@ -36,9 +36,10 @@ export function* momentsOf(history: StoredHistory, others: readonly string[] = [
     groups.sort((a, b) => Number(a.parts.has(EVERY_TYPE)) - Number(b.parts.has(EVERY_TYPE)));
     for (const { source, parts } of groups) {
       yield {
-        ...{ domain: history.name, observedAt },
+        domain: history.name,
+        observedAt,
         ...dnsOf(parts, timeline, others),
-        ...(parts.has(HTTP) && { httpHeaders: timeline.headers() }),
+        ...(parts.has(HTTP) && { httpHeaders: timeline.headers(), ...(response && { response }) }),
         ...(source !== null && { source }),
       };
     }
@@ -46,13 +47,17 @@ export function* momentsOf(history: StoredHistory, others: readonly string[] = [
 }
 
 /** An observation of all types, and one of types by name, where there were both. */
-function divided(parts: Parts): Parts[] {
+function divided(parts: ReadonlySet<string>): ReadonlySet<string>[] {
   const named = [...parts].filter((part) => part !== EVERY_TYPE && part !== HTTP);
   if (!parts.has(EVERY_TYPE) || named.length === 0) return [parts];
   return [new Set(named), new Set([...parts].filter((part) => !named.includes(part)))];
 }
 
-function dnsOf(parts: Parts, timeline: Timeline, others: readonly string[]): Pick<Observation, 'dns'> {
+function dnsOf(
+  parts: ReadonlySet<string>,
+  timeline: Timeline,
+  others: readonly string[],
+): Pick<Observation, 'dns'> {
   if (parts.has(EVERY_TYPE)) return { dns: { records: timeline.present(null) } };
   const types = [...parts].filter((part) => part !== HTTP).sort();
   if (types.length === 0) return {};
@@ -64,7 +69,7 @@ function dnsOf(parts: Parts, timeline: Timeline, others: readonly string[]): Pic
  * What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not
  * among it.
  */
-export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
+export function observedTimes(history: Told): Map<string, KeptTime[]> {
   const times = new Map<string, KeptTime[]>();
   for (const [observedAt, groups] of collectParts(history)) {
     for (const [source, parts] of groups) {
@@ -74,47 +79,83 @@ export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
   return times;
 }
 
-function collectParts(history: StoredHistory): PartsByTime {
-  const { state, stays, headers, responses, keptTimes } = history;
+type Told = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'keptTimes'>;
+
+function collectParts(history: Told): PartsByTime {
   const moments: PartsByTime = new Map();
-  addChanges(moments, history);
-  const add = (time: Instant, part: string, source?: string | null) =>
-    addUnchanged(moments, { time, part, source }, [part]);
-  for (const [part, kept] of keptTimes ?? []) {
-    for (const { observedAt, source } of kept) add(observedAt, part, source);
+  const add = (time: Instant, part: string, source: string | null) => {
+    const groups = moments.get(time) ?? new Map<string | null, Set<string>>();
+    moments.set(time, groups.set(source, (groups.get(source) ?? new Set()).add(part)));
+  };
+  for (const { time, part, source } of changesIn(history)) add(time, part, source);
+  for (const { time, part, source, toldBy = [part] } of unchangedIn(history)) {
+    const groups = moments.get(time) ?? new Map<string | null, Set<string>>();
+    const [other = null] = groups.keys();
+    const isTold = [...groups.values()].some((parts) => toldBy.some((each) => parts.has(each)));
+    if (!isTold) add(time, part, source === undefined ? other : source);
   }
-  for (const time of endsOf(state.everyType)) add(time, EVERY_TYPE);
-  for (const [type, { named }] of state.types) for (const time of endsOf(named)) add(time, type);
-  for (const [time, type] of lastSights(stays)) {
-    const part = partOf(state, type, time);
-    addUnchanged(moments, { time, part, source: undefined }, [part, EVERY_TYPE]);
-  }
-  for (const { observedAt, source } of responses) add(observedAt, HTTP, source);
-  const ofHeaders = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
-  const ofSite = endsOf(state.site);
-  for (const time of [...endsOf(state.http), ...ofSite, ...ofHeaders]) add(time, HTTP);
   return moments;
 }
 
-/** The responses that a history tells of, by time. */
-export function responsesByTime({ state, responses }: StoredHistory): Map<Instant, SiteResponse> {
-  const { site } = state;
-  return new Map<Instant, SiteResponse>([
-    ...(site === null ? [] : [[site.latest, { ...responseOf(site), address: null }] as const]),
-    ...responses.map((each) => [each.observedAt, { ...responseOf(each), address: each.address }] as const),
-  ]);
+function changesIn({ state, stays, headers }: Told) {
+  return [
+    ...stays.flatMap((stay) => {
+      const { firstSeen, removal, record } = stay;
+      const at = (time: Instant, source: string | null) => ({
+        time,
+        part: partOf(state, record.type, time),
+        source,
+      });
+      return [
+        ...(isFirstSighted(stay) ? [] : [at(firstSeen, stay.source)]),
+        ...(removal === null ? [] : [at(removal.removed, removal.source)]),
+      ];
+    }),
+    ...headers.map(({ observedAt: time, source }) => ({ time, part: HTTP, source })),
+  ];
 }
 
-function responseOf({ scheme, status }: Pick<SiteResponse, 'scheme' | 'status'>) {
-  return { scheme, status };
+/** An observation of a part that is known though it may have changed nothing. */
+interface Unchanged {
+  readonly time: Instant;
+  readonly part: string;
+  /** Absent: it is not known who observed. */
+  readonly source?: string | null;
+  /** Where one of these parts was observed at that time, it is there already. Absent: the part itself. */
+  readonly toldBy?: readonly string[];
 }
 
-/** When records of which types were last observed before their removals. */
-function lastSights(stays: readonly RecordStay[]): [time: Instant, type: string][] {
-  return stays.flatMap((stay) => {
-    const { removal, record } = stay;
-    return removal === null || isLastSighted(stay) ? [] : [[removal.lastSeen, record.type]];
-  });
+function unchangedIn({ state, stays, headers, responses, keptTimes = new Map() }: Told): Unchanged[] {
+  const at = (part: string, times: readonly Instant[]) => times.map((time) => ({ time, part }));
+  return [
+    ...Array.from(keptTimes, ([part, kept]) =>
+      kept.map(({ observedAt: time, source }) => ({ time, part, source })),
+    ).flat(),
+    ...at(EVERY_TYPE, endsOf(state.everyType)),
+    ...[...state.types].flatMap(([type, { named }]) => at(type, endsOf(named))),
+    ...stays.flatMap((stay) => {
+      if (stay.removal === null || isLastSighted(stay)) return [];
+      const time = stay.removal.lastSeen;
+      const part = partOf(state, stay.record.type, time);
+      return { time, part, toldBy: [part, EVERY_TYPE] };
+    }),
+    ...responses.map(({ observedAt: time, source }) => ({ time, part: HTTP, source })),
+    ...at(HTTP, [
+      ...endsOf(state.http),
+      ...endsOf(state.site),
+      ...headers.flatMap(({ lastSeen }) => lastSeen ?? []),
+    ]),
+  ];
+}
+
+function responsesByTime({ state: { site }, responses }: StoredHistory): Map<Instant, SiteResponse> {
+  const latest = site === null ? [] : [{ ...site, observedAt: site.latest, address: null }];
+  return new Map(
+    [...latest, ...responses].map(({ observedAt, scheme, status, address }) => [
+      observedAt,
+      { scheme, status, address },
+    ]),
+  );
 }
 
 /** The sightings that a history tells of, each of one record. */
@@ -130,101 +171,59 @@ export function sightingMoments({ name, stays }: StoredHistory): Observation[] {
   });
 }
 
-function addChanges(moments: PartsByTime, { state, stays, headers }: StoredHistory): void {
-  for (const stay of stays) {
-    const { firstSeen, removal, source, record } = stay;
-    if (!isFirstSighted(stay)) partsAt(moments, firstSeen, source).add(partOf(state, record.type, firstSeen));
-    if (removal === null) continue;
-    partsAt(moments, removal.removed, removal.source).add(partOf(state, record.type, removal.removed));
-  }
-  for (const { observedAt, source } of headers) partsAt(moments, observedAt, source).add(HTTP);
-}
-
 /** A type that was not queried by name around that time was observed among all. */
 function partOf({ types }: DomainState, type: string, time: Instant): string {
   const named = types.get(type)?.named ?? null;
   return named !== null && named.first <= time && time <= named.latest ? type : EVERY_TYPE;
 }
 
-interface Unchanged {
-  readonly time: Instant;
-  readonly part: string;
-  /** Undefined: it is not known who observed. */
-  readonly source: string | null | undefined;
-}
-
-/**
- * Adds an observation of a part that is known though it may have changed nothing. Where one of the parts that
- * tell of it was observed at that time, it is there already.
- */
-function addUnchanged(
-  moments: PartsByTime,
-  { time, part, source }: Unchanged,
-  tell: readonly string[],
-): void {
-  const groups = moments.get(time) ?? new Map<string | null, Parts>();
-  if ([...groups.values()].some((parts) => tell.some((each) => parts.has(each)))) return;
-  const [other = null] = groups.keys();
-  partsAt(moments, time, source === undefined ? other : source).add(part);
-}
-
 function endsOf(times: PartTimes | null): Instant[] {
   return times === null ? [] : [times.first, times.latest];
 }
-
-function partsAt(moments: PartsByTime, time: Instant, source: string | null): Parts {
-  const groups = moments.get(time) ?? new Map<string | null, Parts>();
-  moments.set(time, groups);
-  const parts = groups.get(source) ?? new Set();
-  groups.set(source, parts);
-  return parts;
-}
-
-type TimelineEvent = { readonly time: Instant } & (
-  | { readonly begins: RecordStay }
-  | { readonly ends: RecordStay }
-  | { readonly change: StoredHistory['headers'][number] }
-);
 
 /** A domain's records and headers, as they were at a time that only goes forward. */
 class Timeline {
   readonly #open = new Map<string, Set<RecordStay>>();
   readonly #held = new Map<string, string | null>();
-  readonly #events: readonly TimelineEvent[];
-  #next = 0;
+  /** The latest first. */
+  readonly #events: { readonly time: Instant; readonly apply: () => void }[];
 
   constructor({ stays, headers }: StoredHistory) {
-    const beginnings = stays.map((stay) => ({ time: stay.firstSeen, begins: stay }));
-    const ends = stays.flatMap((stay) =>
-      stay.removal === null ? [] : [{ time: stay.removal.removed, ends: stay }],
-    );
-    const changes = headers.map((change) => ({ time: change.observedAt, change }));
-    this.#events = [...beginnings, ...ends, ...changes].sort((a, b) => compareInstants(a.time, b.time));
+    this.#events = [
+      ...headers.map(({ observedAt: time, name, value }) => ({
+        time,
+        apply: () => this.#held.set(name, value),
+      })),
+      ...stays.flatMap((stay) => {
+        const open = this.#open.get(stay.record.type) ?? new Set();
+        this.#open.set(stay.record.type, open);
+        const begin = { time: stay.firstSeen, apply: () => open.add(stay) };
+        return stay.removal === null
+          ? begin
+          : [begin, { time: stay.removal.removed, apply: () => open.delete(stay) }];
+      }),
+    ]
+      .sort((a, b) => compareInstants(a.time, b.time))
+      .reverse();
   }
 
   advanceTo(time: Instant): void {
-    for (let event = this.#events[this.#next]; event !== undefined && event.time <= time; ) {
-      this.#apply(event);
-      this.#next += 1;
-      event = this.#events[this.#next];
+    for (
+      let next = this.#events.at(-1);
+      next !== undefined && next.time <= time;
+      next = this.#events.at(-1)
+    ) {
+      next.apply();
+      this.#events.pop();
     }
   }
 
-  #apply(event: TimelineEvent): void {
-    if ('begins' in event) {
-      const { type } = event.begins.record;
-      this.#open.set(type, (this.#open.get(type) ?? new Set()).add(event.begins));
-    } else if ('ends' in event) {
-      this.#open.get(event.ends.record.type)?.delete(event.ends);
-    } else {
-      const { name, value } = event.change;
-      this.#held.set(name, value);
-    }
-  }
-
-  present(types: readonly string[] | null): DnsObservation['records'] {
-    const ofTypes = [...(types ?? this.#open.keys())].sort().map((type) => [...(this.#open.get(type) ?? [])]);
-    return recordsByType(ofTypes.flat().map(({ record }) => record));
+  /** @param types null: all. */
+  present(types: readonly string[] | null): ReturnType<typeof recordsByType> {
+    const stays = [...(types ?? this.#open.keys())]
+      .sort()
+      .flatMap((type) => [...(this.#open.get(type) ?? [])]);
+    return recordsByType(stays.map(({ record }) => record));
   }
 
   headers(): Map<string, string> {

@@ -1,12 +1,11 @@
-import type { Instant } from '../model/instant.js';
-import type { Observation, SiteResponse } from '../model/observation.js';
-import { type ActingParts, findActingParts, isStale, type Recorded } from './acting-parts.js';
-import { applyObservation, type Changes, isEmpty, tellsOfParts } from './apply-observation.js';
-import { completeObservation, isPartial } from './complete-observation.js';
-import { holdingsAfter } from './diff.js';
+import type { Observation } from '../model/observation.js';
+import { ActingParts, type Recorded } from './acting-parts.js';
+import { applyObservation } from './apply-observation.js';
+import { completeObservation, isCompletable } from './complete-observation.js';
+import { type Changes, hold, timeOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
-import { DEFAULT_HTTPS_GRACE, type HeldBack, type Judged, judgeHttps } from './judge-https.js';
-import { type DomainState, type Holdings, isStatusChange, NOTHING_HELD } from './state.js';
+import { type HeldBack, judgeHttps } from './judge-https.js';
+import { type DomainState, type Holdings, holdNothing, isStatusChange } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /**
@@ -23,95 +22,70 @@ export interface Outcome {
   readonly precedes: boolean;
   /** It was recorded, and something newer is of other parts that it covers. */
   readonly isPartial: boolean;
-  /**
-   * Its response over HTTP did not count, since the site answers over HTTPS; null: it had none, or it counted.
-   */
+  /** Null: there was no response over HTTP, or it counted. */
   readonly heldBack: HeldBack | null;
 }
 
-export function isActing({ kind }: Outcome): boolean {
+export function isActing({ kind }: Pick<Outcome, 'kind'>): boolean {
   return kind === 'changed' || kind === 'unchanged';
 }
-
-/** What is known of a domain. */
-export interface Known {
-  /** Null: nothing is recorded of it. */
-  readonly state: DomainState | null;
-  /** Null: not loaded. It is needed only where an observation differs from what is known. */
-  readonly holdings: Holdings | null;
-}
-
-/** Of a domain of which nothing is recorded. */
-export const UNRECORDED = { state: null, holdings: NOTHING_HELD } as const;
 
 export interface Rules {
   /**
    * For how long HTTPS must be declined before a response over HTTP counts, in microseconds; a day if absent.
    */
   readonly httpsGrace?: bigint | undefined;
-  /** See findActingParts(). */
+  /** Absent: what the observations are applied to. */
   readonly recorded?: Recorded | undefined;
-  /** By time, the responses of observations that are recorded already, and have none with them. */
-  readonly responses?: ReadonlyMap<Instant, SiteResponse> | undefined;
 }
 
-export interface RecordedObservations extends Known {
-  /** What changed since `holdings`: mostly, nobody needs what is held after it. */
-  readonly unapplied: Changes | null;
+export interface RecordedObservations {
+  readonly state: DomainState | null;
   /** What the observations changed, one by one. */
   readonly changes: readonly Changes[];
   /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
   readonly firsts: KeptTimes;
   /** Of the observations, in their order. */
   readonly outcomes: readonly Outcome[];
-}
-
-/** What is held after observations. @throws Error where it was not loaded. */
-export function heldAfter({
-  holdings,
-  unapplied,
-}: Pick<RecordedObservations, 'holdings' | 'unapplied'>): Holdings {
-  if (holdings === null) throw new Error('What the domain holds was not loaded.');
-  return unapplied === null ? holdings : holdingsAfter(holdings, unapplied);
+  /**
+   * One of them differs in what is not loaded: none is applied. Load these DNS types, and HTTP, and begin again.
+   * In all other parts nothing changes.
+   */
+  readonly missing: ReadonlySet<string> | null;
 }
 
 /**
- * Applies observations of one domain in the order given. A pure rule.
+ * Applies observations of one domain in the order given. A pure rule, which makes `holdings` what is held
+ * after them.
  *
- * @returns null where one differs and the holdings are not loaded: load partsToLoad(), and begin again.
+ * @param state null where nothing is recorded.
+ * @param holdings null where nothing is loaded: that is needed only where an observation differs.
  */
 export function recordObservations(
-  known: Known & { readonly holdings: Holdings },
-  observations: readonly Observation[],
-  rules?: Rules,
-): RecordedObservations;
-export function recordObservations(
-  known: Known,
-  observations: readonly Observation[],
-  rules?: Rules,
-): RecordedObservations | null;
-export function recordObservations(
-  known: Known,
+  state: DomainState | null,
+  holdings: Holdings | null,
   observations: readonly Observation[],
   rules: Rules = {},
-): RecordedObservations | null {
-  let { state, holdings } = known;
-  let unapplied: Changes | null = null;
+): RecordedObservations {
+  let before = state;
   const changes: Changes[] = [];
   const firsts = new Map<string, readonly KeptTime[]>();
   const outcomes: Outcome[] = [];
   for (const observation of observations) {
-    // Where nothing is loaded, nothing but a response has changed, which is not held.
-    if (holdings !== null && unapplied !== null) holdings = holdingsAfter(holdings, unapplied);
-    const step = recordOne({ state, holdings }, observation, rules);
-    if (step === null) return null;
-    addFirsts(firsts, state, step, observation);
-    state = step.state;
-    unapplied = step.changes;
+    const step = recordOne(before, holdings, observation, rules);
+    if (step === null) {
+      const missing = new Set(observations.flatMap((each) => partsToLoad(state, each, rules)));
+      return { state, changes: [], firsts: new Map(), outcomes: [], missing };
+    }
+    addFirsts(firsts, before, step, observation);
+    before = step.state;
     outcomes.push(step.outcome);
-    if (step.changes !== null) changes.push(step.changes);
+    if (step.changes === null) continue;
+    changes.push(step.changes);
+    // Where nothing is loaded, nothing but a response has changed, which is not held.
+    if (holdings !== null) hold(holdings, step.changes);
   }
-  return { state, holdings, unapplied, changes, firsts, outcomes };
+  return { state: before, changes, firsts, outcomes, missing: null };
 }
 
 /**
@@ -138,109 +112,84 @@ function addFirsts(
 
 interface Step {
   readonly state: DomainState | null;
+  /** Null: there is nothing to write besides the state. */
   readonly changes: Changes | null;
   readonly outcome: Outcome;
 }
 
 /** @returns null where it differs, and the holdings are not loaded. */
-function recordOne({ state, holdings }: Known, observed: Observation, rules: Rules): Step | null {
-  const judged = judge(state, observed, rules);
-  const { https, heldBack } = judged;
+function recordOne(
+  state: DomainState | null,
+  holdings: Holdings | null,
+  given: Observation,
+  { httpsGrace, recorded = { state, older: false } }: Rules,
+): Step | null {
   // Where the holdings are not loaded, a digest that is equal says that it left out none that is present.
-  const observation = completeObservation(judged.observation, holdings);
-  const acting = findActingParts(state, observation, rules.recorded);
-  const { contradicts, precedes } = acting;
-  const response = responseOf(observation, rules);
+  const observation = holdings === null ? given : completeObservation(given, holdings);
+  const acting = new ActingParts(state, observation, recorded);
+  const { https, heldBack } = judgeHttps(state, observation, recorded, httpsGrace);
+  if (heldBack !== null) acting.http = null;
+  const { contradicts, precedes, stale } = acting;
   // What it left out may be all that differs from the same observation as it is recorded.
-  const mayDiffer = differsFrom(state, acting, response) || (contradicts && isPartial(observed));
-  if (holdings === null && mayDiffer) return null;
-  const outcome = { contradicts, precedes, isPartial: acting.stale, heldBack };
-  if (actsOnNothing(acting)) {
+  if (holdings === null && (differs(state, observation, acting) || (contradicts && isCompletable(given)))) {
+    return null;
+  }
+  if (acting.isNone) {
     // An observation at which HTTPS was declined is kept, even where it acts on no part.
-    const after = state && { ...state, https };
     const isKept = https !== (state?.https ?? null);
     const kind = isKept ? 'unchanged' : leftAlone(acting);
-    return { state: after, changes: null, outcome: { ...outcome, kind, isPartial: isKept && acting.stale } };
+    const outcome: Outcome = { kind, contradicts, precedes, isPartial: isKept && stale, heldBack };
+    return { state: state && { ...state, https }, changes: null, outcome };
   }
-  const given = { ...judged, observation };
-  const applied = applyObservation(state, holdings ?? NOTHING_HELD, given, acting, response);
-  const { changes } = applied;
-  // A first status, and another scheme alone, are no changes.
-  const isChange = tellsOfParts(changes) || changes.responses.some(isStatusChange);
-  const kind = isChange ? 'changed' : 'unchanged';
-  return { state: applied.state, changes: isEmpty(changes) ? null : changes, outcome: { ...outcome, kind } };
-}
-
-function differsFrom(
-  state: DomainState | null,
-  acting: ActingParts,
-  response: SiteResponse | undefined,
-): boolean {
-  return acting.types.some((part) => part.differs) || httpDiffers(state, acting, response);
+  const applied = applyObservation(state, holdings ?? NOTHING, observation, acting, https);
+  const kind = kindOf(applied.changes);
+  const outcome: Outcome = { kind, contradicts, precedes, isPartial: stale, heldBack };
+  return {
+    state: applied.state,
+    changes: timeOf(applied.changes) === undefined ? null : applied.changes,
+    outcome,
+  };
 }
 
 function leftAlone({ stale }: ActingParts): OutcomeKind {
   return stale ? 'stale' : 'repeated';
 }
 
-function actsOnNothing({ everyType, types, http }: ActingParts): boolean {
-  return !everyType && types.length === 0 && http === null;
+/** A first status, and another scheme alone, are no changes. */
+function kindOf({ added, removed, headers, responses }: Changes): OutcomeKind {
+  const isChange = added.length + removed.length + headers.length > 0 || responses.some(isStatusChange);
+  return isChange ? 'changed' : 'unchanged';
 }
 
-/**
- * The parts of which it must be known what the domain holds, before observations can be applied. All others
- * are, in each of them, as they are now, so that nothing changes in them.
- *
- * @returns DNS types, and HTTP.
- */
-export function partsToLoad(
-  state: DomainState | null,
-  observations: readonly Observation[],
-  rules: Rules = {},
-): Set<string> {
-  const parts = new Set<string>();
-  for (const observation of observations) {
-    const acting = findActingParts(state, observation, rules.recorded);
-    for (const { type, differs } of acting.types) if (differs) parts.add(type);
-    if (httpDiffers(state, acting, responseOf(observation, rules))) parts.add(HTTP);
-    for (const part of partsToComplete(observation, state)) parts.add(part);
-  }
-  return parts;
-}
+/** Of what is not loaded, nothing is needed. */
+const NOTHING = holdNothing();
 
-/** The parts in which what is held may complete an observation. */
-function partsToComplete({ dns, ignoredHeaders }: Observation, state: DomainState | null): string[] {
-  const texts = dns?.records.get('TXT') ?? [];
-  return [
-    ...(dns?.observedOwners?.keys() ?? []),
-    ...(digestOfRecords(texts) === (state?.types.get('TXT')?.digest ?? '') ? [] : ['TXT']),
-    ...(ignoredHeaders === undefined ? [] : [HTTP]),
-  ];
-}
-
-function responseOf({ response, observedAt }: Observation, { responses }: Rules): SiteResponse | undefined {
-  return response ?? responses?.get(observedAt);
+function differs(state: DomainState | null, observation: Observation, acting: ActingParts): boolean {
+  return acting.types.some((part) => part.differs) || httpDiffers(state, observation, acting);
 }
 
 /** Whether headers or the status differ: another status needs what it is judged by. */
-function httpDiffers(
-  state: DomainState | null,
-  { http }: ActingParts,
-  response: SiteResponse | undefined,
-): boolean {
+function httpDiffers(state: DomainState | null, { response }: Observation, { http }: ActingParts): boolean {
   if (http === null) return false;
   return (
     http.differs || (response !== undefined && state?.site != null && state.site.status !== response.status)
   );
 }
 
-/** A response that is stale tells nothing of HTTPS. */
-function judge(
+/** The parts in which an observation differs from what is known now, or which may complete it. */
+function partsToLoad(
   state: DomainState | null,
   observation: Observation,
-  { httpsGrace = DEFAULT_HTTPS_GRACE, recorded }: Rules,
-): Judged {
-  return recorded !== undefined && isStale(observation, recorded.state?.http ?? null, recorded)
-    ? { observation, https: state?.https ?? null, heldBack: null }
-    : judgeHttps(state, observation, httpsGrace);
+  { recorded = { state, older: false } }: Rules,
+): string[] {
+  const { dns, ignoredHeaders } = observation;
+  const acting = new ActingParts(state, observation, recorded);
+  const isOfHttp = ignoredHeaders !== undefined || httpDiffers(state, observation, acting);
+  const texts = digestOfRecords(dns?.records.get('TXT') ?? []);
+  return [
+    ...acting.types.filter((part) => part.differs).map(({ type }) => type),
+    ...(dns?.observedOwners?.keys() ?? []),
+    ...(texts === (state?.types.get('TXT')?.digest ?? '') ? [] : ['TXT']),
+    ...(isOfHttp ? [HTTP] : []),
+  ];
 }

@@ -2,11 +2,11 @@ import { addTo } from '../model/groups.js';
 import { compareInstants } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import type { Changes } from './apply-observation.js';
 import { applySightings } from './apply-sightings.js';
-import { momentsOf, responsesByTime, sightingMoments } from './moments.js';
-import { heldAfter, isActing, type Outcome, type Rules, recordObservations } from './record-observations.js';
-import { type DomainState, type Holdings, NOTHING_HELD, OTHER_TYPES } from './state.js';
+import type { Changes } from './diff.js';
+import { momentsOf, sightingMoments } from './moments.js';
+import { isActing, type Outcome, type Rules, recordObservations } from './record-observations.js';
+import { type DomainState, holdNothing, OTHER_TYPES } from './state.js';
 import { EVERY_TYPE, type KeptTime, type StoredHistory } from './stored-history.js';
 
 export interface ReplayOptions {
@@ -31,91 +31,97 @@ export const STALE: Outcome = {
 /**
  * What is known comes first, then observations in the order given; sightings of that time are judged by these.
  */
-type Rank = 'known' | 'given' | 'sighted';
-const RANKS: readonly Rank[] = ['known', 'given', 'sighted'];
+const [KNOWN, GIVEN, SIGHTED] = [0, 1, 2];
 
 interface Moment {
   readonly observation: Observation;
-  readonly rank: Rank;
+  readonly rank: number;
 }
 
 function compareMoments({ observation: a, rank }: Moment, { observation: b, rank: other }: Moment): number {
   return (
     compareInstants(a.observedAt, b.observedAt) ||
-    RANKS.indexOf(rank) - RANKS.indexOf(other) ||
+    rank - other ||
     // Whatever the order of sightings of one time, the same source remains.
-    (rank === 'sighted' ? compareUtf8(a.source ?? '', b.source ?? '') : 0)
+    (rank === SIGHTED ? compareUtf8(a.source ?? '', b.source ?? '') : 0)
   );
 }
 
-/** What the rules have made of moments. */
-export interface Replay {
-  state: DomainState | null;
-  holdings: Holdings;
-  readonly changes: Changes[];
-  readonly firsts: Map<string, readonly KeptTime[]>;
-  readonly outcomes: Map<Observation, Outcome>;
-  /** The types that were sighted since a complete observation of them. */
-  readonly sighted: Set<string>;
-  /** By part, the first complete observations after sightings. */
-  readonly afterSightings: Map<string, KeptTime[]>;
-}
-
 /** Applies the rules to all that is known to have been observed, and to observations, in the order of time. */
-export function replay(
-  history: StoredHistory | null,
-  observations: readonly Observation[],
-  { older, httpsGrace }: ReplayOptions,
-): Replay {
-  const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
-  const known = history === null ? [] : [...momentsOf(history, unknown)];
-  // Before those that are given: what is sighted again is known.
-  const further = [...(history === null ? [] : sightingMoments(history)), ...observations];
-  const moments = [
-    ...known.map((observation): Moment => ({ observation, rank: 'known' })),
-    ...further.map(
-      (observation): Moment => ({
-        observation,
-        rank: isSighted(observation) ? 'sighted' : 'given',
-      }),
-    ),
-  ].sort(compareMoments);
-  const replayed: Replay = {
-    state: beforeAll(moments, history?.state.types ?? new Map(), observations.length > 0),
-    holdings: NOTHING_HELD,
-    changes: [],
-    firsts: new Map(),
-    outcomes: new Map(),
-    sighted: new Set(),
-    afterSightings: new Map(),
-  };
-  // Those of one rank that follow each other together: what is present is copied for each run.
-  const runs: Moment[][] = [];
-  for (const moment of moments) {
-    if (runs.at(-1)?.[0]?.rank === moment.rank) runs.at(-1)?.push(moment);
-    else runs.push([moment]);
-  }
-  const responses = history === null ? undefined : responsesByTime(history);
-  for (const run of runs) {
-    const observations = run.map(({ observation }) => observation);
-    // Observations that are given are stale by what is recorded.
-    const recorded = run[0]?.rank === 'given' ? { state: history?.state ?? null, older } : undefined;
-    if (run[0]?.rank === 'sighted') replaySightings(replayed, observations);
-    else replayObservations(replayed, observations, { httpsGrace, responses, recorded });
-  }
-  return replayed;
-}
+export class Replay {
+  state: DomainState | null;
+  readonly holdings = holdNothing();
+  readonly changes: Changes[] = [];
+  readonly firsts = new Map<string, readonly KeptTime[]>();
+  readonly outcomes = new Map<Observation, Outcome>();
+  /** By part, the first complete observations after sightings. */
+  readonly afterSightings = new Map<string, KeptTime[]>();
+  /** The types that were sighted since a complete observation of them. */
+  readonly #sighted = new Set<string>();
 
-function replayObservations(replayed: Replay, run: readonly Observation[], rules: Rules): void {
-  const recorded = recordObservations(replayed, run, rules);
-  replayed.state = recorded.state;
-  replayed.holdings = heldAfter(recorded);
-  for (const change of recorded.changes) replayed.changes.push(change);
-  for (const [part, times] of recorded.firsts) replayed.firsts.set(part, times);
-  for (const [at, observation] of run.entries()) {
-    const outcome = recorded.outcomes[at] ?? STALE;
-    replayed.outcomes.set(observation, outcome);
-    if (isActing(outcome) && !outcome.isPartial) addAfterSightings(replayed, observation);
+  constructor(
+    history: StoredHistory | null,
+    observations: readonly Observation[],
+    { older, httpsGrace }: ReplayOptions,
+  ) {
+    const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
+    const known = history === null ? [] : [...momentsOf(history, unknown)];
+    // Before those that are given: what is sighted again is known.
+    const further = [...(history === null ? [] : sightingMoments(history)), ...observations];
+    const moments = [
+      ...known.map((observation): Moment => ({ observation, rank: KNOWN })),
+      ...further.map((observation) => ({ observation, rank: isSighted(observation) ? SIGHTED : GIVEN })),
+    ].sort(compareMoments);
+    this.state = beforeAll(moments, history?.state.types ?? new Map(), observations.length > 0);
+    // Those of one rank that follow each other are applied together.
+    const runs: Moment[][] = [];
+    for (const moment of moments) {
+      if (runs.at(-1)?.[0]?.rank === moment.rank) runs.at(-1)?.push(moment);
+      else runs.push([moment]);
+    }
+    // Observations that are given are stale by what is recorded.
+    const recorded = { state: history?.state ?? null, older };
+    for (const run of runs) {
+      const observations = run.map(({ observation }) => observation);
+      const rank = run[0]?.rank;
+      if (rank === SIGHTED) this.#sight(observations);
+      else this.#record(observations, rank === KNOWN ? null : { httpsGrace, recorded });
+    }
+  }
+
+  /** @param rules null: the observations are known, and judge HTTPS no more. */
+  #record(run: readonly Observation[], rules: Rules | null): void {
+    const https = this.state?.https ?? null;
+    const recorded = recordObservations(this.state, this.holdings, run, rules ?? {});
+    const { state, changes, firsts, outcomes } = recorded;
+    this.state = rules === null ? state && { ...state, https } : state;
+    for (const change of changes) this.changes.push(change);
+    for (const [part, times] of firsts) this.firsts.set(part, times);
+    for (const [index, observation] of run.entries()) {
+      const outcome = outcomes[index] ?? STALE;
+      this.outcomes.set(observation, outcome);
+      if (isActing(outcome) && !outcome.isPartial) this.#addAfterSightings(observation);
+    }
+  }
+
+  #sight(run: readonly Observation[]): void {
+    const { state, changes, kinds } = applySightings(this.state, this.holdings, run);
+    this.state = state;
+    for (const change of changes) this.changes.push(change);
+    for (const type of typesIn(run)) this.#sighted.add(type);
+    for (const [index, observation] of run.entries()) {
+      this.outcomes.set(observation, { ...STALE, kind: kinds[index] ?? 'repeated' });
+    }
+  }
+
+  #addAfterSightings(observation: Observation): void {
+    const { dns, observedAt, source = null } = observation;
+    if (dns === undefined) return;
+    const { types } = dns;
+    const confirmed = [...this.#sighted].filter((type) => types?.has(type) !== false);
+    for (const type of confirmed) this.#sighted.delete(type);
+    const parts = types === undefined ? confirmed.map(() => EVERY_TYPE).slice(0, 1) : confirmed;
+    for (const part of parts) addTo(this.afterSightings, part, { observedAt, source });
   }
 }
 
@@ -148,29 +154,4 @@ function beforeAll(
     site: null,
     types: new Map(known.map((type) => [type, { digest: '', named: null }])),
   };
-}
-
-const KINDS = { added: 'changed', seen: 'unchanged', known: 'repeated' } as const;
-
-function replaySightings(replayed: Replay, run: readonly Observation[]): void {
-  const { state, holdings, changes, kinds } = applySightings(replayed.state, replayed.holdings, run);
-  replayed.state = state;
-  replayed.holdings = holdings;
-  for (const change of changes) replayed.changes.push(change);
-  for (const type of typesIn(run)) replayed.sighted.add(type);
-  for (const [at, observation] of run.entries()) {
-    replayed.outcomes.set(observation, { ...STALE, kind: KINDS[kinds[at] ?? 'known'] });
-  }
-}
-
-function addAfterSightings(
-  { sighted, afterSightings }: Replay,
-  { dns, observedAt, source }: Observation,
-): void {
-  if (dns === undefined) return;
-  const { types } = dns;
-  const confirmed = [...sighted].filter((type) => types?.has(type) !== false);
-  for (const type of confirmed) sighted.delete(type);
-  const parts = types === undefined ? confirmed.map(() => EVERY_TYPE).slice(0, 1) : confirmed;
-  for (const part of parts) addTo(afterSightings, part, { observedAt, source: source ?? null });
 }

@@ -18,11 +18,6 @@ const FOLLOWING: Readonly<Record<string, readonly [RoutineReason, RegExp]>> = {
   SVCB: ['ADDRESS_HINT', / ipv[46]hint=[^ "]*/g],
 };
 
-/** Whether records of a type may follow something else. */
-export function hasFollowing(type: string): boolean {
-  return FOLLOWING[type] !== undefined;
-}
-
 /**
  * Why a change of a record is routine by what is in it: another one stands in its place that says the same.
  *

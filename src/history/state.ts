@@ -15,11 +15,10 @@ export interface DomainState {
   readonly http: (PartTimes & { readonly digest: string }) | null;
   /** Null until the site has answered over HTTPS. */
   readonly https: HttpsState | null;
-  /** Null until a response is known. */
+  /** The latest response that is known, and since when a site has responded so; null: none is known. */
   readonly site: SiteState | null;
 }
 
-/** Scheme and status of the latest response that is known, and since when a site has responded so. */
 export interface SiteState extends PartTimes, Pick<SiteResponse, 'scheme' | 'status'> {}
 
 /**
@@ -46,9 +45,7 @@ export interface PartTimes {
 export interface TypeState {
   /** Digest of the records that are present; empty when there are none. */
   readonly digest: string;
-  /**
-   * The observations that queried this type by name, or were stale for another one; null when there were none.
-   */
+  /** The observations that queried this type by name, or were stale for another one. */
   readonly named: PartTimes | null;
   /** The sightings of its records (DnsObservation.sighted); null or absent when there were none. */
   readonly sighted?: PartTimes | null;
@@ -83,10 +80,7 @@ export interface KeptSighting {
   readonly source: string | null;
 }
 
-/**
- * Whether the first sight is that of a sighting, and not of an observation of the type: where both have one
- * time, that counts.
- */
+/** Whether it began by a sighting: an observation of the type at the same time counts instead. */
 export function isFirstSighted({ firstSeen, sightings }: RecordStay): boolean {
   return sightings?.[0]?.seenAt === firstSeen;
 }
@@ -107,23 +101,30 @@ export interface HeaderState {
   readonly steady: string | null;
 }
 
-/** A first value, another value, an absence, the value of before again. */
-export type HeaderChangeKind = 'created' | 'updated' | 'gone' | 'returned';
-
-export interface HeaderChange {
+export interface StoredHeaderChange {
   /** Field name in lower case. */
   readonly name: string;
   readonly observedAt: Instant;
-  readonly kind: HeaderChangeKind;
-  /** The value from then on; null for `gone`. */
+  /** From then on; null when the header was gone. */
   readonly value: string | null;
-  /** The value before; null for `created`. It follows from the history, and is not stored. */
-  readonly old: string | null;
-  /** Of `gone` and `updated`: the last observation of HTTP headers that held the value before. */
+  /**
+   * Of an absence, and of a value in place of another one: the last observation of HTTP headers that held the
+   * value before.
+   */
   readonly lastSeen: Instant | null;
   readonly source: string | null;
   /** Why it is routine; null: it is notable. */
   readonly routine: RoutineReason | null;
+}
+
+/** A first value, another value, an absence, the value of before again. */
+export type HeaderChangeKind = 'created' | 'updated' | 'gone' | 'returned';
+
+/** With what follows from the changes before it, and is not stored. */
+export interface HeaderChange extends StoredHeaderChange {
+  readonly kind: HeaderChangeKind;
+  /** The value before; null for `created`. */
+  readonly old: string | null;
 }
 
 /**
@@ -147,24 +148,24 @@ export function isStatusChange({ old, status }: ResponseChange): boolean {
   return old !== null && old !== status;
 }
 
-/** What a domain holds now. */
+/** What a domain holds now, or the parts of it that were loaded. The rules change it in place. */
 export interface Holdings {
   /** Present ones, by type. */
-  readonly records: ReadonlyMap<string, readonly RecordStay[]>;
+  readonly records: Map<string, RecordStay[]>;
   /** Every one ever seen, by field name. */
-  readonly headers: ReadonlyMap<string, HeaderState>;
-  readonly earlier: EarlierByPart;
+  readonly headers: Map<string, HeaderState>;
+  /** By partKey(). */
+  readonly earlier: Map<string, EarlierChanges>;
 }
-
-/** By partKey(). */
-export type EarlierByPart = ReadonlyMap<string, EarlierChanges>;
 
 /** @param type Of an RRset; empty for a header. @param name The owner name, or the field name. */
 export function partKey(type: string, name: string): string {
   return `${type}\n${name}`;
 }
 
-export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map(), earlier: new Map() };
+export function holdNothing(): Holdings {
+  return { records: new Map(), headers: new Map(), earlier: new Map() };
+}
 
 /** The times at which a stay shows that its type was observed: sightings tell nothing of other records. */
 export function timesOfStay(stay: RecordStay): Instant[] {
@@ -175,19 +176,15 @@ export function timesOfStay(stay: RecordStay): Instant[] {
 
 /** When a present record was last seen: by the latest observation of its type, or by a sighting. */
 export function lastSeenOf({ firstSeen, sightings }: RecordStay, latest: Instant | null): Instant {
-  const sighted = sightings?.at(-1)?.seenAt ?? firstSeen;
   // An observation before its first sight did not hold it.
-  return latest !== null && latest > sighted ? latest : sighted;
+  return laterOf(latest, sightings?.at(-1)?.seenAt ?? firstSeen);
 }
 
 /** The first and the latest observation of a DNS type, by name or among all types; null when there was none. */
 export function timesOfType(state: DomainState | null, type: string): PartTimes | null {
   const [named, every] = [namedTimes(state, type), state?.everyType ?? null];
   if (named === null || every === null) return named ?? every;
-  return {
-    first: named.first < every.first ? named.first : every.first,
-    latest: named.latest > every.latest ? named.latest : every.latest,
-  };
+  return { first: earlierOf(named.first, every.first), latest: laterOf(named.latest, every.latest) };
 }
 
 /** The time of the latest observation of a DNS type; null when there was none. */
@@ -205,6 +202,10 @@ export function extendedTimes(times: PartTimes | null | undefined, observedAt: I
   return { first: times?.first ?? observedAt, latest: observedAt };
 }
 
-export function laterOf(known: Instant | null | undefined, observedAt: Instant): Instant {
-  return known == null || known < observedAt ? observedAt : known;
+export function earlierOf(known: Instant | null | undefined, time: Instant): Instant {
+  return known == null || known > time ? time : known;
+}
+
+export function laterOf(known: Instant | null | undefined, time: Instant): Instant {
+  return known == null || known < time ? time : known;
 }

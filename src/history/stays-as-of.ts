@@ -1,5 +1,6 @@
+import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
-import { type DomainState, type RecordStay, timesOfStay } from './state.js';
+import { laterOf, type RecordStay, timesOfStay } from './state.js';
 import type { StoredHistory } from './stored-history.js';
 
 /** A record's stay as it is known at an instant. */
@@ -10,6 +11,11 @@ export interface KnownStay extends Pick<RecordStay, 'record' | 'firstSeen' | 'so
   readonly removed: Instant | null;
 }
 
+export interface HeaderPeriod extends Omit<KnownStay, 'record'> {
+  readonly name: string;
+  readonly value: string;
+}
+
 /**
  * The stays that are known at an instant, in their order: those that began later are left out, and those that
  * ended later are present.
@@ -18,51 +24,44 @@ export interface KnownStay extends Pick<RecordStay, 'record' | 'firstSeen' | 'so
  */
 export function staysAsOf({ state, stays }: StoredHistory, at: Instant | undefined): KnownStay[] {
   const known = stays.filter(({ firstSeen }) => isKnown(firstSeen, at));
-  const latest = latestByType(state, known, at);
+  const timesByType = new Map<string, Instant[]>();
+  for (const stay of known) for (const time of timesOfStay(stay)) addTo(timesByType, stay.record.type, time);
+  const latestByType = new Map(
+    Array.from(new Set(known.map(({ record }) => record.type)), (type) => {
+      const named = state.types.get(type)?.named;
+      const times = [state.everyType?.first, state.everyType?.latest, named?.first, named?.latest];
+      return [type, latestOf([...times, ...(timesByType.get(type) ?? [])], at)];
+    }),
+  );
   return known.map((stay) => {
-    const { record, firstSeen, source, removal } = stay;
+    const { record, firstSeen, source, removal, sightings = [] } = stay;
     const gone = removal !== null && isKnown(removal.removed, at) ? removal : null;
-    const lastSeen = gone?.lastSeen ?? lastKnown(stay, latest.get(record.type), at);
+    // Of one that is present: also its own times, and the last one before a later removal.
+    const own = [firstSeen, ...sightings.map(({ seenAt }) => seenAt), removal?.lastSeen];
+    const lastSeen = gone?.lastSeen ?? latestOf([...own, latestByType.get(record.type)], at) ?? firstSeen;
     return { record, firstSeen, source, lastSeen, removed: gone?.removed ?? null };
   });
 }
 
-/**
- * The latest observation of the type, or a time of the stay itself: its first sight, a sighting, or the last
- * before a later removal.
- */
-function lastKnown(
-  { firstSeen, sightings = [], removal }: RecordStay,
-  latest: Instant | undefined,
-  at: Instant | undefined,
-): Instant {
-  const times = [...sightings.map(({ seenAt }) => seenAt), removal?.lastSeen, latest];
-  return times.reduce<Instant>(
-    (last, time) => (time != null && isKnown(time, at) && time > last ? time : last),
-    firstSeen,
-  );
+/** The periods of header values that are known at an instant, by name and time. @param at Absent: now. */
+export function headerPeriods({ state, headers }: StoredHistory, at: Instant | undefined): HeaderPeriod[] {
+  const known = headers.filter(({ observedAt }) => isKnown(observedAt, at));
+  // Also of absences after the instant: the last observation before one.
+  const ofChanges = headers.flatMap(({ observedAt, lastSeen }) => [observedAt, lastSeen]);
+  const latest = latestOf([state.http?.first, state.http?.latest, ...ofChanges], at);
+  return known.flatMap(({ name, value, observedAt: firstSeen, source }, index) => {
+    if (value === null) return [];
+    const next = known[index + 1];
+    const end = next?.name === name ? next : undefined;
+    const lastSeen = (end === undefined ? latest : end.lastSeen) ?? firstSeen;
+    return [{ name, value, firstSeen, lastSeen, removed: end?.observedAt ?? null, source }];
+  });
 }
 
-/** The latest observation of each type, of those up to the instant whose times are known. */
-function latestByType(
-  { everyType, types }: DomainState,
-  stays: readonly RecordStay[],
-  at: Instant | undefined,
-): ReadonlyMap<string, Instant> {
-  const latest = new Map<string, Instant>();
-  const take = (type: string, time: Instant | undefined) => {
-    const before = latest.get(type);
-    if (time !== undefined && isKnown(time, at) && (before === undefined || before < time))
-      latest.set(type, time);
-  };
-  for (const stay of stays) {
-    const { type } = stay.record;
-    if (!latest.has(type)) {
-      const named = types.get(type)?.named;
-      for (const time of [everyType?.first, everyType?.latest, named?.first, named?.latest]) take(type, time);
-    }
-    for (const time of timesOfStay(stay)) take(type, time);
-  }
+/** The latest of times up to an instant; null: there is none. */
+function latestOf(times: readonly (Instant | null | undefined)[], at: Instant | undefined): Instant | null {
+  let latest: Instant | null = null;
+  for (const time of times) if (time != null && isKnown(time, at)) latest = laterOf(latest, time);
   return latest;
 }
 

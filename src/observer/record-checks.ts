@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Changes } from '../history/apply-observation.js';
+import type { Changes } from '../history/diff.js';
 import type { Outcome } from '../history/record-observations.js';
 import type { HeaderChangeKind } from '../history/state.js';
 import type { Observation } from '../model/observation.js';

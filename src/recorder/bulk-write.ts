@@ -121,6 +121,6 @@ export function insertInto<Row>(table: string, columns: Columns<Row>): WriteRows
   return ({ from, values }) => `INSERT INTO ${table} (${namesOf(columns)}) SELECT ${values()} FROM ${from}`;
 }
 
-export function namesOf<Row>(columns: Columns<Row>): string {
-  return columns.map(([name]) => name).join(', ');
+export function namesOf<Row>(columns: Columns<Row>): string[] {
+  return columns.map(([name]) => name);
 }

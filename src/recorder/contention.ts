@@ -10,7 +10,7 @@ export function isContention(error: unknown): boolean {
 }
 
 /** Waits for a random time, so that two writers do not meet again. */
-async function pauseAfter(attempt: number): Promise<void> {
+export async function pauseAfter(attempt: number): Promise<void> {
   await pause(Math.random() * Math.min(5 * 2 ** attempt, 500));
 }
 
@@ -25,17 +25,5 @@ export async function retryOnContention<Result>(work: () => Promise<Result>): Pr
       if (!isContention(error) || attempt === MAX_ATTEMPTS) throw error;
       await pauseAfter(attempt);
     }
-  }
-}
-
-/** Works on items until none is left. @param work returns those that conflicted with another writer. */
-export async function untilNoneLeft<Item>(
-  items: readonly Item[],
-  work: (left: readonly Item[]) => Promise<readonly Item[]>,
-): Promise<void> {
-  let left = items;
-  for (let attempt = 1; left.length > 0; attempt += 1) {
-    left = await work(left);
-    if (left.length > 0) await pauseAfter(attempt);
   }
 }

@@ -25,8 +25,8 @@ export async function judgeAnew(pool: Pool, begin: () => void): Promise<number> 
     if (last === undefined) break;
     // A history that is extended is judged as a whole.
     const domains = rows.map(({ name }) => ({ name, observations: [] }));
-    const extended = await extendDomains(pool, domains, { older: true });
-    changed += extended.filter(({ isChanged }) => isChanged).length;
+    const judged = await extendDomains(pool, domains, { older: true });
+    changed += judged.filter(({ writing }) => writing !== null).length;
     after = last.name;
   }
   await pool.query(

@@ -1,36 +1,29 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
-import type { RecordedResponse } from '../history/state.js';
-import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
+import type { RecordStay } from '../history/state.js';
+import type { StoredHistory } from '../history/stored-history.js';
 import { addTo } from '../model/groups.js';
+import { namesOf } from './bulk-write.js';
+import { keptTimesOf, STORED_SELECTED, type StoredDomain, stateOfRow } from './domain-rows.js';
 import {
-  EARLIER_COLUMNS,
-  type EarlierRow,
-  HEADER_COLUMNS,
-  keptTimesOf,
-  RESPONSE_COLUMNS,
-  STAY_COLUMNS,
-  STORED_DOMAIN_COLUMNS,
+  EARLIER,
+  HEADERS,
+  type HistoryItems,
+  RESPONSES,
+  STAYS,
   type StayRow,
-  type StoredDomain,
-  stateOfRow,
+  selected,
   stayOfRow,
-} from './rows.js';
+  type Table,
+} from './history-tables.js';
 
 /** Domains read at once: their histories are in memory together. */
 const PAGE_DOMAINS = 100;
 
-/** The rows of one domain, as they are stored. */
-export interface StoredRows {
+/** The rows of one domain, as they are stored: as in StoredHistory, and in its orders. */
+export interface StoredRows extends Omit<HistoryItems, 'stays'> {
   readonly domain: StoredDomain;
-  /** By first sight, type and position. */
   readonly stays: readonly StayRow[];
-  /** By field name and time. */
-  readonly headers: readonly StoredHeaderChange[];
-  /** By time. */
-  readonly responses: readonly RecordedResponse[];
-  /** By type and name. */
-  readonly earlier: readonly EarlierRow[];
 }
 
 /**
@@ -80,23 +73,24 @@ export function historyOfRows({ domain, stays, headers, responses, earlier }: St
   };
 }
 
-interface PageOfDomains {
-  readonly page: readonly StoredRows[];
-  /** The last name of the page, also if that domain was erased meanwhile; undefined: there is none. */
-  readonly last: string | undefined;
-}
-
-async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<PageOfDomains> {
+/** @returns last is the last name of the page, also if that domain was erased meanwhile; undefined: it is empty. */
+async function readPage(pool: Pool, condition: string, parameter: unknown) {
   const { found, present } = await inTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // Where tables have no statistics, as in the embedded database after an import, each page would read whole
     // tables.
     await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<StoredDomain>(
-      `SELECT ${STORED_DOMAIN_COLUMNS} FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
+      `SELECT ${STORED_SELECTED} FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],
     );
-    return { found: await readRows(client, rows), present: await versionsOf(client, rows) };
+    const found = await readRows(client, rows);
+    // All that writes a domain gives it another version.
+    const versions = await client.query<Pick<StoredDomain, 'name' | 'version'>>(
+      'SELECT name, version FROM domain WHERE name = ANY($1)',
+      [rows.map(({ name }) => name)],
+    );
+    return { found, present: new Map(versions.rows.map(({ name, version }) => [name, version])) };
   });
   const page: StoredRows[] = [];
   for (const rows of found) {
@@ -113,7 +107,7 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
 function readLocked(pool: Pool, name: string): Promise<StoredRows | undefined> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredDomain>(
-      `SELECT ${STORED_DOMAIN_COLUMNS} FROM domain WHERE name = $1 FOR SHARE`,
+      `SELECT ${STORED_SELECTED} FROM domain WHERE name = $1 FOR SHARE`,
       [name],
     );
     const [read] = await readRows(client, rows);
@@ -121,32 +115,22 @@ function readLocked(pool: Pool, name: string): Promise<StoredRows | undefined> {
   });
 }
 
-/** The versions that domains have now. All that writes a domain gives it another one. */
-async function versionsOf(
-  client: PoolClient,
-  domains: readonly StoredDomain[],
-): Promise<ReadonlyMap<string, bigint>> {
-  const { rows } = await client.query<Pick<StoredDomain, 'name' | 'version'>>(
-    'SELECT name, version FROM domain WHERE name = ANY($1)',
-    [domains.map(({ name }) => name)],
-  );
-  return new Map(rows.map(({ name, version }) => [name, version]));
-}
-
 /** Reads the rows of domains in all tables. */
 async function readRows(client: PoolClient, domains: readonly StoredDomain[]): Promise<StoredRows[]> {
   const names = domains.map(({ name }) => name);
-  const read = async <Row extends object>(columns: string, table: string, order: string) =>
-    byDomain(
-      await client.query<Row & { readonly domain: string }>(
-        `SELECT ${columns} FROM ${table} WHERE domain = ANY($1) ORDER BY domain, ${order}`,
-        [names],
-      ),
+  const read = async <Item, Row = Item>({ name, key, columns }: Table<Item>) => {
+    const { rows } = await client.query<Row & { readonly domain: string }>(
+      `SELECT ${selected(namesOf(columns))} FROM ${name} WHERE domain = ANY($1) ORDER BY ${namesOf(key)}`,
+      [names],
     );
-  const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
-  const headers = await read<StoredHeaderChange>(HEADER_COLUMNS, 'header_change', 'name, observed_at');
-  const responses = await read<RecordedResponse>(RESPONSE_COLUMNS, 'site_response', 'observed_at');
-  const earlier = await read<EarlierRow>(EARLIER_COLUMNS, 'earlier_changes', 'type, name');
+    const groups = new Map<string, Row[]>();
+    for (const row of rows) addTo(groups, row.domain, row);
+    return groups;
+  };
+  const stays = await read<RecordStay, StayRow>(STAYS);
+  const headers = await read(HEADERS);
+  const responses = await read(RESPONSES);
+  const earlier = await read(EARLIER);
   return domains.map((domain) => ({
     domain,
     stays: stays.get(domain.name) ?? [],
@@ -154,10 +138,4 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
     responses: responses.get(domain.name) ?? [],
     earlier: earlier.get(domain.name) ?? [],
   }));
-}
-
-function byDomain<Row extends { readonly domain: string }>({ rows }: { readonly rows: readonly Row[] }) {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) addTo(groups, row.domain, row);
-  return groups;
 }

@@ -1,26 +1,19 @@
 import type { Pool } from 'pg';
-import type { Changes } from '../history/apply-observation.js';
+import { type Changes, mergeChanges } from '../history/diff.js';
 import { isInside } from '../history/extend-history.js';
-import { mergeChanges } from '../history/merge-changes.js';
 import {
   isActing,
   type Outcome,
-  partsToLoad,
   type RecordedObservations,
   type Rules,
   recordObservations,
-  UNRECORDED,
 } from '../history/record-observations.js';
-import type { ReplayOptions } from '../history/replay.js';
-import { type DomainState, type Holdings, NOTHING_HELD } from '../history/state.js';
-import type { StoredHistory } from '../history/stored-history.js';
+import { type DomainState, type Holdings, holdNothing } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
-import { untilNoneLeft } from './contention.js';
-import { type ExtendedDomain, extendDomains } from './extend-domains.js';
-import { historyOctets } from './history-octets.js';
+import { type DomainRow, stateOfRow } from './domain-rows.js';
+import { extendDomains } from './extend-domains.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
-import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
-import { type DomainChanges, writeDomains } from './write-changes.js';
+import { COUNTS, type Counts, type DomainRecording, writeUntilDone } from './write-changes.js';
 
 /** Records observations, of observers and importers alike. */
 export interface Recorder {
@@ -45,29 +38,43 @@ export interface Recording extends Counts {
   readonly changes: ReadonlyMap<string, Changes>;
 }
 
-const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;
-type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
-const NO_COUNTS: Counts = { recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
-
 type RecorderOptions = Pick<Rules, 'httpsGrace'>;
 
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
   return {
-    record: (observations, older = false) => recordBatch(pool, { ...options, older }, byDomain(observations)),
+    async record(observations, older = false) {
+      const batches = byDomain(observations);
+      const inside: DomainBatch[] = [];
+      const recorded = await writeUntilDone(pool, batches, async (left) => {
+        const known = await loadKnown(pool, left);
+        const belonging = new Set(known.filter((each) => belongsInside(each, older)));
+        for (const { batch } of belonging) inside.push(batch);
+        return applyRules(
+          pool,
+          options,
+          known.filter((each) => !belonging.has(each)),
+        );
+      });
+      const extended = await extendDomains(pool, inside, { ...options, older });
+      return summarize(batches, [...recorded, ...extended]);
+    },
     async preview(observations) {
-      const known = await loadKnown(pool, byDomain(observations));
-      return summarize((await applyRules(pool, options, known)).map(toDone));
+      const batches = byDomain(observations);
+      return summarize(batches, await applyRules(pool, options, await loadKnown(pool, batches)));
     },
   };
 }
 
 /** What recording a batch would do where nothing is recorded yet. */
 export function previewFirst(observations: readonly Observation[]): Recording {
-  const applied = byDomain(observations).map((batch) => {
-    const recorded = recordObservations(UNRECORDED, batch.observations);
-    return { batch, before: null, stateBefore: null, recorded, merged: mergeChanges(recorded.changes) };
-  });
-  return summarize(applied.map(toDone));
+  const batches = byDomain(observations);
+  const applied = batches.map((batch) =>
+    toRecording(
+      { batch, before: null, state: null },
+      recordObservations(null, holdNothing(), batch.observations),
+    ),
+  );
+  return summarize(batches, applied);
 }
 
 /** The observations of one domain in a batch, and their places in it. */
@@ -81,50 +88,7 @@ interface DomainBatch {
 interface KnownBatch {
   readonly batch: DomainBatch;
   readonly before: DomainRow | null;
-  readonly stateBefore: DomainState | null;
-}
-
-interface AppliedBatch extends KnownBatch {
-  readonly recorded: RecordedObservations;
-  readonly merged: Changes;
-}
-
-async function recordBatch(
-  pool: Pool,
-  options: ReplayOptions,
-  batches: readonly DomainBatch[],
-): Promise<Recording> {
-  const done: Done[] = [];
-  const extending: DomainBatch[] = [];
-  await untilNoneLeft(batches, async (left) => {
-    const known = await loadKnown(pool, left);
-    const inside = new Set(known.filter((each) => belongsInside(each, options.older)));
-    for (const { batch } of inside) extending.push(batch);
-    const others = known.filter((each) => !inside.has(each));
-    const applied = await applyRules(pool, options, others);
-    const written = await write(pool, applied);
-    for (const each of applied) if (written.has(each.batch.name)) done.push(toDone(each));
-    return others.map(({ batch }) => batch).filter(({ name }) => !written.has(name));
-  });
-  for (const extended of await extendDomains(pool, extending, options)) done.push(extensionOf(extended));
-  return summarize(done);
-}
-
-async function loadKnown(pool: Pool, batches: readonly DomainBatch[]): Promise<KnownBatch[]> {
-  const names = batches.map(({ name }) => name);
-  const rows = await loadDomainRows(pool, names);
-  return batches.map((batch) => {
-    const before = rows.get(batch.name) ?? null;
-    return { batch, before, stateBefore: before === null ? null : stateOfRow(before) };
-  });
-}
-
-/** Whether observations have to be put into the history that is known. */
-function belongsInside({ batch: { observations }, stateBefore }: KnownBatch, older: boolean): boolean {
-  if (observations.some(({ dns }) => dns?.sighted === true)) return true;
-  return (
-    stateBefore !== null && observations.some((observation) => isInside(stateBefore, observation, older))
-  );
+  readonly state: DomainState | null;
 }
 
 function byDomain(observations: readonly Observation[]): DomainBatch[] {
@@ -140,6 +104,25 @@ function byDomain(observations: readonly Observation[]): DomainBatch[] {
   return [...batches.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
+async function loadKnown(pool: Pool, batches: readonly DomainBatch[]): Promise<KnownBatch[]> {
+  const rows = await loadDomainRows(
+    pool,
+    batches.map(({ name }) => name),
+  );
+  return batches.map((batch) => {
+    const before = rows.get(batch.name) ?? null;
+    return { batch, before, state: before === null ? null : stateOfRow(before) };
+  });
+}
+
+/** Whether observations have to be put into the history that is known. */
+function belongsInside({ batch: { observations }, state }: KnownBatch, older: boolean): boolean {
+  return observations.some(
+    (observation) =>
+      observation.dns?.sighted === true || (state !== null && isInside(state, observation, older)),
+  );
+}
+
 /**
  * Applies observations to what is known of their domains. Most are settled by the domain's row; only where one
  * differs, what the domain holds is loaded, and its observations are applied again.
@@ -148,94 +131,72 @@ async function applyRules(
   pool: Pool,
   rules: RecorderOptions,
   known: readonly KnownBatch[],
-): Promise<AppliedBatch[]> {
-  const settled = known.map(({ batch, stateBefore: state }) =>
-    recordObservations({ state, holdings: state === null ? NOTHING_HELD : null }, batch.observations, rules),
-  );
-  const parts = new Map<string, Set<string>>();
-  for (const [at, { batch, stateBefore }] of known.entries()) {
-    if (settled[at] === null) parts.set(batch.name, partsToLoad(stateBefore, batch.observations));
-  }
-  const loaded = parts.size > 0 ? await loadHoldings(pool, parts) : new Map<string, Holdings>();
-  return known.map(({ batch, before, stateBefore }, at) => {
-    const holdings = loaded.get(batch.name) ?? NOTHING_HELD;
-    const recorded =
-      settled[at] ?? recordObservations({ state: stateBefore, holdings }, batch.observations, rules);
-    // Without spread: V8 makes a hidden class for each object that gets properties after one.
-    return { batch, before, stateBefore, recorded, merged: mergeChanges(recorded.changes) };
+): Promise<DomainRecording[]> {
+  const apply = ({ batch, state }: KnownBatch, holdings: Holdings | null) =>
+    recordObservations(state, holdings, batch.observations, rules);
+  const missing = new Map<string, ReadonlySet<string>>();
+  const settled = known.map((each) => {
+    const recorded = apply(each, each.state === null ? holdNothing() : null);
+    if (recorded.missing !== null) missing.set(each.batch.name, recorded.missing);
+    return { each, recorded };
+  });
+  const loaded = missing.size > 0 ? await loadHoldings(pool, missing) : new Map<string, Holdings>();
+  return settled.map(({ each, recorded }) => {
+    const holdings = loaded.get(each.batch.name);
+    return toRecording(each, holdings === undefined ? recorded : apply(each, holdings));
   });
 }
 
-/** @returns the names of the domains that are done: written, or with nothing to write. */
-async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<string>> {
-  const [idle, domains] = [new Set<string>(), [] as DomainChanges[]];
-  for (const { batch, before, stateBefore, recorded, merged: changes } of applied) {
-    const { name } = batch;
-    const { state, changes: observed, firsts: keptTimes, outcomes } = recorded;
-    const acted = outcomes.filter(isActing).length;
-    if (acted === 0 || state === null) {
-      idle.add(name);
-      continue;
-    }
-    const version = leastNextVersion(before, acted);
-    // An end of a stay adds no row.
-    const records = changes.added.map(({ record }) => record);
-    const octets = historyOctets(records, changes.headers);
-    domains.push({ name, before, stateBefore, state, version, changes, observed, keptTimes, octets });
-  }
-  return new Set([...idle, ...(await writeDomains(pool, domains))]);
-}
-
-/** What recording has done with one domain of a batch. */
-interface Done extends Counts {
-  readonly batch: DomainBatch;
-  readonly isNew: boolean;
-  readonly outcomes: readonly Outcome[];
-  /** Null: nothing changed. */
-  readonly changes: Changes | null;
-}
-
-function toDone({ batch, before, recorded, merged }: AppliedBatch): Done {
-  const { added, removed, headers } = merged;
+function toRecording(
+  { batch: { name }, before, state: stateBefore }: KnownBatch,
+  { state, changes: observed, firsts: keptTimes, outcomes }: RecordedObservations,
+): DomainRecording {
+  const changes = mergeChanges(observed);
+  const { added: stays, removed: ended, headers, responses, earlier } = changes;
+  const recorded = outcomes.filter(isActing).length;
+  const added = { stays, headers, responses, earlier };
   return {
-    batch,
+    name,
     isNew: before === null,
-    outcomes: recorded.outcomes,
-    changes: recorded.changes.length > 0 ? merged : null,
-    recordsAdded: added.length,
-    recordsRemoved: removed.length + added.filter(({ removal }) => removal !== null).length,
-    headersCreated: headers.filter(({ kind }) => kind === 'created').length,
-    headersUpdated: headers.filter(({ kind }) => kind === 'updated').length,
+    outcomes,
+    changes: observed.length > 0 ? changes : null,
+    counts: {
+      recordsAdded: stays.length,
+      recordsRemoved: ended.length + stays.filter(({ removal }) => removal !== null).length,
+      headersCreated: headers.filter(({ kind }) => kind === 'created').length,
+      headersUpdated: headers.filter(({ kind }) => kind === 'updated').length,
+    },
+    writing:
+      recorded === 0 || state === null
+        ? null
+        : {
+            name,
+            before,
+            stateBefore,
+            state,
+            recorded,
+            added,
+            ended,
+            gone: null,
+            keptTimes,
+            observed,
+            extendedFrom: null,
+          },
   };
 }
 
-/** Of a history that was extended, how much longer it is: what was known may only have moved. */
-function extensionOf({ of, outcomes, before, after }: ExtendedDomain<DomainBatch>): Done {
-  const [known, now] = [before === null ? NO_COUNTS : countsIn(before), countsIn(after)];
-  const counts = { ...NO_COUNTS };
-  for (const key of COUNTS) counts[key] = Math.max(now[key] - known[key], 0);
-  return { batch: of, isNew: before === null, outcomes, changes: null, ...counts };
-}
-
-function countsIn({ stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>): Counts {
-  const created = new Set(headers.map(({ name }) => name)).size;
-  return {
-    recordsAdded: stays.length,
-    recordsRemoved: stays.filter(({ removal }) => removal !== null).length,
-    headersCreated: created,
-    headersUpdated: headers.filter(({ value }) => value !== null).length - created,
-  };
-}
-
-function summarize(all: readonly Done[]): Recording {
+function summarize(batches: readonly DomainBatch[], recorded: readonly DomainRecording[]): Recording {
+  const places = new Map(batches.map((batch) => [batch.name, batch.places]));
   const outcomes: Outcome[] = [];
   const changes = new Map<string, Changes>();
-  const counts = { ...NO_COUNTS };
-  for (const done of all) {
-    for (const [index, outcome] of done.outcomes.entries()) outcomes[done.batch.places[index] ?? 0] = outcome;
-    if (done.changes !== null) changes.set(done.batch.name, done.changes);
-    for (const key of COUNTS) counts[key] += done[key];
+  const counts = { recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
+  for (const each of recorded) {
+    for (const [index, outcome] of each.outcomes.entries()) {
+      outcomes[places.get(each.name)?.[index] ?? 0] = outcome;
+    }
+    if (each.changes !== null) changes.set(each.name, each.changes);
+    for (const key of COUNTS) counts[key] += each.counts[key];
   }
-  const newNames = all.flatMap(({ batch, isNew }) => (isNew ? [batch.name] : []));
+  const newNames = recorded.flatMap(({ name, isNew }) => (isNew ? [name] : []));
   return { ...counts, newNames, outcomes, changes };
 }

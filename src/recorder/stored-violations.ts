@@ -5,10 +5,10 @@ import type { StoredHistory } from '../history/stored-history.js';
 import { findViolations } from '../history/violations.js';
 import { quoted } from '../model/text.js';
 import { write } from './bulk-write.js';
-import { historyOctets } from './history-octets.js';
+import { storedTypes } from './domain-rows.js';
+import { headerOctets, recordOctets } from './history-octets.js';
 import { loadDomainRows } from './load-known.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
-import { storedTypes } from './rows.js';
 import { type KnownText, SELECT_UNKNOWN, TEXT_COLUMNS, textsIn } from './write-changes.js';
 
 /** Finds what breaks a rule in a domain's rows: one line for each violation. */
@@ -22,19 +22,19 @@ export function findStoredViolations(rows: StoredRows): string[] {
   } catch {
     return UNREADABLE;
   }
-  const { records, headers } = historyOctets(rows.stays, rows.headers);
+  const octets = [
+    ['record_octets', domain.recordOctets, recordOctets(rows.stays)],
+    ['header_octets', domain.headerOctets, headerOctets(rows.headers)],
+  ] as const;
   return [
-    ...(domain.recordOctets === BigInt(records) ? [] : [octetsText('record', domain.recordOctets, records)]),
-    ...(domain.headerOctets === BigInt(headers) ? [] : [octetsText('header', domain.headerOctets, headers)]),
+    ...octets
+      .filter(([, stored, counted]) => stored !== BigInt(counted))
+      .map(([column, stored, counted]) => `the column ${column} is ${stored}, and should be ${counted}`),
     ...findViolations(history),
   ];
 }
 
 const UNREADABLE = ['the column dns_types cannot be read, or the column sightings of a record'];
-
-function octetsText(part: string, stored: bigint, counted: number): string {
-  return `the column ${part}_octets is ${stored}, and should be ${counted}`;
-}
 
 /** Finds rows from before a constraint of the database that break it: a line for each table. */
 export async function findUnsound(pool: Pool): Promise<string[]> {

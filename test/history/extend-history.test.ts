@@ -85,7 +85,7 @@ function extended(
     extendedFrom: _from,
     ...extension
   } = extendHistory(history, observations, { older });
-  return { name: 'example.com', version: 2n, recordedAt: 0n, ...extension };
+  return { version: 2n, recordedAt: 0n, ...extension };
 }
 
 test('older observations put before newer ones give the history of all of them recorded in order', () => {

@@ -63,7 +63,7 @@ function extended(history: StoredHistory | null, observations: readonly Observat
     extendedFrom: _from,
     ...extension
   } = extendHistory(history, observations, { older: true });
-  return { name: 'example.com', version: 2n, recordedAt: 0n, ...extension };
+  return { version: 2n, recordedAt: 0n, ...extension };
 }
 
 /** When each text came and went, and why that was routine. */

@@ -1,17 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mergeChanges } from '../../src/history/merge-changes.js';
-import { heldAfter, recordObservations, UNRECORDED } from '../../src/history/record-observations.js';
+import { mergeChanges } from '../../src/history/diff.js';
+import { isActing, recordObservations } from '../../src/history/record-observations.js';
+import { holdNothing } from '../../src/history/state.js';
 import { HOUR, LOOK_KINDS, type Look, looks, observationOf } from '../support/site-looks.js';
 
 const DAY = 24n * HOUR;
 
 function recorded(story: readonly Look[], grace = DAY) {
-  const progress = recordObservations(UNRECORDED, story.map(observationOf), { httpsGrace: grace });
+  const holdings = holdNothing();
+  const progress = recordObservations(null, holdings, story.map(observationOf), { httpsGrace: grace });
   const { headers, responses } = mergeChanges(progress.changes);
   return {
     state: progress.state,
-    holdings: heldAfter(progress),
+    holdings,
     kinds: progress.outcomes.map(({ kind }) => kind),
     heldBack: progress.outcomes.map(({ heldBack }) => heldBack),
     headers: headers.map(({ value, observedAt }) => `${value}@${observedAt / HOUR}`),
@@ -49,6 +51,26 @@ describe('a response over HTTP', () => {
       'https@0 imported@1 http@2 imported@3',
       [2],
     ],
+    [
+      'does not count sooner by one that comes late, or again',
+      'https@0 http@20 http@10 http@20 http@44',
+      [1, 2, 3, 4],
+    ],
+    [
+      'that is older than what declined HTTPS is held back',
+      'https@0 neither@1 neither@30 neither@31 http@29',
+      [4],
+    ],
+    [
+      'is held back anew by an answer between that comes late',
+      'https@0 http@1 http@2 http@3 https@2.5 http@26 http@27.1',
+      [1, 2, 3, 5],
+    ],
+    [
+      'is held back no longer by an answer from before that comes late',
+      'https@0 http@2 http@3 https@1 http@26',
+      [1, 2],
+    ],
   ])('%s', (_what, story, held) => {
     expect(heldBackIn(story)).toEqual(held);
   });
@@ -69,16 +91,6 @@ describe('a response over HTTP', () => {
     const story = recorded(looks('https@0 https@1 http@2 http@3 http@26 http@27 https@28'));
     expect(story.headers).toEqual(['https@0', 'http@26', 'https@28']);
     expect(story.responses).toEqual(['https@0', 'http@26', 'https@28']);
-  });
-
-  test('that comes late, or again, is not counted again', () => {
-    expect(heldBackIn('https@0 http@20 http@10 http@20 http@44')).toEqual([1, 2, 3, 4]);
-    expect(heldBackIn('https@0 neither@1 neither@30 neither@31 http@29')).toEqual([4]);
-  });
-
-  test('is held back by the observations after an answer over HTTPS that comes late', () => {
-    expect(heldBackIn('https@0 http@1 http@2 http@3 https@2.5 http@26 http@27.1')).toEqual([1, 2, 3, 5]);
-    expect(heldBackIn('https@0 http@2 http@3 https@1 http@26')).toEqual([1, 2]);
   });
 });
 
@@ -127,11 +139,11 @@ describe('any looks', () => {
           .map((look) => ({ look, key: numbers.next().value ?? 0 }))
           .sort((left, right) => left.key - right.key);
         const observations = again.map(({ look }) => observationOf(look));
-        const { changes, outcomes, ...after } = recordObservations({ state, holdings }, observations, {
+        const { changes, outcomes, ...after } = recordObservations(state, holdings, observations, {
           httpsGrace: grace,
         });
         expect([after.state, changes]).toEqual([state, []]);
-        expect(outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
+        expect(outcomes.filter(isActing)).toEqual([]);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import type { Changes } from '../../src/history/apply-observation.js';
+import type { Changes } from '../../src/history/diff.js';
 import type { HeaderChange, RecordStay } from '../../src/history/state.js';
 import type { CheckOutcome } from '../../src/observer/outcome.js';
 import { createCheckReport, type RecordedCheck } from '../../src/observer/record-checks.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import type { Changes } from '../../src/history/apply-observation.js';
+import type { Changes } from '../../src/history/diff.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeText } from '../../src/observer/outcome.js';
 import { recordChecks } from '../../src/observer/record-checks.js';

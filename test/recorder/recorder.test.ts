@@ -312,9 +312,9 @@ test('a header that is left out of observations, and is known from before, costs
     get: (target, key) =>
       key !== 'query'
         ? Reflect.get(target, key)
-        : (text: string, values: unknown[]) => {
-            read.push(text);
-            return target.query(text, values);
+        : (statement: string, values: unknown[]) => {
+            read.push(JSON.stringify(statement));
+            return target.query(statement, values);
           },
   });
   const recorder = createRecorder(pool);

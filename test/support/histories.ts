@@ -1,5 +1,6 @@
-import { mergeChanges } from '../../src/history/merge-changes.js';
-import { recordObservations, UNRECORDED } from '../../src/history/record-observations.js';
+import { mergeChanges } from '../../src/history/diff.js';
+import { recordObservations } from '../../src/history/record-observations.js';
+import { holdNothing } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { compareDnsRecords } from '../../src/model/dns-record.js';
 import { compareInstants } from '../../src/model/instant.js';
@@ -9,7 +10,7 @@ import { NOW } from './observations.js';
 
 /** What would be stored after observations of a domain of which nothing was recorded. */
 export function historyOf(observations: readonly Observation[]): StoredHistory {
-  const { state, changes, firsts } = recordObservations(UNRECORDED, observations);
+  const { state, changes, firsts } = recordObservations(null, holdNothing(), observations);
   const [first] = observations;
   if (state === null || first === undefined) {
     throw new Error('no observation was recorded');

@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { unseenOf } from '../../history/digest.js';
 import { type Difference, differencesOf, type Expectation, type Found } from '../../history/expectation.js';
-import { headerPeriods } from '../../history/header-periods.js';
-import { isKnown, staysAsOf } from '../../history/stays-as-of.js';
+import { headerPeriods, isKnown, staysAsOf } from '../../history/stays-as-of.js';
 import {
   expectationOfZone,
   expectationsOfObservations,

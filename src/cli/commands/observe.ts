@@ -1,6 +1,5 @@
 import type { Settings } from '../../config/settings.js';
-import type { Changes } from '../../history/apply-observation.js';
-import { identityOf } from '../../history/diff.js';
+import { type Changes, identityOf } from '../../history/diff.js';
 import { dnsRecordData } from '../../model/dns-record.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';

@@ -1,5 +1,4 @@
-import { headerPeriods } from '../../history/header-periods.js';
-import { isKnown, type KnownStay, staysAsOf } from '../../history/stays-as-of.js';
+import { headerPeriods, isKnown, type KnownStay, staysAsOf } from '../../history/stays-as-of.js';
 import type { StoredHistory } from '../../history/stored-history.js';
 import { dnsRecordData } from '../../model/dns-record.js';
 import { OperationError, readArgument, UsageError } from '../../model/errors.js';

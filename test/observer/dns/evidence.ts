@@ -1,9 +1,5 @@
-import {
-  heldAfter,
-  type RecordedObservations,
-  recordObservations,
-  UNRECORDED,
-} from '../../../src/history/record-observations.js';
+import { type RecordedObservations, recordObservations } from '../../../src/history/record-observations.js';
+import { type Holdings, holdNothing } from '../../../src/history/state.js';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
 import type { Observation } from '../../../src/model/observation.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
@@ -74,23 +70,29 @@ export async function observe(
   return (await observer.check(domain, time)).observation;
 }
 
+interface Recorded extends RecordedObservations {
+  readonly holdings: Holdings;
+}
+
 /** The history after an observation; `changes` has those of this one. */
-export function record(
-  known: RecordedObservations | null,
-  observation: Observation | null,
-): RecordedObservations {
-  const before = known === null ? UNRECORDED : { state: known.state, holdings: heldAfter(known) };
-  return recordObservations(before, observation === null ? [] : [observation]);
+export function record(known: Recorded | null, observation: Observation | null): Recorded {
+  const holdings = known === null ? holdNothing() : structuredClone(known.holdings);
+  const recorded = recordObservations(
+    known?.state ?? null,
+    holdings,
+    observation === null ? [] : [observation],
+  );
+  return { ...recorded, holdings };
 }
 
 /** What a name is observed to have where some types have a reply, and the others another one. */
 export async function look(
-  known: RecordedObservations | null,
+  known: Recorded | null,
   domain: string,
   usual: Reply,
   reply = usual,
   types: readonly string[] = TYPES,
-): Promise<RecordedObservations> {
+): Promise<Recorded> {
   const answers = TYPES.map(
     (type) => [type, answerTo(domain, type, types.includes(type) ? reply : usual)] as const,
   );
@@ -99,17 +101,17 @@ export async function look(
 
 export const toText = ({ host, type, rdata }: DnsRecord) => `${host} ${type} ${rdata}`;
 
-export function addedIn({ changes }: RecordedObservations): string[] {
+export function addedIn({ changes }: Recorded): string[] {
   return changes.flatMap(({ added }) => added.map((stay) => toText(stay.record))).sort();
 }
 
-export function removedIn({ changes }: RecordedObservations): string[] {
+export function removedIn({ changes }: Recorded): string[] {
   return changes.flatMap(({ removed }) => removed.map((stay) => toText(stay.record))).sort();
 }
 
 /** The records that are present. */
-export function presentIn(progress: RecordedObservations): string[] {
-  const records = heldAfter(progress).records.values();
+export function presentIn(progress: Recorded): string[] {
+  const records = progress.holdings.records.values();
   return [...records].flatMap((stays) => stays.map((stay) => toText(stay.record))).sort();
 }
 

@@ -1,0 +1,155 @@
+import type { DnsRecord } from '../database/generated/client.js';
+import type { EarlierChanges } from '../history/routine.js';
+import {
+  isFirstSighted,
+  isLastSighted,
+  type KeptSighting,
+  type RecordedResponse,
+  type RecordStay,
+  type StoredHeaderChange,
+} from '../history/state.js';
+import type { StoredHistory } from '../history/stored-history.js';
+import type { RoutineReason } from '../model/change-kinds.js';
+import type { Columns } from './bulk-write.js';
+
+/** What the tables of a history have of one domain. */
+export type HistoryItems = Pick<StoredHistory, 'stays' | 'headers' | 'responses' | 'earlier'>;
+
+export interface RowOf<Item> {
+  readonly domain: string;
+  readonly item: Item;
+}
+
+/** A table with a row for each item of a domain. */
+export interface Table<Item> {
+  readonly name: string;
+  /** The primary key: the domain, and others. Rows are read in its order. */
+  readonly key: Columns<RowOf<Item>>;
+  /** Those of the key come first. */
+  readonly columns: Columns<RowOf<Item>>;
+}
+
+function tableOf<Item>(
+  name: string,
+  itemKey: Columns<RowOf<Item>>,
+  others: Columns<RowOf<Item>>,
+): Table<Item> {
+  const key: Columns<RowOf<Item>> = [['domain', 'text', ({ domain }) => domain], ...itemKey];
+  return { name, key, columns: [...key, ...others] };
+}
+
+/** What the end of a stay writes. */
+export const STAY_END: Columns<RowOf<RecordStay>> = [
+  ['removed', 'bigint', ({ item }) => item.removal?.removed],
+  ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen ?? item.sightings?.at(-1)?.seenAt],
+  [
+    'last_sighted',
+    'boolean',
+    ({ item }) => (item.removal === null ? item.sightings !== undefined : isLastSighted(item)),
+  ],
+  ['removed_source', 'text', ({ item }) => item.removal?.source],
+  ['removed_routine', 'text', ({ item }) => item.removal?.routine],
+];
+
+export const STAYS = tableOf<RecordStay>(
+  'dns_record',
+  [
+    ['first_seen', 'bigint', ({ item }) => item.firstSeen],
+    ['type', 'text', ({ item }) => item.record.type],
+    ['position', 'integer', ({ item }) => item.position],
+  ],
+  [
+    ['host', 'text', ({ item }) => item.record.host],
+    ['class', 'text', ({ item }) => item.record.class],
+    ['rdata', 'json', ({ item }) => item.record.rdata],
+    ['source', 'text', ({ item }) => item.source],
+    ['first_sighted', 'boolean', ({ item }) => isFirstSighted(item)],
+    ['sightings', 'json', ({ item }) => storedSightings(item)],
+    ['routine', 'text', ({ item }) => item.routine],
+    ...STAY_END,
+  ],
+);
+
+export const HEADERS = tableOf<StoredHeaderChange>(
+  'header_change',
+  [
+    ['name', 'text', ({ item }) => item.name],
+    ['observed_at', 'bigint', ({ item }) => item.observedAt],
+  ],
+  [
+    ['value', 'text', ({ item }) => item.value],
+    ['source', 'text', ({ item }) => item.source],
+    ['last_seen', 'bigint', ({ item }) => item.lastSeen],
+    ['routine', 'text', ({ item }) => item.routine],
+  ],
+);
+
+export const RESPONSES = tableOf<RecordedResponse>(
+  'site_response',
+  [['observed_at', 'bigint', ({ item }) => item.observedAt]],
+  [
+    ['scheme', 'text', ({ item }) => item.scheme],
+    ['status', 'integer', ({ item }) => item.status],
+    ['address', 'text', ({ item }) => item.address],
+    ['source', 'text', ({ item }) => item.source],
+    ['routine', 'text', ({ item }) => item.routine],
+  ],
+);
+
+export const EARLIER = tableOf<EarlierChanges>(
+  'earlier_changes',
+  [
+    ['type', 'text', ({ item }) => item.type],
+    ['name', 'text', ({ item }) => item.name],
+  ],
+  [
+    ['times', 'text', ({ item }) => item.times],
+    ['count', 'integer', ({ item }) => item.count],
+    ['latest_new', 'bigint', ({ item }) => item.latestNew],
+    ['digests', 'text', ({ item }) => item.digests],
+  ],
+);
+
+/** Of type json: parsed, they would be written in another order. */
+const JSON_COLUMNS = ['rdata', 'sightings'];
+
+/** Columns to select, by the names that Prisma's model has for them. */
+export function selected(columns: readonly string[]): string {
+  const toName = (column: string) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return columns
+    .map((column) => `${column}${JSON_COLUMNS.includes(column) ? '::text' : ''} AS "${toName(column)}"`)
+    .join(', ');
+}
+
+/** A row of STAYS as it is selected. */
+export interface StayRow
+  extends Omit<DnsRecord, 'domainName' | 'rdata' | 'sightings' | 'routine' | 'removedRoutine'> {
+  readonly domain: string;
+  readonly rdata: string;
+  readonly sightings: string | null;
+  readonly routine: RoutineReason | null;
+  readonly removedRoutine: RoutineReason | null;
+}
+
+export function stayOfRow(row: StayRow): RecordStay {
+  const { firstSeen, removed, removedSource: source, removedRoutine: routine } = row;
+  return {
+    firstSeen,
+    position: row.position,
+    record: { host: row.host, class: row.class, type: row.type, rdata: row.rdata },
+    source: row.source,
+    routine: row.routine,
+    removal: removed === null ? null : { removed, lastSeen: row.lastSeen ?? firstSeen, source, routine },
+    ...(row.sightings !== null && { sightings: parseSightings(row.sightings) }),
+  };
+}
+
+/** Times and observers, times as decimal text. */
+function storedSightings({ sightings }: RecordStay): string | undefined {
+  return sightings && JSON.stringify(sightings.map(({ seenAt, source }) => [String(seenAt), source]));
+}
+
+function parseSightings(stored: string): KeptSighting[] {
+  const parsed: readonly (readonly [string, string | null])[] = JSON.parse(stored);
+  return parsed.map(([seenAt, source]) => ({ seenAt: BigInt(seenAt), source }));
+}
