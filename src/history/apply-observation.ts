@@ -46,7 +46,7 @@ export function applyObservation(
     http:
       http === null
         ? (state?.http ?? null)
-        : { ...extendedTimes(state?.http, observedAt), digest: http.digest },
+        : { first: state?.http?.first ?? observedAt, latest: observedAt, digest: http.digest },
     https,
     site: response?.site ?? state?.site ?? null,
   };
@@ -76,7 +76,7 @@ function changesOfHttp(
   { headers: known, earlier }: Holdings,
   observation: Observation,
 ) {
-  const { observedAt, source = null, response: given } = observation;
+  const { observedAt, response: given } = observation;
   const latest = state?.http?.latest ?? null;
   const changes = differs ? diffHeaders(headers, known, observation, latest) : [];
   const judged = judgeHeaders(changes, known, given?.status, {
@@ -84,7 +84,7 @@ function changesOfHttp(
     isFirst: latest === null,
     earlier,
   });
-  const response = given && judgeResponse({ ...given, observedAt, source }, state?.site ?? null, earlier);
+  const response = given && judgeResponse(given, observation, state?.site ?? null, earlier);
   return { headers: judged.headers, response, earlier: [...judged.earlier, ...(response?.earlier ?? [])] };
 }
 

@@ -1,6 +1,7 @@
 import type { RoutineReason } from '../model/change-kinds.js';
 import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
+import type { Observation, SiteResponse } from '../model/observation.js';
 import type { Changes, DnsChanges } from './diff.js';
 import {
   type EarlierChanges,
@@ -147,15 +148,17 @@ export const SITE = 'site';
  * @param before How the site responded before; null: that is not known.
  */
 export function judgeResponse(
-  response: Omit<ResponseChange, 'routine' | 'old'>,
+  { scheme, status, address }: SiteResponse,
+  observation: Observation,
   before: SiteState | null,
   known: Holdings['earlier'],
 ) {
-  const { scheme, status, observedAt } = response;
+  const { observedAt, source = null } = observation;
   const isAnother = before?.scheme !== scheme || before.status !== status;
   const first = isAnother ? observedAt : before.first;
   const site = { scheme, status, first, latest: observedAt };
-  const change: ResponseChange = { ...response, old: before?.status ?? null, routine: null };
+  const old = before?.status ?? null;
+  const change: ResponseChange = { scheme, status, address, observedAt, source, old, routine: null };
   if (!isStatusChange(change)) return { change, site, isAnother, earlier: [] };
   const changes = known.get(partKey(SITE, '')) ?? noChanges(SITE, '', observedAt, [String(change.old)]);
   const { isRotation, earlier } = judgeByEarlier(changes, observedAt, [String(status)]);

@@ -1,5 +1,5 @@
 import type { Observation } from '../model/observation.js';
-import { ActingParts, type Recorded } from './acting-parts.js';
+import { type ActingParts, findActingParts, type Recorded } from './acting-parts.js';
 import { applyObservation } from './apply-observation.js';
 import { completeObservation, isCompletable } from './complete-observation.js';
 import { type Changes, hold, timeOf } from './diff.js';
@@ -126,7 +126,7 @@ function recordOne(
 ): Step | null {
   // Where the holdings are not loaded, a digest that is equal says that it left out none that is present.
   const observation = holdings === null ? given : completeObservation(given, holdings);
-  const acting = new ActingParts(state, observation, recorded);
+  const acting = findActingParts(state, observation, recorded);
   const { https, heldBack } = judgeHttps(state, observation, recorded, httpsGrace);
   if (heldBack !== null) acting.http = null;
   const { contradicts, precedes, stale } = acting;
@@ -134,7 +134,7 @@ function recordOne(
   if (holdings === null && (differs(state, observation, acting) || (contradicts && isCompletable(given)))) {
     return null;
   }
-  if (acting.isNone) {
+  if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
     // An observation at which HTTPS was declined is kept, even where it acts on no part.
     const isKept = https !== (state?.https ?? null);
     const kind = isKept ? 'unchanged' : leftAlone(acting);
@@ -183,7 +183,7 @@ function partsToLoad(
   { recorded = { state, older: false } }: Rules,
 ): string[] {
   const { dns, ignoredHeaders } = observation;
-  const acting = new ActingParts(state, observation, recorded);
+  const acting = findActingParts(state, observation, recorded);
   const isOfHttp = ignoredHeaders !== undefined || httpDiffers(state, observation, acting);
   const texts = digestOfRecords(dns?.records.get('TXT') ?? []);
   return [
