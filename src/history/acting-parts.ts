@@ -4,13 +4,12 @@ import type { DnsObservation, Observation } from '../model/observation.js';
 import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
 import { type DomainState, latestOfType, OTHER_TYPES, type PartTimes, timesOfType } from './state.js';
 
-/** What an observation does to the parts of a domain that it covers. */
+/** The parts on which an observation acts. */
 export interface ActingParts {
   /** It covers every DNS type, and is stale for none. */
   everyType: boolean;
-  /** The DNS types that it acts on; OTHER_TYPES where it is stale for one that is known. */
+  /** OTHER_TYPES is among them where it is stale for one that is known. */
   readonly types: ActingType[];
-  /** The headers that it acts on; null when HTTP was not observed, or not later than before. */
   http: ActingHeaders | null;
   /** A newer observation of a part is recorded already. */
   stale: boolean;
@@ -24,7 +23,7 @@ export interface ActingType {
   readonly type: string;
   readonly records: readonly DnsRecord[];
   readonly digest: string;
-  /** Whether the records differ from those that are known. */
+  /** From the records that are known. */
   readonly differs: boolean;
 }
 
@@ -51,8 +50,6 @@ export function isStale({ observedAt }: Observation, times: PartTimes | null, { 
  *
  * A part is one DNS type, over all owner names, or the HTTP headers. An observation of a part at the
  * time of its latest is that observation again; one before it is stale. Both leave the part alone.
- *
- * @param state null when nothing is recorded of the domain.
  */
 export function findActingParts(
   state: DomainState | null,

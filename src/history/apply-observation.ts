@@ -15,9 +15,8 @@ import {
 /**
  * Applies an observation to what is known of a domain. A pure rule: no clock, no database.
  *
- * @param state null when nothing is recorded of the domain.
- * @param holdings what the domain holds according to `state`; only needed where a part differs.
- * @param acting the parts that it acts on, at least one.
+ * @param holdings only needed where a part differs.
+ * @param acting at least one part.
  * @param https what is known of HTTPS after it.
  */
 export function applyObservation(

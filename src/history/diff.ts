@@ -23,10 +23,7 @@ export interface DnsChanges {
 /** What there is to write of an observation besides the domain's new state. */
 export interface Changes extends DnsChanges {
   readonly headers: readonly HeaderChange[];
-  /**
-   * The response of the observation, where its headers were acted on, and something changed, or its scheme or
-   * status.
-   */
+  /** At most one, where something changed, or its scheme or status. */
   readonly responses: readonly ResponseChange[];
   /** What the next changes of the RRsets and headers that changed are judged by. */
   readonly earlier: readonly EarlierChanges[];
@@ -36,7 +33,7 @@ export interface Changes extends DnsChanges {
  * Compares the records of one type that an observation holds with those present. One that is not present begins
  * a new stay; one that is no longer held ends its stay.
  *
- * @param latest time of the type's observation before this one; null when there was none.
+ * @param latest when the type was observed before.
  */
 export function diffRecords(
   { records }: ActingType,
@@ -73,11 +70,7 @@ export function identityOf(record: DnsRecord): string {
   return `${record.host}\n${record.class}\n${record.rdata}`;
 }
 
-/**
- * Compares the headers that an observation holds with every header ever seen of the domain.
- *
- * @param latest time of the observation of HTTP headers before this one; null when there was none.
- */
+/** @param known every header ever seen of the domain. @param latest when headers were observed before. */
 export function diffHeaders(
   headers: ReadonlyMap<string, string>,
   known: ReadonlyMap<string, HeaderState>,

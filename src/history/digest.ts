@@ -22,11 +22,9 @@ export function digestOfRecords(records: readonly DnsRecord[]): string {
  *   were known before, follow the digest of all: the digest of the others, and their names. By these the next
  *   such observation is known to be equal, without the headers themselves.
  */
-export function digestOfHeaders(
-  headers: ReadonlyMap<string, string>,
-  ignored: ReadonlySet<string> = new Set(),
-): string {
+export function digestOfHeaders(headers: ReadonlyMap<string, string>, ignored?: ReadonlySet<string>): string {
   const all = digestOfAll(headers);
+  if (ignored === undefined) return all;
   const unseen = [...headers.keys()].filter((name) => ignored.has(name)).sort();
   if (unseen.length === 0) return all;
   const seen = new Map([...headers].filter(([name]) => !ignored.has(name)));
@@ -51,16 +49,12 @@ export function isDigestOf(
 
 function digestOfAll(headers: ReadonlyMap<string, string>): string {
   if (headers.size === 0) return '';
-  return remembered(headers, () => {
-    const names = [...headers.keys()].sort();
-    return JSON.stringify(names.map((name) => [name, headers.get(name)]));
-  });
+  return remembered(headers, () =>
+    JSON.stringify([...headers.keys()].sort().map((name) => [name, headers.get(name)])),
+  );
 }
 
-/**
- * By set, as long as the set is in use: an importer that reads a line again, but for its time, gives the same
- * sets.
- */
+/** By set: an importer that reads a line again, but for its time, gives the same sets. */
 const digests = new WeakMap<object, string>();
 
 function remembered(set: object, compute: () => string): string {

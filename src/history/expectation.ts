@@ -12,11 +12,11 @@ export interface Expectation {
   readonly records: readonly DnsRecord[];
   /** For which the records are complete, besides their own types. */
   readonly types: ReadonlySet<string>;
-  /** Whether they are complete for all owner names of the domain, or for those alone that they have. */
+  /** They are complete for all owner names of the domain, not only for those that they have. */
   readonly allOwners: boolean;
   /** Field names to values; null: it must be absent. */
   readonly headers: ReadonlyMap<string, string | null>;
-  /** Whether any other header is unexpected. */
+  /** Any other header is unexpected. */
   readonly allHeaders: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Found {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What is not as it should be: a record, or a header, whose name is then that of the field. */
+/** A record, or a header, whose name is then that of the field. */
 export interface Difference {
   readonly domain: string;
   readonly name: string;
@@ -54,12 +54,11 @@ export function differencesOf(
   expectations: readonly Expectation[],
   found: ReadonlyMap<string, Found>,
 ): Difference[] {
-  const byDomain = [...expectedByDomain(expectations, found)].sort(([one], [other]) =>
-    compareUtf8(one, other),
-  );
+  const byDomain = [...expectedByDomain(expectations, found)].sort(([a], [b]) => compareUtf8(a, b));
   return byDomain.flatMap(([domain, expected]) => {
     const { records = [], headers = new Map<string, string>() } = found.get(domain) ?? {};
-    return [...recordDifferences(domain, expected, records), ...headerDifferences(domain, expected, headers)];
+    const differences = [...recordDifferences(expected, records), ...headerDifferences(expected, headers)];
+    return differences.map((difference) => ({ domain, ...difference }));
   });
 }
 
@@ -68,14 +67,14 @@ function expectedByDomain(
   found: ReadonlyMap<string, Found>,
 ): ReadonlyMap<string, DomainExpectation> {
   const byDomain = new Map<string, DomainExpectation>();
-  const of = (domain: string) => {
+  const expectedOf = (domain: string) => {
     const known = byDomain.get(domain) ?? new DomainExpectation();
     byDomain.set(domain, known);
     return known;
   };
   for (const { domain, domainsOf, records, types, allOwners, headers, allHeaders } of expectations) {
     if (domain !== null) {
-      const expected = of(domain);
+      const expected = expectedOf(domain);
       for (const type of [...types, ...records.map((record) => record.type)]) expected.types.add(type);
       for (const [name, value] of headers) expected.headers.set(name, value);
       expected.allOwners ||= allOwners;
@@ -83,7 +82,8 @@ function expectedByDomain(
     }
     for (const record of records) {
       const domains = domainsOf(record.host);
-      const expected = of(domains.find((name) => found.has(name)) ?? domain ?? domains[0] ?? record.host);
+      const owner = domains.find((name) => found.has(name)) ?? domain ?? domains[0] ?? record.host;
+      const expected = expectedOf(owner);
       expected.records.push(record);
       expected.types.add(record.type);
       expected.owners.add(record.host);
@@ -93,25 +93,20 @@ function expectedByDomain(
 }
 
 function recordDifferences(
-  domain: string,
   { records, types, owners, allOwners }: DomainExpectation,
   present: readonly DnsRecord[],
-): Difference[] {
+): Omit<Difference, 'domain'>[] {
   const covered = present.filter(({ type, host }) => types.has(type) && (allOwners || owners.has(host)));
-  const [expected, found] = [asHeld(records, covered), covered].map(
-    (all) => new Map(all.map((record) => [keyOf(record), record] as const)),
-  );
-  const without = (all = new Map<string, DnsRecord>(), others = all) =>
-    [...all].filter(([key]) => !others.has(key)).map(([, record]) => record);
-  return [
-    ...without(expected, found).map((record) => ({ record, expected: record, found: null })),
-    ...without(found, expected).map((record) => ({ record, expected: null, found: record })),
-  ]
-    .sort(
-      ({ record: one }, { record: other }) =>
-        compareUtf8(one.type, other.type) || compareUtf8(one.host, other.host),
-    )
-    .map(({ record: { host: name }, ...sides }) => ({ domain, name, ...sides }));
+  const expected = new Map(asHeld(records, covered).map((record) => [keyOf(record), record]));
+  const found = new Map(covered.map((record) => [keyOf(record), record]));
+  return [...expected, ...found]
+    .filter(([key]) => !(expected.has(key) && found.has(key)))
+    .sort(([, a], [, b]) => compareUtf8(a.type, b.type) || compareUtf8(a.host, b.host))
+    .map(([key, { host: name }]) => ({
+      name,
+      expected: expected.get(key) ?? null,
+      found: found.get(key) ?? null,
+    }));
 }
 
 function keyOf(record: DnsRecord): string {
@@ -121,13 +116,12 @@ function keyOf(record: DnsRecord): string {
 }
 
 function headerDifferences(
-  domain: string,
   { headers, allHeaders }: DomainExpectation,
   present: ReadonlyMap<string, string>,
-): Difference[] {
+): Omit<Difference, 'domain'>[] {
   const names = new Set([...headers.keys(), ...(allHeaders ? present.keys() : [])]);
-  return [...names].sort(compareUtf8).flatMap((name) => {
-    const [expected, found] = [headers.get(name) ?? null, present.get(name) ?? null];
-    return expected === found ? [] : [{ domain, name, expected, found }];
-  });
+  return [...names]
+    .sort(compareUtf8)
+    .map((name) => ({ name, expected: headers.get(name) ?? null, found: present.get(name) ?? null }))
+    .filter(({ expected, found }) => expected !== found);
 }

@@ -21,14 +21,11 @@ import { EVERY_TYPE, type KeptTime, type KeptTimes, type StoredHistory } from '.
 
 /** A history with observations put where their times belong. */
 export interface ExtendedHistory extends Omit<StoredHistory, 'version' | 'recordedAt'> {
-  /** Of the observations, in their order. */
+  /** In the order of the observations. */
   readonly outcomes: readonly Outcome[];
   /** The changes after the latest observation that was known, by their times. */
   readonly later: readonly Changes[];
-  /**
-   * The earliest time up to that at which something changed that did not before, or not any more; null: there
-   * is none.
-   */
+  /** The earliest time up to that at which something changed that did not before, or not any more. */
   readonly extendedFrom: Instant | null;
 }
 
@@ -38,7 +35,6 @@ export interface ExtendedHistory extends Omit<StoredHistory, 'version' | 'record
  * again to what is known to have been observed, and to these, in the order of time: the history is then what it
  * would be had all of it been recorded so. A pure rule: no clock, no database.
  *
- * @param history null when nothing is recorded of the domain.
  * @param observations of one domain; at least one if the history is null.
  * @throws Error if nothing is recorded after all.
  */
@@ -130,10 +126,7 @@ function changesAfter(latest: Instant | null, changes: readonly Changes[]): Chan
   return Array.from(byTime.values(), mergeChanges);
 }
 
-/**
- * The earliest time, up to the latest observation that was known, of changes that only one of two histories
- * has.
- */
+/** The earliest time, up to the latest observation that was known, of a change that only one history has. */
 function firstMoved(before: StoredHistory, after: Assembled): Instant | null {
   const [known, now] = [timesOfChanges(before), timesOfChanges(after)];
   let first: Instant | null = null;
@@ -174,10 +167,7 @@ function stateWith(history: StoredHistory | null, state: DomainState, { headers 
   return { ...state, https, http: { ...http, digest } };
 }
 
-/**
- * The responses of observations that still change something, or have another scheme or status than those
- * before.
- */
+/** The responses of observations that still change something, or with another scheme or status than before. */
 function evidenceOf(
   history: StoredHistory | null,
   changes: readonly Changes[],

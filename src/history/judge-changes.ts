@@ -25,7 +25,7 @@ import {
 
 interface Grounds {
   readonly observedAt: Instant;
-  /** Whether it is the first of the part: what it shows was there before, for all that is known. */
+  /** It is the first of the part: what it shows was there before, for all that is known. */
   readonly isFirst: boolean;
   readonly earlier: Holdings['earlier'];
 }
@@ -109,7 +109,6 @@ const SERVER_ERROR = 500;
  * before it.
  *
  * @param known Every header ever seen, before the changes.
- * @param status Of the response; undefined: it is not known.
  */
 export function judgeHeaders(
   changes: readonly HeaderChange[],
@@ -141,12 +140,7 @@ export function judgeHeaders(
 export const HEADER = '';
 export const SITE = 'site';
 
-/**
- * Says of a response whether it has another scheme or status than the one before, and why another status is
- * routine.
- *
- * @param before How the site responded before; null: that is not known.
- */
+/** Says of a response whether its scheme or status is another, and why another status is routine. */
 export function judgeResponse(
   { scheme, status, address }: SiteResponse,
   observation: Observation,

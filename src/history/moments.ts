@@ -65,10 +65,7 @@ function dnsOf(
   return { dns: { types: new Set(named), records: timeline.present(types) } };
 }
 
-/**
- * What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not
- * among it.
- */
+/** What is known to have been observed, by part. Sightings are not among it. */
 export function observedTimes(history: Told): Map<string, KeptTime[]> {
   const times = new Map<string, KeptTime[]>();
   for (const [observedAt, groups] of collectParts(history)) {
@@ -83,68 +80,61 @@ type Told = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'k
 
 function collectParts(history: Told): PartsByTime {
   const moments: PartsByTime = new Map();
-  const add = (time: Instant, part: string, source: string | null) => {
+  for (const { time, part, source, toldBy } of evidenceIn(history)) {
     const groups = moments.get(time) ?? new Map<string | null, Set<string>>();
-    moments.set(time, groups.set(source, (groups.get(source) ?? new Set()).add(part)));
-  };
-  for (const { time, part, source } of changesIn(history)) add(time, part, source);
-  for (const { time, part, source, toldBy = [part] } of unchangedIn(history)) {
-    const groups = moments.get(time) ?? new Map<string | null, Set<string>>();
+    if ([...groups.values()].some((parts) => toldBy.some((each) => parts.has(each)))) continue;
     const [other = null] = groups.keys();
-    const isTold = [...groups.values()].some((parts) => toldBy.some((each) => parts.has(each)));
-    if (!isTold) add(time, part, source === undefined ? other : source);
+    const observer = source === undefined ? other : source;
+    moments.set(time, groups.set(observer, (groups.get(observer) ?? new Set()).add(part)));
   }
   return moments;
 }
 
-function changesIn({ state, stays, headers }: Told) {
-  return [
-    ...stays.flatMap((stay) => {
-      const { firstSeen, removal, record } = stay;
-      const at = (time: Instant, source: string | null) => ({
-        time,
-        part: partOf(state, record.type, time),
-        source,
-      });
-      return [
-        ...(isFirstSighted(stay) ? [] : [at(firstSeen, stay.source)]),
-        ...(removal === null ? [] : [at(removal.removed, removal.source)]),
-      ];
-    }),
-    ...headers.map(({ observedAt: time, source }) => ({ time, part: HTTP, source })),
-  ];
-}
-
-/** An observation of a part that is known though it may have changed nothing. */
-interface Unchanged {
+/** An observation of a part. */
+interface Evidence {
   readonly time: Instant;
   readonly part: string;
-  /** Absent: it is not known who observed. */
-  readonly source?: string | null;
-  /** Where one of these parts was observed at that time, it is there already. Absent: the part itself. */
-  readonly toldBy?: readonly string[];
+  /** Undefined: it is not known who observed. */
+  readonly source: string | null | undefined;
+  /** It may have changed nothing: where one of these parts was observed at that time, it is there already. */
+  readonly toldBy: readonly string[];
 }
 
-function unchangedIn({ state, stays, headers, responses, keptTimes = new Map() }: Told): Unchanged[] {
-  const at = (part: string, times: readonly Instant[]) => times.map((time) => ({ time, part }));
+function evidenceIn({ state, stays, headers, responses, keptTimes = new Map() }: Told): Evidence[] {
+  const changed = ({ record }: RecordStay, time: Instant, source: string | null) => ({
+    time,
+    part: partOf(state, record.type, time),
+    source,
+    toldBy: [],
+  });
+  const told = (part: string, { observedAt: time, source }: KeptTime) => ({
+    time,
+    part,
+    source,
+    toldBy: [part],
+  });
+  const unchanged = (part: string, times: readonly Instant[]) =>
+    times.map((time) => ({ time, part, source: undefined, toldBy: [part] }));
   return [
-    ...Array.from(keptTimes, ([part, kept]) =>
-      kept.map(({ observedAt: time, source }) => ({ time, part, source })),
-    ).flat(),
-    ...at(EVERY_TYPE, endsOf(state.everyType)),
-    ...[...state.types].flatMap(([type, { named }]) => at(type, endsOf(named))),
+    ...stays.flatMap((stay) => [
+      ...(isFirstSighted(stay) ? [] : [changed(stay, stay.firstSeen, stay.source)]),
+      ...(stay.removal === null ? [] : [changed(stay, stay.removal.removed, stay.removal.source)]),
+    ]),
+    ...headers.map((change) => ({ ...told(HTTP, change), toldBy: [] })),
+    ...[...keptTimes].flatMap(([part, kept]) => kept.map((each) => told(part, each))),
+    ...unchanged(EVERY_TYPE, endsOf(state.everyType)),
+    ...[...state.types].flatMap(([type, { named }]) => unchanged(type, endsOf(named))),
     ...stays.flatMap((stay) => {
       if (stay.removal === null || isLastSighted(stay)) return [];
-      const time = stay.removal.lastSeen;
-      const part = partOf(state, stay.record.type, time);
-      return { time, part, toldBy: [part, EVERY_TYPE] };
+      const { part, ...last } = changed(stay, stay.removal.lastSeen, null);
+      return { ...last, part, source: undefined, toldBy: [part, EVERY_TYPE] };
     }),
-    ...responses.map(({ observedAt: time, source }) => ({ time, part: HTTP, source })),
-    ...at(HTTP, [
-      ...endsOf(state.http),
-      ...endsOf(state.site),
-      ...headers.flatMap(({ lastSeen }) => lastSeen ?? []),
-    ]),
+    ...responses.map((response) => told(HTTP, response)),
+    ...unchanged(HTTP, [...endsOf(state.http), ...endsOf(state.site)]),
+    ...unchanged(
+      HTTP,
+      headers.flatMap(({ lastSeen }) => lastSeen ?? []),
+    ),
   ];
 }
 
@@ -186,33 +176,25 @@ class Timeline {
   readonly #open = new Map<string, Set<RecordStay>>();
   readonly #held = new Map<string, string | null>();
   /** The latest first. */
-  readonly #events: { readonly time: Instant; readonly apply: () => void }[];
+  readonly #events: { readonly time: Instant; readonly apply: () => unknown }[] = [];
 
   constructor({ stays, headers }: StoredHistory) {
-    this.#events = [
-      ...headers.map(({ observedAt: time, name, value }) => ({
-        time,
-        apply: () => this.#held.set(name, value),
-      })),
-      ...stays.flatMap((stay) => {
-        const open = this.#open.get(stay.record.type) ?? new Set();
-        this.#open.set(stay.record.type, open);
-        const begin = { time: stay.firstSeen, apply: () => open.add(stay) };
-        return stay.removal === null
-          ? begin
-          : [begin, { time: stay.removal.removed, apply: () => open.delete(stay) }];
-      }),
-    ]
-      .sort((a, b) => compareInstants(a.time, b.time))
-      .reverse();
+    for (const stay of stays) {
+      const open = this.#open.get(stay.record.type) ?? new Set();
+      this.#open.set(stay.record.type, open);
+      this.#events.push({ time: stay.firstSeen, apply: () => open.add(stay) });
+      if (stay.removal !== null) {
+        this.#events.push({ time: stay.removal.removed, apply: () => open.delete(stay) });
+      }
+    }
+    for (const { observedAt: time, name, value } of headers) {
+      this.#events.push({ time, apply: () => this.#held.set(name, value) });
+    }
+    this.#events.sort((a, b) => compareInstants(a.time, b.time)).reverse();
   }
 
   advanceTo(time: Instant): void {
-    for (
-      let next = this.#events.at(-1);
-      next !== undefined && next.time <= time;
-      next = this.#events.at(-1)
-    ) {
+    for (let next = this.#events.at(-1); next && next.time <= time; next = this.#events.at(-1)) {
       next.apply();
       this.#events.pop();
     }

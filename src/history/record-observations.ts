@@ -9,8 +9,8 @@ import { type DomainState, type Holdings, holdNothing, isStatusChange } from './
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /**
- * The outcome of an observation: it changed something; it was recorded without a change; every part
- * that it covers was observed at this very time already; or newer observations are recorded.
+ * It changed something; it was recorded without a change; every part that it covers was observed at this very
+ * time already; or newer observations are recorded.
  */
 type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
 
@@ -31,9 +31,7 @@ export function isActing({ kind }: Pick<Outcome, 'kind'>): boolean {
 }
 
 export interface Rules {
-  /**
-   * For how long HTTPS must be declined before a response over HTTP counts, in microseconds; a day if absent.
-   */
+  /** See judgeHttps(). */
   readonly httpsGrace?: bigint | undefined;
   /** Absent: what the observations are applied to. */
   readonly recorded?: Recorded | undefined;
@@ -41,15 +39,15 @@ export interface Rules {
 
 export interface RecordedObservations {
   readonly state: DomainState | null;
-  /** What the observations changed, one by one. */
+  /** One by one. */
   readonly changes: readonly Changes[];
   /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
   readonly firsts: KeptTimes;
-  /** Of the observations, in their order. */
+  /** In the order of the observations. */
   readonly outcomes: readonly Outcome[];
   /**
-   * One of them differs in what is not loaded: none is applied. Load these DNS types, and HTTP, and begin again.
-   * In all other parts nothing changes.
+   * One differs in what is not loaded, and none is applied: load these DNS types, and HTTP, and begin again. In
+   * all other parts nothing changes. Null: all are applied.
    */
   readonly missing: ReadonlySet<string> | null;
 }
@@ -58,7 +56,6 @@ export interface RecordedObservations {
  * Applies observations of one domain in the order given. A pure rule, which makes `holdings` what is held
  * after them.
  *
- * @param state null where nothing is recorded.
  * @param holdings null where nothing is loaded: that is needed only where an observation differs.
  */
 export function recordObservations(
@@ -88,10 +85,7 @@ export function recordObservations(
   return { state: before, changes, firsts, outcomes, missing: null };
 }
 
-/**
- * Adds the parts that an observation was the first of. Where it changed records, or headers, its changes tell
- * of it.
- */
+/** Adds the parts that an observation was the first of, unless its changes of records, or headers, tell of it. */
 function addFirsts(
   firsts: Map<string, readonly KeptTime[]>,
   before: DomainState | null,

@@ -12,7 +12,6 @@ import { EVERY_TYPE, type KeptTime, type StoredHistory } from './stored-history.
 export interface ReplayOptions {
   /** Observations older than the first of a part count; otherwise they are stale. */
   readonly older: boolean;
-  /** As in Rules. */
   readonly httpsGrace?: bigint | undefined;
 }
 
@@ -28,9 +27,7 @@ export const STALE: Outcome = {
   isPartial: false,
 };
 
-/**
- * What is known comes first, then observations in the order given; sightings of that time are judged by these.
- */
+/** Of one time: what is known, observations in the order given, and sightings, which are judged by these. */
 const [KNOWN, GIVEN, SIGHTED] = [0, 1, 2];
 
 interface Moment {

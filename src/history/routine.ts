@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RoutineReason } from '../model/change-kinds.js';
-import type { Instant } from '../model/instant.js';
+import { compareInstants, type Instant } from '../model/instant.js';
 
 /**
  * The number of these rules: another one for each change of them, after which all is judged anew. The migration
@@ -21,7 +21,6 @@ const FOLLOWING: Readonly<Record<string, readonly [RoutineReason, RegExp]>> = {
 /**
  * Why a change of a record is routine by what is in it: another one stands in its place that says the same.
  *
- * @param rdata Of the record, as in DnsRecord.
  * @param others Of one that was added, what its RRset had before; of one that was removed, what it has after.
  */
 export function routineOfRecord(
@@ -35,17 +34,16 @@ export function routineOfRecord(
   return others.some((other) => withoutFollowing(type, other) === said) ? reason : null;
 }
 
-/** What a record says by itself. @param rdata As in DnsRecord. */
+/** What a record says by itself. */
 export function withoutFollowing(type: string, rdata: string): string {
   const [, following] = FOLLOWING[type] ?? [];
   return following === undefined ? rdata : rdata.replace(following, '');
 }
 
 /** Fields that follow the content of a response (RFC 9110, sections 8.6 and 8.8; RFC 9530; RFC 1864). */
-const VALIDATORS: ReadonlySet<string> = new Set([
-  ...['etag', 'last-modified', 'content-length', 'content-md5'],
-  ...['digest', 'content-digest', 'repr-digest'],
-]);
+const VALIDATORS: ReadonlySet<string> = new Set(
+  'etag last-modified content-length content-md5 digest content-digest repr-digest'.split(' '),
+);
 
 /** Of a policy: another one for each response (Content Security Policy Level 3, section 7.1). */
 const NONCE = /'nonce-[^']*'/g;
@@ -120,7 +118,7 @@ export function judgeByEarlier(
   const found = values.map(digestOf).filter((digest) => !hasDigest(digests, digest));
   const isNew = found.length > 0;
   return {
-    isRotation: isRotation({ times: times.map(BigInt), count, latestNew }, date, isNew),
+    isRotation: isRotation(times.map(BigInt), earlier, date, isNew),
     earlier: {
       type,
       name,
@@ -157,16 +155,14 @@ const DAY = 86_400_000_000n;
  * @param isNew Whether it has a value that it never had before.
  */
 export function isRotation(
-  {
-    times,
-    count,
-    latestNew,
-  }: Pick<EarlierChanges, 'count' | 'latestNew'> & { readonly times: readonly Instant[] },
+  times: readonly Instant[],
+  { count, latestNew }: Pick<EarlierChanges, 'count' | 'latestNew'>,
   date: Instant,
   isNew: boolean,
 ): boolean {
   const gap = medianGap(times);
   if (gap === null) return false;
+  const longest = (one: bigint, other: bigint) => (one > other ? one : other);
   const since = date - longest(8n * gap, 2n * DAY);
   if (times.filter((time) => time >= since).length < 3) return false;
   const isWhole = count >= KNOWN_BY && latestNew < date - longest(12n * gap, 3n * DAY);
@@ -175,12 +171,6 @@ export function isRotation(
 
 /** The median of the latest six times between changes; null: there are too few changes. */
 function medianGap(times: readonly Instant[]): bigint | null {
-  if (times.length < 2) return null;
-  const gaps = new BigInt64Array(times.length - 1);
-  for (const at of gaps.keys()) gaps[at] = (times[at] ?? 0n) - (times[at + 1] ?? 0n);
-  return gaps.sort()[gaps.length >> 1] ?? null;
-}
-
-function longest(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
+  const gaps = times.slice(1).map((time, index) => (times[index] ?? time) - time);
+  return gaps.sort(compareInstants)[gaps.length >> 1] ?? null;
 }

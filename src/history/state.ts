@@ -9,16 +9,16 @@ export interface DomainState {
   readonly created: Instant;
   readonly lastUpdate: Instant;
   readonly lastChange: Instant | null;
-  /** The observations of every DNS type at once: they count for each type, those not yet seen too. */
+  /** Of every DNS type at once: they count for each type, those not yet seen too. */
   readonly everyType: PartTimes | null;
   readonly types: ReadonlyMap<string, TypeState>;
   readonly http: (PartTimes & { readonly digest: string }) | null;
   /** Null until the site has answered over HTTPS. */
   readonly https: HttpsState | null;
-  /** The latest response that is known, and since when a site has responded so; null: none is known. */
   readonly site: SiteState | null;
 }
 
+/** The latest response that is known, and since when a site has responded so. */
 export interface SiteState extends PartTimes, Pick<SiteResponse, 'scheme' | 'status'> {}
 
 /**
@@ -33,7 +33,7 @@ export const NOT = '!';
 export interface HttpsState {
   /** Time of the latest observation over HTTPS. */
   readonly latest: Instant;
-  /** The observations since then at which HTTPS was declined; null: there was none. */
+  /** The observations since then at which HTTPS was declined. */
   readonly declined: (PartTimes & { readonly count: number }) | null;
 }
 
@@ -47,7 +47,7 @@ export interface TypeState {
   readonly digest: string;
   /** The observations that queried this type by name, or were stale for another one. */
   readonly named: PartTimes | null;
-  /** The sightings of its records (DnsObservation.sighted); null or absent when there were none. */
+  /** The sightings of its records (DnsObservation.sighted). */
   readonly sighted?: PartTimes | null;
 }
 
@@ -59,16 +59,16 @@ export interface RecordStay {
   readonly record: DnsRecord;
   readonly source: string | null;
   /**
-   * When it was sighted, in the order of time; absent: never. All of them are kept: an observation between two,
-   * imported later, that does not hold the record ends the stay, and the next sighting begins another.
+   * In the order of time; absent: there is none. All are kept: an observation between two, imported later, that
+   * does not hold the record ends the stay, and the next sighting begins another.
    */
   readonly sightings?: readonly KeptSighting[];
-  /** Why its coming is routine; null: it is notable. */
+  /** Of its coming; null: that is notable. */
   readonly routine: RoutineReason | null;
   readonly removal: {
-    /** Time of the observation that no longer held the record. */
+    /** Of the observation that no longer held the record. */
     readonly removed: Instant;
-    /** Time of the type's observation before that, the last that held the record, or of a later sighting. */
+    /** Of the type's observation before that, the last that held the record, or of a later sighting. */
     readonly lastSeen: Instant;
     readonly source: string | null;
     readonly routine: RoutineReason | null;
@@ -85,13 +85,12 @@ export function isFirstSighted({ firstSeen, sightings }: RecordStay): boolean {
   return sightings?.[0]?.seenAt === firstSeen;
 }
 
-/** Whether a record was last seen, before it was gone, by a sighting. */
+/** Whether a sighting was the last that was seen of it before it was gone. */
 export function isLastSighted({ sightings, removal }: RecordStay): boolean {
   return removal !== null && sightings?.at(-1)?.seenAt === removal.lastSeen;
 }
 
 export interface HeaderState {
-  /** The newest. */
   readonly value: string;
   /** Whether the latest observation held it. */
   readonly present: boolean;
@@ -107,13 +106,10 @@ export interface StoredHeaderChange {
   readonly observedAt: Instant;
   /** From then on; null when the header was gone. */
   readonly value: string | null;
-  /**
-   * Of an absence, and of a value in place of another one: the last observation of HTTP headers that held the
-   * value before.
-   */
+  /** Of an absence, and of a value in place of another: the last observation that held the value before. */
   readonly lastSeen: Instant | null;
   readonly source: string | null;
-  /** Why it is routine; null: it is notable. */
+  /** Null: it is notable. */
   readonly routine: RoutineReason | null;
 }
 
@@ -139,7 +135,7 @@ export interface RecordedResponse extends SiteResponse {
 }
 
 export interface ResponseChange extends RecordedResponse {
-  /** The status before; null for the first. It follows from the history, and is not stored. */
+  /** The status before, which is not stored; null for the first. */
   readonly old: number | null;
 }
 
@@ -150,9 +146,9 @@ export function isStatusChange({ old, status }: ResponseChange): boolean {
 
 /** What a domain holds now, or the parts of it that were loaded. The rules change it in place. */
 export interface Holdings {
-  /** Present ones, by type. */
+  /** By type, those that are present. */
   readonly records: Map<string, RecordStay[]>;
-  /** Every one ever seen, by field name. */
+  /** By field name, every one ever seen. */
   readonly headers: Map<string, HeaderState>;
   /** By partKey(). */
   readonly earlier: Map<string, EarlierChanges>;
@@ -187,7 +183,6 @@ export function timesOfType(state: DomainState | null, type: string): PartTimes 
   return { first: earlierOf(named.first, every.first), latest: laterOf(named.latest, every.latest) };
 }
 
-/** The time of the latest observation of a DNS type; null when there was none. */
 export function latestOfType(state: DomainState | null, type: string): Instant | null {
   return timesOfType(state, type)?.latest ?? null;
 }

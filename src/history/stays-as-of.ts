@@ -16,12 +16,7 @@ export interface HeaderPeriod extends Omit<KnownStay, 'record'> {
   readonly value: string;
 }
 
-/**
- * The stays that are known at an instant, in their order: those that began later are left out, and those that
- * ended later are present.
- *
- * @param at Absent: now.
- */
+/** Those that began later are left out, and those that ended later are present. @param at Absent: now. */
 export function staysAsOf({ state, stays }: StoredHistory, at: Instant | undefined): KnownStay[] {
   const known = stays.filter(({ firstSeen }) => isKnown(firstSeen, at));
   const timesByType = new Map<string, Instant[]>();

@@ -23,10 +23,7 @@ export interface StoredHistory {
 export const EVERY_TYPE = 'every type';
 export const HTTP = 'HTTP headers';
 
-/**
- * By part: first observations that changed nothing, by observers with a name, and those whose changes
- * were moved to an earlier time by sightings.
- */
+/** By part: first observations that changed nothing, by observers with a name, and others beside sightings. */
 export type KeptTimes = ReadonlyMap<string, readonly KeptTime[]>;
 
 export interface KeptTime {

@@ -24,7 +24,7 @@ export function findViolations(history: StoredHistory): string[] {
   const replayed = attempt(() => extendHistory(history, [], { older: true }));
   if (replayed === undefined) return ['what is stored tells of no observation'];
   const responses = expectedResponses(replayed.responses, history.responses);
-  return [...differences(itemsOf(history), itemsOf({ ...replayed, responses }))];
+  return [...differences(itemsOf(history), new Map(itemsOf({ ...replayed, responses })))];
 }
 
 /**
@@ -42,11 +42,14 @@ function expectedResponses(replayed: Responses, stored: Responses): Responses {
 
 type Responses = StoredHistory['responses'];
 
-/** @returns undefined, or throws, for a text that has none. */
-type CanonicalForm = (text: string) => string | undefined;
-
 function invalidTexts({ name, state, stays, headers, responses }: StoredHistory): string[] {
-  const texts: (readonly [what: string, text: string | null | undefined, canonical: CanonicalForm])[] = [
+  // The function gives no text, or throws, where there is no canonical form.
+  type Checked = readonly [
+    what: string,
+    text: string | null | undefined,
+    canonical: (text: string) => unknown,
+  ];
+  const texts: Checked[] = [
     ['the name', name, parseDomainName],
     ...Array.from(state.types.keys(), (type) => ['the type', type, canonicalType] as const),
     ...stays.flatMap(({ source, removal }) =>
@@ -70,7 +73,13 @@ function invalidTexts({ name, state, stays, headers, responses }: StoredHistory)
 }
 
 /** What is compared: not HTTPS, of which a history tells the latest state alone. */
-function itemsOf({ state, stays, headers, responses, earlier }: Replayed): ItemText[] {
+function itemsOf({
+  state,
+  stays,
+  headers,
+  responses,
+  earlier,
+}: Omit<StoredHistory, 'version' | 'recordedAt'>): ItemText[] {
   const { types, https: _, ...others } = state;
   return [
     ...Object.entries(others).map(([key, value]): ItemText => [key, factsText(value)]),
@@ -82,10 +91,7 @@ function itemsOf({ state, stays, headers, responses, earlier }: Replayed): ItemT
   ];
 }
 
-type Replayed = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'earlier'>;
-
-function* differences(stored: readonly ItemText[], replayed: readonly ItemText[]): Generator<string> {
-  const expected = new Map(replayed);
+function* differences(stored: readonly ItemText[], expected: Map<string, string>): Generator<string> {
   for (const [name, facts] of stored) {
     const given = expected.get(name);
     expected.delete(name);

@@ -17,17 +17,16 @@ import { type HistoryItems, selected } from './history-tables.js';
 /** What there is to write of a domain. */
 export interface DomainChanges {
   readonly name: string;
-  /** The row that the changes were found against; null for a domain that was not recorded. */
+  /** The row that the changes were found against, and its state; null for a domain that was not recorded. */
   readonly before: DomainRow | null;
-  /** The state of `before`, and the one to write. */
   readonly stateBefore: DomainState | null;
   readonly state: DomainState;
   /** How many observations are recorded. */
   readonly recorded: number;
   readonly added: HistoryItems;
-  /** Stays of before that have ended. */
+  /** Stays that began before. */
   readonly ended: readonly RecordStay[];
-  /** What is added and kept replaces this, and all that was kept; null: nothing is replaced. */
+  /** What is replaced, with all kept times; null: nothing is. */
   readonly gone: HistoryItems | null;
   readonly keptTimes: KeptTimes;
   /** The changes of each observation, for the feed. */
@@ -96,7 +95,6 @@ function octetsOfStays(items: HistoryItems | null): number {
   return items === null ? 0 : recordOctets(items.stays.map(({ record }) => record));
 }
 
-/** A row of table `domain`. */
 export interface StoredDomain extends Omit<Domain, 'dnsTypes' | 'siteScheme' | 'keptTimes'> {
   readonly dnsTypes: Readonly<Record<string, StoredType>>;
   readonly siteScheme: SiteState['scheme'] | null;
@@ -143,7 +141,6 @@ function leastNextVersion(before: DomainRow | null, recorded: number): bigint {
 
 const MICROSECONDS = 1_000_000n;
 
-/** Translates a row to what the rules of history know. */
 export function stateOfRow(row: DomainRow): DomainState {
   const http = partTimes(row.httpFirst, row.httpLatest);
   return {

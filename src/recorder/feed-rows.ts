@@ -12,30 +12,29 @@ interface FeedRow {
   readonly domain: string;
   readonly observedAt: Instant;
   readonly changes: Changes;
-  /** How many there are of each kind, and how many of them are notable. */
-  readonly all: readonly number[];
-  readonly notable: readonly number[];
+  readonly kinds: Kinds;
 }
+
+type Kinds = readonly (readonly [kind: ChangeKind, routine: RoutineReason | null | undefined])[];
 
 /**
  * The rows of table `change_feed` for what was written, in the order in which each domain's observations were
  * applied.
  */
 export function feedRows(domains: readonly DomainChanges[]): FeedRow[] {
-  return domains.flatMap(({ name, observed, extendedFrom }) => [
+  return domains.flatMap(({ name: domain, observed, extendedFrom }): FeedRow[] => [
     ...(extendedFrom === null
       ? []
-      : [toRow(name, extendedFrom, NOTHING, [['HISTORY_EXTENDED', 'BACKFILL']])]),
+      : [{ domain, observedAt: extendedFrom, changes: NOTHING, kinds: EXTENDED }]),
     ...observed.flatMap((changes) => {
       const [observedAt, kinds] = [timeOf(changes), kindsOf(changes)];
-      return observedAt === undefined || kinds.length === 0 ? [] : [toRow(name, observedAt, changes, kinds)];
+      return observedAt === undefined || kinds.length === 0 ? [] : [{ domain, observedAt, changes, kinds }];
     }),
   ]);
 }
 
 const NOTHING: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
-
-type Kinds = readonly (readonly [kind: ChangeKind, routine: RoutineReason | null | undefined])[];
+const EXTENDED: Kinds = [['HISTORY_EXTENDED', 'BACKFILL']];
 
 function kindsOf({ added, removed, headers, responses }: Changes): Kinds {
   return [
@@ -53,30 +52,22 @@ const KIND_OF_HEADER = {
   returned: 'HEADER_RETURNED',
 } as const;
 
-function toRow(domain: string, observedAt: Instant, changes: Changes, kinds: Kinds): FeedRow {
-  const notable = kinds.filter(([, routine]) => routine === null);
-  return { domain, observedAt, changes, all: countsOf(kinds), notable: countsOf(notable) };
-}
-
-function countsOf(kinds: Kinds): number[] {
-  const counts = CHANGE_KINDS.map(() => 0);
-  for (const [kind] of kinds) {
-    const index = CHANGE_KINDS.indexOf(kind);
-    counts[index] = (counts[index] ?? 0) + 1;
-  }
-  return counts;
-}
-
 /** Arrays are given as their text: unnest() would take an array of arrays apart. */
 export const FEED_COLUMNS: Columns<FeedRow> = [
   ['domain', 'text', ({ domain }) => domain],
   ['observed_at', 'bigint', ({ observedAt }) => observedAt],
   ['types', 'text', ({ changes }) => `{${[...new Set(recordsOf(changes).map(({ type }) => type))].sort()}}`],
-  ['counts', 'text', ({ all }) => `{${all}}`],
-  ['notable', 'text', ({ notable }) => `{${notable}}`],
+  ['counts', 'text', ({ kinds }) => countsText(kinds)],
+  ['notable', 'text', ({ kinds }) => countsText(kinds.filter(([, routine]) => routine === null))],
   ['headers', 'text', ({ changes }) => `{${changes.headers.map(({ name }) => name)}}`],
   ['octets', 'bigint', ({ changes }) => recordOctets(recordsOf(changes)) + headerOctets(changes.headers)],
 ];
+
+function countsText(kinds: Kinds): string {
+  const counts = new Map<ChangeKind, number>(CHANGE_KINDS.map((kind) => [kind, 0]));
+  for (const [kind] of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return `{${[...counts.values()]}}`;
+}
 
 function recordsOf({ added, removed }: Changes) {
   return [...added, ...removed].map(({ record }) => record);

@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { DATABASE_NOW } from './bulk-write.js';
 import { type ForgettingDatabase, forget } from './forget.js';
+import { HOUR, startRepeating } from './repeat.js';
 
 /** So many domains are examined by one statement. */
 const EXAMINED_AT_ONCE = 1000;
@@ -47,12 +47,10 @@ export async function forgetUnobserved(
       FROM clock`;
   if (found === undefined) return { last: null, erased: [] };
   const { old, last, before } = found;
-  const erased = old.length === 0 ? [] : await forget(database, old, { recordedAt: { lt: before } });
+  const erased = old.length === 0 ? [] : await forget(database, old, before);
   return { last: old.length < ERASED_AT_ONCE ? last : (old.at(-1) ?? last), erased };
 }
 
-/** In milliseconds, after all domains were examined. */
-const REST = 3_600_000;
 /** In milliseconds, between two steps: four times as long as the step, and no less than this. */
 const LEAST_PAUSE = 250;
 
@@ -71,40 +69,19 @@ interface ForgettingOptions {
  */
 export function startForgetting(
   database: ForgettingDatabase,
-  options: ForgettingOptions,
+  { kept, erased, failed }: ForgettingOptions,
 ): () => Promise<void> {
-  const stopping = new AbortController();
-  const running = forgetOn(database, options, stopping.signal);
-  return () => {
-    stopping.abort();
-    return running;
-  };
-}
-
-async function forgetOn(
-  database: ForgettingDatabase,
-  { kept, ...reports }: ForgettingOptions,
-  signal: AbortSignal,
-) {
   // A process that is restarted often would examine the first names only.
   let begin = Math.random().toString(36).charAt(2);
   let after = begin;
-  while (!signal.aborted) {
+  const step = async () => {
     const since = performance.now();
-    let rest = 0;
-    try {
-      const { last, erased } = await forgetUnobserved(database, after, kept);
-      if (erased.length > 0) reports.erased(erased);
-      if (last === null) {
-        rest = begin === '' ? REST : 0;
-        begin = '';
-      }
-      after = last ?? '';
-    } catch (error) {
-      reports.failed(error);
-      rest = REST;
-    }
-    const wait = Math.max(LEAST_PAUSE, 4 * (performance.now() - since), rest);
-    await pause(wait, undefined, { signal, ref: false }).catch(() => {});
-  }
+    const found = await forgetUnobserved(database, after, kept);
+    if (found.erased.length > 0) erased(found.erased);
+    after = found.last ?? '';
+    const isWhole = found.last === null && begin === '';
+    if (found.last === null) begin = '';
+    return isWhole ? HOUR : Math.max(LEAST_PAUSE, 4 * (performance.now() - since));
+  };
+  return startRepeating(0, step, failed);
 }

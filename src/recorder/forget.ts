@@ -15,17 +15,17 @@ export type ForgettingDatabase = Pick<Database, 'writingPrisma' | 'distribution'
  * whichever domains it is for.
  *
  * @param names canonical names, each once.
- * @param only Which of the domains; absent: all.
+ * @param before Only those that were not recorded from then on; absent: all.
  * @returns those that were erased, sorted.
  */
 export async function forget(
   database: ForgettingDatabase,
   names: readonly string[],
-  only: { readonly recordedAt?: { readonly lt: Instant } } = {},
+  before?: Instant,
 ): Promise<string[]> {
   const { writingPrisma: prisma } = database;
   const erased = await retryOnContention(() =>
-    prisma.$transaction((transaction) => eraseHistories(transaction, names, only.recordedAt?.lt)),
+    prisma.$transaction((transaction) => eraseHistories(transaction, names, before)),
   );
   while (await eraseTexts(database));
   return erased;
@@ -67,10 +67,7 @@ async function eraseHistories(
   return erased;
 }
 
-/**
- * In microseconds, more than any transaction takes: it writes the rows of the feed after those of their
- * domains.
- */
+/** In microseconds: a transaction writes the rows of the feed after those of their domains. */
 const LONGEST_TRANSACTION = 86_400_000_000n;
 
 /**
@@ -84,16 +81,10 @@ async function eraseInFeed(
   names: readonly string[],
   before: Instant | undefined,
 ): Promise<void> {
-  const oldest = await transaction.changeFeed.findFirst({
-    orderBy: { number: 'asc' },
-    select: { recordedAt: true },
-  });
+  const oldest = await transaction.changeFeed.findFirst({ orderBy: { number: 'asc' } });
   if (oldest === null) return;
   if (before !== undefined && oldest.recordedAt > before + LONGEST_TRANSACTION) return;
-  const last = await transaction.changeFeed.findFirst({
-    orderBy: { number: 'desc' },
-    select: { number: true },
-  });
+  const last = await transaction.changeFeed.findFirst({ orderBy: { number: 'desc' } });
   // Arrays: a list of values has as many parameters, of which a statement takes 32,767.
   const found = await transaction.$queryRaw<{ name: string }[]>`
     SELECT name FROM domain WHERE name = ANY (${names})`;
@@ -109,10 +100,7 @@ interface ErasedText {
   readonly text: string;
 }
 
-/**
- * So many names and texts are looked for in one transaction. Recorders wait for it, as long as for a batch of
- * another recorder: some 0.1 s.
- */
+/** Recorders wait for each portion, as long as for a batch of another recorder: some 0.1 s. */
 const TEXTS_AT_ONCE = 1000;
 
 /**
@@ -141,7 +129,8 @@ async function eraseTexts(database: ForgettingDatabase): Promise<boolean> {
 }
 
 async function deleteTexts(transaction: Transaction, unused: readonly ErasedText[]): Promise<void> {
-  const { names, texts } = sortedByTable(unused);
+  const names = unused.filter(({ kind }) => kind === '').map(({ text }) => text);
+  const texts = unused.filter(({ kind }) => kind !== '');
   await transaction.$executeRaw`DELETE FROM known_name WHERE name = ANY (${names})`;
   await transaction.$executeRaw`
     DELETE FROM known_text
@@ -149,16 +138,13 @@ async function deleteTexts(transaction: Transaction, unused: readonly ErasedText
      WHERE known_text.kind = unused.kind AND digest = substring(sha256(convert_to(unused.text, 'UTF8')) FOR 16)`;
 }
 
-function sortedByTable(texts: readonly ErasedText[]) {
-  const names = texts.filter(({ kind }) => kind === '').map(({ text }) => text);
-  return { names, texts: texts.filter(({ kind }) => kind !== '') };
-}
+const KINDS = new Map([
+  ['', 'name'],
+  ['TXT', 'TXT'],
+]);
 
-type Kinds = 'name' | 'TXT' | 'header';
-
-function kindOf({ kind }: ErasedText): Kinds {
-  if (kind === '') return 'name';
-  return kind === 'TXT' ? 'TXT' : 'header';
+function kindOf({ kind }: ErasedText): string {
+  return KINDS.get(kind) ?? 'header';
 }
 
 /** As the indexes of header fields have it: the name of the field, and its value. */
@@ -166,31 +152,21 @@ function keyOf(erased: ErasedText): string {
   return kindOf(erased) === 'header' ? `${erased.kind}\n${erased.text}` : erased.text;
 }
 
-const RECORDS = Prisma.raw('dns_record');
-const FIELD = Prisma.raw(`name || E'\\n' || value`);
+function toLookup(table: string, text: string, condition: string): TextLookup {
+  return { table: Prisma.raw(table), text: Prisma.raw(text), condition: Prisma.raw(condition) };
+}
+
+/** Where an index has a hash of the text in place of it. */
+function toHashLookup(table: string, text: string, condition: string): TextLookup {
+  return { ...toLookup(table, text, condition), hash: Prisma.raw(`hashtextextended(${text}, 0)`) };
+}
 
 /** Where domains have names and texts. */
-const USES: readonly (readonly [kind: Kinds, lookup: TextLookup])[] = [
-  ['name', { table: Prisma.raw('domain'), text: Prisma.raw('name'), condition: Prisma.raw('true') }],
-  ['name', { table: RECORDS, text: Prisma.raw('host'), condition: Prisma.raw('host <> domain') }],
-  [
-    'TXT',
-    {
-      table: RECORDS,
-      text: Prisma.raw(`rdata ->> 'txt'`),
-      hash: Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`),
-      condition: Prisma.raw(`type = 'TXT'`),
-    },
-  ],
-  [
-    'header',
-    {
-      table: Prisma.raw('header_change'),
-      text: FIELD,
-      hash: Prisma.sql`hashtextextended(${FIELD}, 0)`,
-      condition: Prisma.raw('value IS NOT NULL'),
-    },
-  ],
+const USES: readonly (readonly [kind: string, lookup: TextLookup])[] = [
+  ['name', toLookup('domain', 'name', 'true')],
+  ['name', toLookup('dns_record', 'host', 'host <> domain')],
+  ['TXT', toHashLookup('dns_record', "rdata ->> 'txt'", "type = 'TXT'")],
+  ['header', toHashLookup('header_change', "name || E'\\n' || value", 'value IS NOT NULL')],
 ];
 
 /** Those of the names and texts that no domain has. */

@@ -1,14 +1,11 @@
 import type { Pool } from 'pg';
 import type { PrismaClient } from '../database/generated/client.js';
 
-/** How many lines imports had, by outcome. */
-type ImportCounts = Readonly<Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'rejected', number>>;
-
 /** In milliseconds: a database that takes longer is an error. */
 const WRITE_TIMEOUT = 5000;
 
-/** Adds the counts of a finished import to those of all imports before it. */
-export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise<void> {
+/** Adds the lines of a finished import, by outcome, to those of all imports before it. */
+export async function addImportCounts(pool: Pool, counts: Readonly<Record<string, number>>): Promise<void> {
   // In the order of the key, so that two imports that end at once do not deadlock.
   const rows = Object.entries(counts).sort(([left], [right]) => (left < right ? -1 : 1));
   await pool.query({

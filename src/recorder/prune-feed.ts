@@ -1,8 +1,7 @@
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import { HOUR, startRepeating } from './repeat.js';
 
-/** In milliseconds: how often what is no longer kept is deleted. */
-const INTERVAL = 3_600_000;
 /** In milliseconds after the start. */
 const SOON = 60_000;
 /** So many numbers are deleted by one statement. */
@@ -23,20 +22,18 @@ export async function pruneFeed(
   before: Instant,
   now: Instant = BigInt(Date.now()) * 1_000n,
 ): Promise<number> {
-  const select = { number: true } as const;
+  const [oldestFirst, newestFirst] = [{ number: 'asc' }, { number: 'desc' }] as const;
+  const { changeFeed } = prisma;
   const kept =
-    (await prisma.changeFeed.findFirst({
-      select,
-      where: { recordedAt: { gte: before } },
-      orderBy: { number: 'asc' },
-    })) ?? (await prisma.changeFeed.findFirst({ select, orderBy: { number: 'desc' } }));
-  const oldest = await prisma.changeFeed.findFirst({ select, orderBy: { number: 'asc' } });
+    (await changeFeed.findFirst({ where: { recordedAt: { gte: before } }, orderBy: oldestFirst })) ??
+    (await changeFeed.findFirst({ orderBy: newestFirst }));
+  const oldest = await changeFeed.findFirst({ orderBy: oldestFirst });
   if (kept === null || oldest === null) return 0;
   const first = await firstUnread(prisma, kept.number, now - KEPT_FOR_NOTIFICATIONS);
   let deleted = 0;
   for (let from = oldest.number; from < first; from += NUMBERS_AT_ONCE) {
     const end = from + NUMBERS_AT_ONCE < first ? from + NUMBERS_AT_ONCE : first;
-    deleted += (await prisma.changeFeed.deleteMany({ where: { number: { lt: end } } })).count;
+    deleted += (await changeFeed.deleteMany({ where: { number: { lt: end } } })).count;
   }
   return deleted;
 }
@@ -47,14 +44,10 @@ export async function pruneFeed(
  * @param since When what it has not read was recorded at the earliest.
  */
 async function firstUnread(prisma: PrismaClient, upTo: bigint, since: Instant): Promise<bigint> {
-  const behind = await prisma.notification.findMany({
-    select: { readTo: true },
-    where: { readTo: { lt: upTo } },
-    orderBy: { readTo: 'asc' },
-  });
+  const where = { readTo: { lt: upTo } };
+  const behind = await prisma.notification.findMany({ where, orderBy: { readTo: 'asc' } });
   for (const { readTo } of behind) {
     const next = await prisma.changeFeed.findFirst({
-      select: { recordedAt: true },
       where: { number: { gt: readTo } },
       orderBy: { number: 'asc' },
     });
@@ -64,7 +57,7 @@ async function firstUnread(prisma: PrismaClient, upTo: bigint, since: Instant): 
 }
 
 /**
- * Deletes what is no longer kept, now and then.
+ * Deletes what is no longer kept, each hour.
  *
  * @param kept For how long rows are kept, in milliseconds; undefined: for good.
  * @param failed Called with why it could not be done; it is tried again.
@@ -76,13 +69,9 @@ export function startPruning(
   failed: (error: unknown) => void,
 ): () => void {
   if (kept === undefined) return () => {};
-  const prune = () => {
-    pruneFeed(prisma, BigInt(Date.now() - kept) * 1_000n).catch(failed);
+  const prune = async () => {
+    await pruneFeed(prisma, BigInt(Date.now() - kept) * 1_000n);
+    return HOUR;
   };
-  const first = setTimeout(prune, SOON).unref();
-  const timer = setInterval(prune, INTERVAL).unref();
-  return () => {
-    clearTimeout(first);
-    clearInterval(timer);
-  };
+  return startRepeating(SOON, prune, failed);
 }

@@ -72,7 +72,7 @@ const DAY = 24n * HOUR;
 const changesEvery = (gap: bigint, count: number, before = gap) =>
   Array.from({ length: count }, (_, at) => 100n * DAY - before - BigInt(at) * gap);
 const isOneOfMany = (times: bigint[], latestNew: bigint, isNew = false) =>
-  isRotation({ times: times.slice(0, 7), count: times.length, latestNew }, 100n * DAY, isNew);
+  isRotation(times.slice(0, 7), { count: times.length, latestNew }, 100n * DAY, isNew);
 
 describe('what changes again and again rotates', () => {
   test('from its fourth change within two days on', () => {
@@ -108,7 +108,8 @@ describe('what changes again and again rotates', () => {
         const changes = gaps.map((gap) => (time -= gap));
         const judged = (by: bigint) =>
           isRotation(
-            { times: changes.map((each) => each + by), count: changes.length, latestNew: time + by },
+            changes.map((each) => each + by),
+            { count: changes.length, latestNew: time + by },
             1_000n * DAY + by,
             isNew,
           );
