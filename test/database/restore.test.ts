@@ -65,7 +65,7 @@ function* chunksOf(archive: Buffer): Generator<Buffer> {
 
 test('a complete backup is restored with every file as it was, and tar alone unpacks it', async () => {
   const target = await mkdtemp(join(folder, 'target-'));
-  const files = await restoreEmbedded(target, createReadStream(file), file);
+  await restoreEmbedded(target, createReadStream(file), file);
   const [unpacked, listed] = [
     await mkdtemp(join(folder, 'target-')),
     promisify(execFile)('tar', ['-tzf', file]),
@@ -74,7 +74,7 @@ test('a complete backup is restored with every file as it was, and tar alone unp
   const original = (await filesIn(dataDirectory)).filter((name) => !/^postmaster\.(pid|opts)$/.test(name));
   expect([await filesIn(target), await filesIn(unpacked)]).toEqual([original, original]);
   const entries = (await listed).stdout.trimEnd().split('\n');
-  expect([files, entries.at(-1)]).toEqual([entries.length, 'postgresql-18/global/pg_control']);
+  expect(entries.at(-1)).toBe('postgresql-18/global/pg_control');
 });
 
 async function filesIn(data: string): Promise<string[]> {
@@ -97,13 +97,6 @@ test('a backup is rejected, with nothing left of it, when it is cut off anywhere
       ),
     ]);
   }
-});
-
-test('a backup that is rejected leaves no data folder, nor one above it, where there was none', async () => {
-  const target = await mkdtemp(join(folder, 'target-'));
-  const cut = Readable.from([whole.subarray(0, 100_000)]);
-  await expect(restoreEmbedded(join(target, 'new', 'data'), cut, 'x.tar.gz')).rejects.toThrow(OperationError);
-  expect(await readdir(target)).toEqual([]);
 });
 
 test('a backup is rejected, with nothing left of it, when one bit of a header or of a file is wrong', async () => {
