@@ -13,7 +13,7 @@ import {
 import type { KeptTimes, StoredHeaderChange } from '../history/stored-history.js';
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
-import { parseRdata } from '../model/rdata-values.js';
+import { parseRdata } from '../model/rdata-types.js';
 import {
   type Columns,
   DATABASE_NOW,

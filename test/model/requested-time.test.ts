@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { durationOf, durationText } from '../../src/model/duration.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
-import { parseRequestedTime } from '../../src/model/requested-time.js';
+import { durationOf, durationText, parseRequestedTime } from '../../src/model/requested-time.js';
 
 const NOW = parseInstant('2024-03-01T10:20:30.123456Z');
 
