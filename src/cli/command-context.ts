@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Settings } from '../config/settings.js';
-import type { Connections, Database } from '../database/client.js';
+import type { Database } from '../database/client.js';
+import type { Connections } from '../database/pool.js';
 import type { Instant } from '../model/instant.js';
 import { writeText } from './output.js';
 import type { ProgressStream } from './progress.js';

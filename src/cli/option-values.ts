@@ -2,10 +2,9 @@ import { availableParallelism } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { requireType } from '../model/dns-types.js';
-import { durationOf } from '../model/duration.js';
 import { InvalidObservationError, PublicError } from '../model/errors.js';
 import { type Instant, requireReached } from '../model/instant.js';
-import { parseRequestedTime } from '../model/requested-time.js';
+import { durationOf, parseRequestedTime } from '../model/requested-time.js';
 import { now } from './command-context.js';
 
 // Commander calls these with an option's value, and puts the option's name before what an InvalidArgumentError

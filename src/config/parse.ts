@@ -1,5 +1,5 @@
 import { attempt } from '../model/attempt.js';
-import { durationOf } from '../model/duration.js';
+import { durationOf } from '../model/requested-time.js';
 import { parseSourceName } from '../model/text.js';
 
 /** Parses the value of a setting. @throws InvalidValue */

@@ -1,23 +1,22 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
-import { hasOwner } from './embedded/claim.js';
 import { DATABASE_FOLDER, findDatabases, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
 /** The last entry of a backup, as of pg_basebackup's: an archive without it is not complete. */
 const LAST_ENTRY = `${DATABASE_FOLDER}/global/pg_control`;
 
-/** Files of the process that has the database open. */
+/** Of the process that has the database open. */
 const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
 
-/** In bytes: what is read and written at once. */
+/** In bytes. */
 const BLOCK = 1024 * 1024;
 
 interface BackupOptions {
@@ -29,13 +28,12 @@ interface BackupOptions {
 }
 
 /**
- * Writes a backup of the embedded database while it is in use: a tar archive, compressed by gzip, of the
- * database's folder as it is at one moment. A transaction, which all other clients wait for, keeps the database
- * still while a checkpoint writes its memory to disk and its files are copied.
+ * Writes a backup of the embedded database while it is in use: its folder as it is at one moment, as .tar.gz. A
+ * transaction, which all other clients wait for, keeps the database still while a checkpoint writes its memory to
+ * disk and its files are copied.
  *
  * @returns the size of the backup, in bytes.
- * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be
- *   written.
+ * @throws the database's error if it ends meanwhile; the system's if the file exists or cannot be written.
  */
 export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Promise<number> {
   const { file, signal } = options;
@@ -61,9 +59,7 @@ export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Pro
 async function writeArchive({ dataDirectory, file, signal }: BackupOptions): Promise<void> {
   const archive = pack();
   const addAll = async () => {
-    for (const name of await namesIn(dataDirectory)) {
-      await addEntry(archive, join(dataDirectory, name), name);
-    }
+    for (const name of await namesIn(dataDirectory)) await addEntry(archive, join(dataDirectory, name), name);
     archive.finalize();
   };
   addAll().catch((error) => archive.destroy(error));
@@ -77,10 +73,7 @@ async function writeArchive({ dataDirectory, file, signal }: BackupOptions): Pro
 async function addEntry(archive: Pack, path: string, name: string): Promise<void> {
   const found = await stat(path);
   const { size, mtime } = found;
-  if (found.isDirectory()) {
-    archive.entry({ name, type: 'directory', mode: 0o700, mtime });
-    return;
-  }
+  if (found.isDirectory()) return void archive.entry({ name, type: 'directory', mode: 0o700, mtime });
   const header: Headers = { name, type: 'file', size, mode: 0o600, mtime };
   if (size > BLOCK) return pipeline(createReadStream(path, { highWaterMark: BLOCK }), archive.entry(header));
   // Most of the thousand files are small: a stream for each would take longer than to compress it.
@@ -113,26 +106,20 @@ const DAMAGE = /^(?:Z_.+|ERR_.+|EEXIST|ENOENT|ENOTDIR|)$/;
 
 /**
  * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked
- * and checked: a restore that fails, or is killed, leaves no database; one that fails leaves nothing at all.
+ * and checked: a restore that fails, or is killed, leaves no database; one that fails leaves the folder empty.
  *
  * @param name of the source, for errors.
- * @returns the number of files and folders that were restored.
  * @throws OperationError if there is a database, or the backup cannot be used.
  */
-export async function restoreEmbedded(
-  dataDirectory: string,
-  source: Readable,
-  name: string,
-): Promise<number> {
-  const made = await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
+export async function restoreEmbedded(dataDirectory: string, source: Readable, name: string): Promise<void> {
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  const isOccupied = (await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory));
-  if (isOccupied) throw occupied(dataDirectory);
+  if ((await findDatabases(dataDirectory)).length > 0) throw occupied(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = await mkdtemp(join(dataDirectory, `restoring-${process.pid}-`));
   try {
-    const files = await unpackBackup(source, unfinished).catch((error) => {
+    await unpackBackup(source, unfinished).catch((error) => {
       source.destroy();
       const isDamaged = !(error instanceof OperationError) && DAMAGE.test(errorCode(error));
       const advice = isDamaged ? '; use another copy of it' : '';
@@ -141,18 +128,15 @@ export async function restoreEmbedded(
       );
     });
     await rename(join(unfinished, DATABASE_FOLDER), join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
-      // Another process has made a database since the check: rename() never replaces a folder that is not
-      // empty.
+      // Another process has made a database meanwhile: rename() replaces no folder that is not empty.
       throw ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error)) ? occupied(dataDirectory) : error;
     });
-    return files;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
-    if (made !== undefined) await removeEmpty(resolve(dataDirectory), resolve(made));
   }
 }
 
-/** Removes what restores that were killed have left: of processes that have ended, or had this one's id. */
+/** Of restores that were killed: of processes that have ended, or had this one's id. */
 async function removeUnfinished(dataDirectory: string): Promise<void> {
   for (const name of await readdir(dataDirectory)) {
     const id = Number(UNFINISHED.exec(name)?.[1] ?? 0);
@@ -169,52 +153,38 @@ function isRunning(processId: number): boolean {
   }
 }
 
-/** Removes a folder, and those above it up to `highest`, unless another process has put something there. */
-async function removeEmpty(folder: string, highest: string): Promise<void> {
-  const isRemoved = await rmdir(folder).then(
-    () => true,
-    () => false,
-  );
-  if (isRemoved && folder !== highest) await removeEmpty(dirname(folder), highest);
-}
-
 function occupied(dataDirectory: string): OperationError {
   return new OperationError(
     `${dataDirectory} already has a database, which is never overwritten: set DATA_DIR to a new folder, or stop the service and move ${join(dataDirectory, DATABASE_FOLDER)} away.`,
   );
 }
 
-/** Names of the database's folder, and of what can be in it; none leads anywhere else. */
+/** None leads out of the database's folder. */
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
 
 /**
  * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete.
- * gzip's own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the
- * folder's content is to be deleted.
+ * gzip's own checksum shows what has been altered. Nothing is written outside of the folder.
  *
- * @returns the number of files and folders.
  * @throws Error, whose message is a reason, if the archive cannot be used, an OperationError if it is another
  *   version's; what reading or writing throws.
  */
-async function unpackBackup(source: Readable, folder: string): Promise<number> {
+async function unpackBackup(source: Readable, folder: string): Promise<void> {
   const archive = extract();
   const fed = pipeline(source, createGunzip(), archive);
   fed.catch(() => {});
-  let entries = 0;
   let last = '';
   for await (const entry of archive) {
     if (last === LAST_ENTRY) throw new Error('something follows its end');
     last = entry.header.name.replace(/\/$/, '');
     await unpackEntry(entry, last, folder);
-    entries += 1;
   }
   await fed;
   if (last !== LAST_ENTRY) throw new Error('its end is missing, or it is no backup made by dms backup');
-  if (existsSync(join(folder, DATABASE_FOLDER, 'PG_VERSION'))) return entries;
-  throw new Error('it does not contain a database');
+  if (!existsSync(join(folder, DATABASE_FOLDER, 'PG_VERSION')))
+    throw new Error('it does not contain a database');
 }
 
-/** @throws Error for what no backup has: links, devices, and a name that leads out of the folder. */
 async function unpackEntry(entry: Entry, name: string, folder: string): Promise<void> {
   const { type } = entry.header;
   const major = /^postgresql-(\d+)$/.exec(name)?.[1] ?? String(POSTGRESQL_MAJOR);

@@ -3,30 +3,10 @@ import { resolve } from 'node:path';
 import type pg from 'pg';
 import { type Distribution, readDistribution } from './distribution.js';
 import type { IfMissing } from './embedded/data-folder.js';
-import type { EmbeddedDatabase } from './embedded/embedded-database.js';
 import type { PrismaClient } from './generated/client.js';
-import { closePools, createReadingPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
+import { type Connections, closePools, createReadingPools, createWritingPool } from './pool.js';
 import { PLANNED_EACH_TIME } from './query-limits.js';
-import { openServerPools, type Prepared, serverPlace } from './server-pool.js';
-
-const POOL_SIZE = 10;
-/** In milliseconds: a query of a response that takes longer is reported as unavailable. */
-const QUERY_LIMIT = 10_000;
-/** A server keeps each prepared statement for as long as the connection lives: at most this many. */
-const MOST_STATEMENTS = 500;
-
-/** Connections to an open database. Code outside this folder does not know where PostgreSQL runs. */
-export interface Connections extends Pools {
-  /** Where it is, for messages: one phrase, without user and password. */
-  readonly place: string;
-  /** Whether this opening has made a new embedded database. */
-  readonly createdNow: boolean;
-  /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
-  failure(): string | null;
-  readonly limits: PoolLimits;
-  /** Waits for what is being written. Running queries of responses are aborted. */
-  close(): Promise<void>;
-}
+import { openServer, type Prepared } from './server-pool.js';
 
 /** An open database with Prisma Client on its connections. */
 export interface Database extends Connections {
@@ -57,45 +37,20 @@ export interface DatabaseOptions {
   readonly graceMilliseconds?: number | undefined;
 }
 
+/** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
+const EMBEDDED_TIMEOUT = 30_000;
+
 /**
  * Opens the database. Its schema is left as it is: see migrate().
  *
  * @throws OperationError, in one line that never holds a password, if it cannot be opened.
  */
 export async function openConnections(options: DatabaseOptions): Promise<Connections> {
-  const { databaseUrl, databasePrepared = 'auto', ifMissing = 'create' } = options;
-  const limits = { size: options.poolSize ?? POOL_SIZE, query: options.queryMilliseconds ?? QUERY_LIMIT };
-  if (databaseUrl !== undefined) {
-    const pools = await openServerPools(databaseUrl, databasePrepared, limits);
-    return {
-      ...pools,
-      limits,
-      place: serverPlace(databaseUrl, 'DATABASE_URL'),
-      createdNow: false,
-      failure: () => null,
-      close: () => closePools(pools),
-    };
-  }
+  const { databaseUrl, databasePrepared = 'auto', dataDirectory } = options;
+  const limits = { size: options.poolSize ?? 10, query: options.queryMilliseconds ?? 10_000 };
+  if (databaseUrl !== undefined) return openServer(databaseUrl, databasePrepared, limits);
   const { openEmbedded } = await import('./embedded/embedded-database.js');
-  const embedded = await openEmbedded({ ...options, ifMissing });
-  const pools = createEmbeddedPools(embedded, limits);
-  return {
-    ...pools,
-    limits,
-    place: `embedded, in ${resolve(options.dataDirectory)}`,
-    createdNow: embedded.createdNow,
-    failure: () => embedded.failure,
-    async close() {
-      await closePools(pools);
-      embedded.close();
-    },
-  };
-}
-
-/** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
-const EMBEDDED_TIMEOUT = 30_000;
-
-function createEmbeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
+  const embedded = await openEmbedded(dataDirectory, options.ifMissing, options.graceMilliseconds);
   const config = {
     // Read by pg, not by the socket.
     host: 'localhost',
@@ -103,11 +58,22 @@ function createEmbeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Po
     database: 'postgres',
     ssl: false,
     connectionTimeoutMillis: EMBEDDED_TIMEOUT,
-    stream: () => database.createSocket(),
+    stream: () => embedded.createSocket(),
   };
-  const pool = createWritingPool(config, limits);
-  // All clients share one session, in which named statements would clash.
-  return { pool, ...createReadingPools(config, limits), namesStatements: false };
+  const pools = { pool: createWritingPool(config, limits), ...createReadingPools(config, limits) };
+  return {
+    ...pools,
+    limits,
+    // All clients share one session, in which named statements would clash.
+    namesStatements: false,
+    place: `embedded, in ${resolve(dataDirectory)}`,
+    createdNow: embedded.createdNow,
+    failure: () => embedded.failure,
+    async close() {
+      await closePools(pools);
+      embedded.close();
+    },
+  };
 }
 
 /** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */
@@ -133,7 +99,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/** How the tables of a database are stored. @throws OperationError as readDistribution(): it is closed then. */
+/** @throws OperationError as readDistribution(): they are closed then. */
 export async function withDistribution(
   connections: Connections,
 ): Promise<readonly [Connections, Distribution]> {
@@ -163,17 +129,19 @@ const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
 type StatementNames = (query: { readonly sql: string }) => string;
 
+/** A server keeps each prepared statement for as long as the connection lives: at most this many. */
+const MAX_STATEMENTS = 500;
+
 /**
- * Names for prepared statements, so that a server plans each of our statements once for each connection: the
- * same SQL text always has the same name. A text that comes after 500 others has none, and is planned every
- * time, as one that begins with PLANNED_EACH_TIME is.
+ * Names for prepared statements, so that a server plans each of our statements once for each connection. A text
+ * that comes after 500 others has none, and is planned every time, as one that begins with PLANNED_EACH_TIME.
  */
 export function statementNames(): StatementNames {
   const names = new Map<string, string>();
   return ({ sql }) => {
     const known = names.get(sql);
     if (known !== undefined) return known;
-    if (names.size >= MOST_STATEMENTS || sql.trimStart().startsWith(PLANNED_EACH_TIME)) return '';
+    if (names.size >= MAX_STATEMENTS || sql.trimStart().startsWith(PLANNED_EACH_TIME)) return '';
     const name = `dms_${createHash('sha256').update(sql).digest('base64url').slice(0, 22)}`;
     names.set(sql, name);
     return name;

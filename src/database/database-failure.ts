@@ -1,63 +1,33 @@
 import { OperationError } from '../model/errors.js';
 
 /**
- * `failure`: unavailable; `lost`: so was the connection, while a statement was running; `refusal`: nothing
- * takes writes there; `unsupported`: the database refuses a statement as one that it does not support.
+ * The signs of errors: codes of Prisma and kinds of its driver adapter, SQLSTATEs (PostgreSQL, appendix A), codes
+ * of the system's sockets, and lines of messages of pg and its pool, which have no code.
  */
-type Kind = 'failure' | 'lost' | 'refusal' | 'deadlock' | 'unsupported' | 'missing table';
-
-/**
- * What errors mean, by their codes and by lines of their messages: codes of Prisma and kinds of its driver
- * adapter, SQLSTATEs (PostgreSQL, appendix A), codes of the system's sockets, and messages of pg and its pool,
- * which have no code; with what is wrong and what to do where an operator has to mend it.
- */
-const MEANINGS: readonly (readonly [sign: RegExp, kinds: readonly Kind[], text?: string])[] = [
-  [
-    /^25006$/,
-    ['failure'],
-    'The database is read-only, so nothing can be written to it now: it may be a replica, or failing over to another server. Set DATABASE_URL to one that can be written to, or wait',
-  ],
-  [/^53100$/, ['failure'], 'The disk of the database is full: make room on it, and start again'],
-  [
-    /^58030$/,
-    ['failure'],
-    'The database cannot reach its data: its disk fails, or a node of its cluster is down. Mend what the message names, and start again',
-  ],
-  [
-    /^(?:53300|TooManyConnections)$/,
-    ['failure'],
-    'The database has no connection left: end other programs that use it, or raise its max_connections',
-  ],
-  // A shutdown, a start.
-  [/^57P0[12]$/, ['failure', 'lost', 'refusal']],
-  [/^(?:57P03|ECONNREFUSED|DatabaseNotReachable)$/, ['failure', 'refusal']],
-  [/^ENOENT$/, ['refusal']],
-  [/connect ENOENT/, ['failure']],
-  [/^(?:ECONNRESET|EPIPE|0800[36])$/, ['failure', 'lost']],
-  [/^Connection terminated(?: unexpectedly)?$/, ['failure', 'lost']],
-  [/^Client (?:was closed|has encountered a connection error) and is not queryable/, ['failure', 'lost']],
-  // Other connection exceptions, and insufficient resources; dropped, login revoked, cancelled.
-  [/^(?:08\w{3}|53\w{3}|57P0\d|3D000|28000|28P01|57014)$/, ['failure']],
-  [/^(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, ['failure']],
-  [/^(?:P100[01238]|P1010|P1017|P2024|P2037)$/, ['failure']],
-  [/^(?:ConnectionClosed|SocketTimeout|TlsConnectionError|AuthenticationFailed)$/, ['failure']],
-  [/^Database(?:DoesNotExist|AccessDenied)$/, ['failure']],
-  [/^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)/, ['failure']],
-  [
-    /^(?:Cannot use a pool after calling end|The embedded database (?:has ended|cannot be reached))/,
-    ['failure'],
-  ],
-  [/database ".*" is not currently accepting connections/, ['failure']],
+const LOST = [
+  // A shutdown.
+  /^57P0[12]$/,
+  /^(?:ECONNRESET|EPIPE|0800[36])$/,
+  /^Connection terminated(?: unexpectedly)?$/,
+  /^Client (?:was closed|has encountered a connection error) and is not queryable/,
+];
+const FAILURES = [
+  ...LOST,
+  // Read-only, an input or output error; other connection exceptions, and insufficient resources; dropped, login
+  // revoked, cancelled, starting.
+  /^(?:25006|58030|08\w{3}|53\w{3}|57P0\d|3D000|28000|28P01|57014)$/,
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
+  /^(?:P100[01238]|P1010|P1017|P2024|P2037)$/,
+  /^(?:TooManyConnections|ConnectionClosed|SocketTimeout|TlsConnectionError|AuthenticationFailed)$/,
+  /^Database(?:NotReachable|DoesNotExist|AccessDenied)$/,
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)/,
+  /^(?:Cannot use a pool after calling end|The embedded database (?:has ended|cannot be reached))/,
+  /connect ENOENT|database ".*" is not currently accepting connections/,
   // Our own limits: of our errors, Prisma passes on only the code.
-  [/^UNAVAILABLE$/, ['failure']],
-  // deadlock_detected, feature_not_supported, undefined_table
-  [/^40P01$/, ['deadlock']],
-  [/^0A000$/, ['unsupported']],
-  [/^42P01$/, ['missing table']],
+  /^UNAVAILABLE$/,
 ];
 
-function meaning(kind: Kind): (error: unknown) => boolean {
-  const signs = MEANINGS.filter(([, kinds]) => kinds.includes(kind)).map(([sign]) => sign);
+function hasSign(signs: readonly RegExp[]): (error: unknown) => boolean {
   return (error) => {
     const texts = [...codesOf(error), ...linesOf(error)];
     return signs.some((sign) => texts.some((text) => sign.test(text)));
@@ -65,29 +35,25 @@ function meaning(kind: Kind): (error: unknown) => boolean {
 }
 
 /** Whether an error from the database means that it is unavailable, and not that a statement is wrong. */
-export const isDatabaseFailure = meaning('failure');
+export const isDatabaseFailure = hasSign(FAILURES);
 
 /** Whether nothing takes writes there: the server is not running, or is starting or shutting down. */
-export const isRefusal = meaning('refusal');
+export const isRefusal = hasSign([/^(?:57P0[123]|ECONNREFUSED|ENOENT|DatabaseNotReachable)$/]);
 
-/** Whether an error says only that the connection was lost. */
-export const isLost = meaning('lost');
-
-const isDeadlock = meaning('deadlock');
+/** Whether an error says only that the connection was lost, while a statement was running. */
+export const isLost = hasSign(LOST);
 
 /** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
-export function isPassing(error: unknown): boolean {
-  return isLost(error) || isDeadlock(error);
-}
+export const isPassing = hasSign([...LOST, /^40P01$/]);
 
 /**
- * Whether the database refuses a statement that was made for the tables that this program found when it was
- * started: they have been distributed over a Citus cluster since, or migrated.
+ * Whether the database refuses a statement (feature_not_supported) that was made for the tables that this program
+ * found when it was started: they have been distributed over a Citus cluster since, or migrated.
  */
-export const isOfChangedTables = meaning('unsupported');
+export const isOfChangedTables = hasSign([/^0A000$/]);
 
-/** Whether a table is not there: the database is not migrated yet. */
-export const isMissingTable = meaning('missing table');
+/** Whether the database is not migrated yet (undefined_table). */
+export const isMissingTable = hasSign([/^42P01$/]);
 
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
 export function codesOf(error: unknown): string[] {
@@ -109,14 +75,31 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
+/** What is wrong and what to do, by codes. */
+const ADVICE: readonly (readonly [code: RegExp, text: string])[] = [
+  [
+    /^25006$/,
+    'The database is read-only, so nothing can be written to it now: it may be a replica, or failing over to another server. Set DATABASE_URL to one that can be written to, or wait',
+  ],
+  [/^53100$/, 'The disk of the database is full: make room on it, and start again'],
+  [
+    /^58030$/,
+    'The database cannot reach its data: its disk fails, or a node of its cluster is down. Mend what the message names, and start again',
+  ],
+  [
+    /^(?:53300|TooManyConnections)$/,
+    'The database has no connection left: end other programs that use it, or raise its max_connections',
+  ],
+];
+
 /**
- * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one
- * line with the driver's own message at its end. Null for any other error.
+ * Explains the error of a database that is unavailable, full or read-only, in one line with the driver's own
+ * message at its end. Null for any other error.
  */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
   const codes = codesOf(error);
-  const known = MEANINGS.find(([sign]) => codes.some((code) => sign.test(code)))?.[2];
+  const [, known] = ADVICE.find(([sign]) => codes.some((code) => sign.test(code))) ?? [];
   const text = known ?? 'The database went away or does not respond: start again when it does';
   const line = linesOf(error).at(-1) || error.name;
   return `${text} (${line.replace(/\.$/, '')}).`;

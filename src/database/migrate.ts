@@ -7,9 +7,8 @@ import { isMissingTable } from './database-failure.js';
 import { withinTime } from './query-limits.js';
 import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
-/** One step of the schema: a folder of prisma/migrations with its migration.sql. */
+/** A folder of prisma/migrations with its migration.sql. They are applied in the order of their names. */
 interface Migration {
-  /** The folder's name; migrations are applied in the order of their names. */
   readonly name: string;
   readonly sql: string;
   /** SHA-256 of the SQL, in hexadecimal. */
@@ -24,9 +23,8 @@ const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
  * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits
- * behind it, so it gives way, and begins again after a while, a number of times. It is shorter than
- * PostgreSQL's `deadlock_timeout` (1 s), after which one of those that wait for each other fails: that is to be
- * the migration.
+ * behind it, so it gives way, and begins again after a while. It is shorter than PostgreSQL's `deadlock_timeout`
+ * (1 s), after which one of those that wait for each other fails: that is to be the migration.
  */
 const LOCK_LIMIT = 500;
 const TRIES = 40;
@@ -45,12 +43,11 @@ const CREATE_MIGRATION_TABLE = `
   )`;
 
 /**
- * Brings the database up to date: applies all pending migrations in one transaction, or none. Any number of
- * processes may migrate at once; a database that is up to date costs one query and no lock.
+ * Applies all pending migrations in one transaction, or none. Any number of processes may migrate at once; a
+ * database that is up to date costs one query and no lock.
  *
  * @returns the names of the migrations that this call has applied.
- * @throws OperationError if the database has migrations that the program does not know, or others than it
- *   knows, or if one fails.
+ * @throws OperationError if the database has other migrations than the program, or if one fails.
  */
 export async function migrate(pool: pg.Pool, directory: URL = DIRECTORY): Promise<readonly string[]> {
   const migrations = await readMigrations(directory);
@@ -74,7 +71,7 @@ function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<
     await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
-    await run(client, CREATE_MIGRATION_TABLE, `The table schema_migration`);
+    await run(client, CREATE_MIGRATION_TABLE, 'The table schema_migration');
     const pending = toPending(migrations, await readRecorded(client));
     for (const { name, sql, checksum } of pending) {
       await run(client, sql, `Migration ${name}`);
@@ -98,22 +95,20 @@ async function run(client: pg.PoolClient, sql: string, what: string): Promise<vo
   });
 }
 
-/** Whether a database can be used: it responds, and has a schema that this program works with. */
 export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
 
 /**
- * Makes a check whether a database is ready. However often it is called, it takes one connection. Migrations of
- * a later version may have been applied beside those of this program: they let its processes continue
- * (CONTRIBUTING.md).
+ * Makes a check whether a database responds, and has a schema that this program works with. However often it is
+ * called, it takes one connection. Migrations of a later version may have been applied beside those of this
+ * program: they let its processes continue (CONTRIBUTING.md).
  */
 export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
   const migrations = await readMigrations(DIRECTORY);
   let running: Promise<DatabaseReadiness> | null = null;
   const check = async () => {
     const recorded = await readRecorded(pool, RESPONSE_LIMIT);
-    return migrations.every(({ name, checksum }) => recorded.get(name) === checksum)
-      ? 'ready'
-      : 'other-schema';
+    const isOurs = migrations.every(({ name, checksum }) => recorded.get(name) === checksum);
+    return isOurs ? 'ready' : 'other-schema';
   };
   return () => {
     running ??= check().finally(() => {
@@ -123,11 +118,7 @@ export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise
   };
 }
 
-/**
- * The names of the migrations that a database still needs. Nothing is changed.
- *
- * @throws OperationError if others were applied to it than this program knows; the driver's error.
- */
+/** The names of those that a database still needs. @throws OperationError if it has others; the driver's error. */
 export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
   const recorded = await readRecorded(pool, RESPONSE_LIMIT);
   return toPending(await readMigrations(DIRECTORY), recorded).map(({ name }) => name);
@@ -143,7 +134,7 @@ async function readMigrations(directory: URL): Promise<readonly Migration[]> {
   return Promise.all(names.sort().map(read));
 }
 
-/** The checksums of the migrations that were applied, by name. */
+/** The checksums of those that were applied, by name. */
 async function readRecorded(
   database: pg.Pool | pg.PoolClient,
   milliseconds = 0,
@@ -158,11 +149,7 @@ async function readRecorded(
   }
 }
 
-/**
- * The migrations that the database still needs, in their order.
- *
- * @throws OperationError if others were applied to it than the first ones of the program.
- */
+/** @throws OperationError if others were applied than the first ones of the program. */
 function toPending(
   migrations: readonly Migration[],
   recorded: ReadonlyMap<string, string>,

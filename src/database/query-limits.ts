@@ -4,37 +4,33 @@ import { UnavailableError } from '../model/errors.js';
 import { isPassing } from './database-failure.js';
 
 /**
- * Begins the text of a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL
- * would plan it for unknown ones from the sixth execution on: changes in an interval took 500 ms of a large
- * history in place of 10.
+ * Begins a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL would plan it
+ * for unknown ones from the sixth execution on: changes in an interval took 500 ms of a large history, not 10.
  */
 export const PLANNED_EACH_TIME = '/* planned each time */';
 
 /**
- * Limits the time of a pool's `query()`, for the queries of responses, from the call to the result, the wait
- * for a connection included. Beyond it, it throws UnavailableError.
+ * Limits the time of a pool's `query()`, from the call to the result, the wait for a connection included. Beyond
+ * it, it throws UnavailableError.
  *
- * A connection that is lost while a statement is running, because the database was restarted, is not a failure
- * yet, nor is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
+ * A connection that is lost while a statement runs, because the database was restarted, is not a failure yet, nor
+ * is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
  */
 export function limitQueries(pool: pg.Pool, milliseconds: number): void {
-  const query = async (statement: unknown[]): Promise<unknown> =>
-    Reflect.apply(pg.Pool.prototype.query, pool, statement);
   const limited = async (...statement: unknown[]): Promise<unknown> => {
-    const result = isSelect(statement[0]) ? retried(() => query(statement)) : query(statement);
-    return withinTime(milliseconds, result);
+    const query = async (): Promise<unknown> => Reflect.apply(pg.Pool.prototype.query, pool, statement);
+    return withinTime(milliseconds, isSelect(statement[0]) ? retried(query) : query());
   };
   Reflect.set(pool, 'query', limited);
 }
 
 /**
  * In milliseconds, before each repetition: connections that are lost together fail in the same turn, and the
- * pool is to know of the others first; a process that is killed may still accept a connection after it has lost
- * this one.
+ * pool is to know of the others first; a process that is killed may still accept a connection afterwards.
  */
 const PAUSES = [0, 100];
 
-async function retried<Result>(query: () => Promise<Result>): Promise<Result> {
+async function retried(query: () => Promise<unknown>): Promise<unknown> {
   for (const milliseconds of PAUSES) {
     try {
       return await query();

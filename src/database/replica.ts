@@ -2,7 +2,6 @@ import type pg from 'pg';
 import { UnavailableError } from '../model/errors.js';
 import { type clientFactory, type Database, statementNames } from './client.js';
 import { codesOf, isDatabaseFailure } from './database-failure.js';
-import type { PrismaClient } from './generated/client.js';
 import { createReadinessCheck } from './migrate.js';
 import type { ClosablePool } from './pool.js';
 import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
@@ -25,19 +24,17 @@ export interface DatabaseState {
 }
 
 /** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
-export interface ReplicaHandle {
-  readonly prisma: PrismaClient;
-  readonly searchPrisma: PrismaClient;
-  readonly readPool: ClosablePool;
-  readonly searchPool: ClosablePool;
+export interface ReplicaHandle extends Pick<Database, 'prisma' | 'searchPrisma' | 'readPool' | 'searchPool'> {
   /** Ends the statements that run, which are then read on the primary. */
   close(): Promise<unknown>;
 }
 
-interface ReplicaOptions {
+export interface ReplicaOptions {
   readonly url: string;
   readonly primary: Database;
   readonly prepared: Prepared;
+  /** In milliseconds: a replica that is further behind is left out. */
+  readonly mostBehind: number;
   readonly createClient: Awaited<ReturnType<typeof clientFactory>>;
   /** Called when it is left out, or read from again. @param cause What the driver says, for the log alone. */
   readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
@@ -84,11 +81,11 @@ export class Replica {
   }
 
   /** Leaves it out, or reads from it, by what it told and what is known of the primary. */
-  judge(primary: ServerAnswer | null, positions: WalPositions, mostBehind: number): void {
-    this.#setReason(this.#reasonBy(primary, positions, mostBehind), this.#failure);
+  judge(primary: ServerAnswer | null, positions: WalPositions): void {
+    this.#setReason(this.#reasonBy(primary, positions), this.#failure);
   }
 
-  #reasonBy(primary: ServerAnswer | null, positions: WalPositions, mostBehind: number): string | null {
+  #reasonBy(primary: ServerAnswer | null, positions: WalPositions): string | null {
     const { answer } = this;
     this.#lag = null;
     if (answer === null) return SILENT;
@@ -99,7 +96,8 @@ export class Replica {
     if (!answer.isReplica) return null;
     const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
     if (isKnown) this.#lag = atLeast;
-    if (atLeast > mostBehind) return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
+    if (atLeast > this.#options.mostBehind)
+      return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
     return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 
@@ -114,23 +112,30 @@ export class Replica {
   #open(): ReplicaHandle {
     const { url, prepared, primary, createClient } = this.#options;
     const isPooled = this.answer?.isPooled ?? true;
-    const pools = createServerReadingPools(url, prepared, isPooled, primary.limits);
+    const { readPool, searchPool, namesStatements } = createServerReadingPools(
+      url,
+      prepared,
+      isPooled,
+      primary.limits,
+    );
     const onLost = (error: unknown) => {
       if (this.handle === handle) this.#setReason(SILENT, reasonOf(error));
     };
-    const { readPool, searchPool } = pools;
-    const abandoning = [
-      readOnPrimary(readPool, primary.readPool, onLost),
-      readOnPrimary(searchPool, primary.searchPool, onLost),
-    ];
+    const abandonReading = readOnPrimary(readPool, primary.readPool, onLost);
+    const abandonSearching = readOnPrimary(searchPool, primary.searchPool, onLost);
     // A statement keeps its name where it is read on the primary.
-    const names = primary.namesStatements && pools.namesStatements ? statementNames() : undefined;
-    const [prisma, searchPrisma] = [createClient(readPool, names), createClient(searchPool, names)];
-    const close = () => {
-      for (const abandon of abandoning) abandon();
-      return Promise.all([readPool.close(0), searchPool.close(0)]);
+    const names = primary.namesStatements && namesStatements ? statementNames() : undefined;
+    const handle = {
+      readPool,
+      searchPool,
+      prisma: createClient(readPool, names),
+      searchPrisma: createClient(searchPool, names),
+      close() {
+        abandonReading();
+        abandonSearching();
+        return Promise.all([readPool.close(0), searchPool.close(0)]);
+      },
     };
-    const handle = { readPool, searchPool, prisma, searchPrisma, close };
     return handle;
   }
 
@@ -176,9 +181,8 @@ function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unk
   const run = (statement: unknown[]) =>
     new Promise<unknown>((resolve, reject) => {
       running.add(reject);
-      Promise.resolve(Reflect.apply(query, pool, statement))
-        .then(resolve, reject)
-        .finally(() => running.delete(reject));
+      const result: Promise<unknown> = Reflect.apply(query, pool, statement);
+      result.then(resolve, reject).finally(() => running.delete(reject));
     });
   const ask = async (...statement: unknown[]): Promise<unknown> => {
     try {
@@ -205,7 +209,7 @@ function isAway(error: unknown): boolean {
   return isDatabaseFailure(error) && !(error instanceof Error && error.message === ALL_IN_USE);
 }
 
-/** Whether the replica has cancelled a statement for what it replays (class 40). */
+/** For what the replica replays (class 40). */
 function isCancelled(error: unknown): boolean {
   return codesOf(error).some((code) => code.startsWith('40'));
 }

@@ -1,18 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { clientFactory, type Database } from './client.js';
-import type { ClosablePool } from './pool.js';
-import { type DatabaseState, Replica, type ReplicaHandle, SILENT } from './replica.js';
+import { type DatabaseState, Replica, type ReplicaHandle, type ReplicaOptions, SILENT } from './replica.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
-import type { Prepared } from './server-pool.js';
 import { WalPositions } from './wal-positions.js';
 
-interface ReplicasOptions {
+interface ReplicasOptions extends Pick<ReplicaOptions, 'prepared' | 'mostBehind' | 'onChange'> {
   readonly databaseUrl: string;
   readonly urls: readonly string[];
-  readonly prepared: Prepared;
-  /** In milliseconds: a replica that is further behind is left out. */
-  readonly mostBehind: number;
-  /** Called when one is left out, or read from again. @param cause What the driver says, for the log alone. */
-  readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
 }
 
 const CHECK_EVERY = 1000;
@@ -23,16 +17,14 @@ const CHECK_EVERY = 1000;
  */
 export class Replicas {
   readonly #place: string;
-  readonly #mostBehind: number;
   readonly #replicas: readonly Replica[];
-  readonly #primaryPool: ClosablePool;
+  readonly #primaryPool;
   readonly #positions = new WalPositions();
+  readonly #closing = new AbortController();
   #primary: ServerAnswer | null = null;
   /** Why the primary did not respond to the last check; null: it did. */
   #primaryFailure: string | null = null;
-  #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> = Promise.resolve();
-  #isClosed = false;
 
   /**
    * Opens them, and checks each once. One that cannot be reached is left out.
@@ -43,20 +35,16 @@ export class Replicas {
   static async open(primary: Database, options: ReplicasOptions): Promise<Replicas> {
     const createClient = await clientFactory();
     const replicas = options.urls.map((url) => new Replica({ ...options, url, primary, createClient }));
-    const opened = new Replicas(primary, options, replicas);
+    const opened = new Replicas(primary.place, options.databaseUrl, replicas);
     // The first check asks replicas for what the primary has written by now.
     await opened.#askPrimary();
-    await opened.#checkOn();
+    await opened.#check();
+    opened.#checking = opened.#checkOn();
     return opened;
   }
 
-  private constructor(
-    { place }: Database,
-    { databaseUrl, mostBehind }: ReplicasOptions,
-    replicas: readonly Replica[],
-  ) {
+  private constructor(place: string, databaseUrl: string, replicas: readonly Replica[]) {
     this.#place = place;
-    this.#mostBehind = mostBehind;
     this.#replicas = replicas;
     this.#primaryPool = createCheckPool(databaseUrl);
   }
@@ -90,24 +78,23 @@ export class Replicas {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#closing.abort();
     const closing = this.#replicas.map((replica) => replica.close());
     await Promise.all([this.#checking, this.#primaryPool.close(0), ...closing]);
   }
 
-  #checkOn(): Promise<void> {
-    this.#checking = this.#check().then(() => {
-      if (this.#isClosed) return;
-      this.#timer = setTimeout(() => this.#checkOn(), CHECK_EVERY).unref();
-    });
-    return this.#checking;
+  async #checkOn(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await pause(CHECK_EVERY, undefined, { signal, ref: false }).catch(() => {});
+      if (!signal.aborted) await this.#check();
+    }
   }
 
   async #check(): Promise<void> {
     await Promise.all([this.#askPrimary(), ...this.#replicas.map((replica) => replica.ask())]);
-    if (this.#isClosed) return;
-    for (const replica of this.#replicas) replica.judge(this.#primary, this.#positions, this.#mostBehind);
+    if (this.#closing.signal.aborted) return;
+    for (const replica of this.#replicas) replica.judge(this.#primary, this.#positions);
   }
 
   async #askPrimary(): Promise<void> {

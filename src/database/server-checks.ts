@@ -10,7 +10,7 @@ const LIMIT = { query_timeout: 2000 };
 export interface ServerAnswer {
   /** When it was asked, in milliseconds of the monotonic clock. */
   readonly askedAt: number;
-  /** The same for a database of a primary and of all of its replicas, and for no other server or database. */
+  /** That of a database of a primary and of all of its replicas, and of no other server or database. */
   readonly system: string;
   readonly startedAt: string;
   readonly isReplica: boolean;
@@ -26,7 +26,6 @@ export interface ServerAnswer {
   readonly isPooled: boolean;
 }
 
-/** The one connection by which a server is checked. */
 export function createCheckPool(databaseUrl: string): ClosablePool {
   const config = serverConfig(databaseUrl);
   return createPool({ ...config, ...LIMIT, connectionTimeoutMillis: LIMIT.query_timeout, max: 1 });
@@ -44,7 +43,7 @@ const SERVER = `
          coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                                        ELSE pg_current_wal_lsn() END, '0/0'), 0)::bigint AS position`;
 
-/** Asks a server what it is, and how far it is. @throws the driver's error where it does not respond. */
+/** @throws the driver's error where it does not respond. */
 export async function askServer(pool: pg.Pool): Promise<ServerAnswer> {
   const askedAt = performance.now();
   const client = await pool.connect();
@@ -90,7 +89,7 @@ export async function requireWritable(pool: pg.Pool): Promise<void> {
   await pool.query({ text: 'UPDATE domain SET version = version WHERE false', ...LIMIT });
 }
 
-/** By how many microseconds the database's clock is ahead, to half of the time that asking takes. */
+/** In microseconds, to half of the time that asking takes. */
 export async function readClockLead(pool: pg.Pool, now: () => Instant): Promise<bigint> {
   const text = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS time';
   const before = now();

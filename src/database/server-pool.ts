@@ -1,6 +1,12 @@
 import pg from 'pg';
 import { messageOf, OperationError } from '../model/errors.js';
-import { createReadingPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
+import {
+  type Connections,
+  closePools,
+  createReadingPools,
+  createWritingPool,
+  type PoolLimits,
+} from './pool.js';
 
 /** In milliseconds. A server that does not respond within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
@@ -15,23 +21,28 @@ const OLDEST_VERSION = 150_000;
 export type Prepared = 'auto' | 'on' | 'off';
 
 /**
- * The pools of connections to a PostgreSQL server, after one connection has shown that it can be used.
- *
  * @param databaseUrl like `postgresql://user:password@host:5432/database`.
  * @throws OperationError if the address is not valid, nothing can be connected to there, or the server is older
  *   than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
  */
-export async function openServerPools(
+export async function openServer(
   databaseUrl: string,
   prepared: Prepared,
   limits: PoolLimits,
-): Promise<Pools> {
+): Promise<Connections> {
   const target = toClient(databaseUrl, 'DATABASE_URL');
-  const config = serverConfig(databaseUrl);
-  const pool = createWritingPool(config, limits);
+  const pool = createWritingPool(serverConfig(databaseUrl), limits);
   try {
-    const isPooled = await requireUsable(pool);
-    return { pool, ...createServerReadingPools(databaseUrl, prepared, isPooled, limits) };
+    const reading = createServerReadingPools(databaseUrl, prepared, await requireUsable(pool), limits);
+    return {
+      ...reading,
+      pool,
+      limits,
+      place: serverPlace(databaseUrl, 'DATABASE_URL'),
+      createdNow: false,
+      failure: () => null,
+      close: () => closePools({ ...reading, pool }),
+    };
   } catch (error) {
     await pool.close(0);
     throw error instanceof OperationError ? error : unreachable(target, error);
@@ -132,7 +143,7 @@ export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ');
 }
 
-/** A database's name and the address of its server, for messages: without user and password. */
+/** @throws OperationError for an address that pg cannot read. */
 export function serverPlace(databaseUrl: string, setting: string): string {
   const { database, host, port } = toClient(databaseUrl, setting);
   return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;

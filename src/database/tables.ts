@@ -26,7 +26,7 @@ export interface Tables {
   awaitWriters(prisma: Reader): Promise<unknown>;
   /** In FROM: the results of a statement on each part of a table, whose name takes the place of `%s`. */
   eachPart(table: string, statement: string): Prisma.Sql;
-  /** Those of the texts that rows have, each once. */
+  /** Those of the texts that rows have. */
   findPresent(prisma: Reader, lookup: TextLookup, texts: readonly string[]): Promise<ReadonlySet<string>>;
 }
 

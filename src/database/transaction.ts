@@ -9,9 +9,9 @@ export const MIGRATION_LOCK = 4_155_927_201n;
 export const FEED_LOCK = 0x646d73_66656564n;
 
 /**
- * Runs `work` in one transaction on one connection of the pool, and returns its result. The transaction is
- * committed when `work` has ended, and rolled back if it fails. Nothing is retried here. On the embedded
- * database all other clients wait for the transaction: `work` must wait for nothing but its own statements.
+ * Runs `work` in one transaction on one connection of the pool, and returns its result. Nothing is retried here.
+ * On the embedded database all other clients wait for the transaction: `work` must wait for nothing but its own
+ * statements.
  *
  * @param lastStatements The statements after `work`, given its result. They are sent together with COMMIT, so
  *   that no lock is held while this process does something else. Their parameters are texts, numbers, booleans
@@ -36,12 +36,11 @@ export async function inTransaction<Result>(
     client.release();
     return result;
   } catch (error) {
-    // A connection that cannot even roll back is broken: the pool closes it instead of using it again.
-    const isBroken = await client.query('ROLLBACK').then(
-      () => false,
-      () => true,
+    // The pool closes a connection that cannot even roll back.
+    await client.query('ROLLBACK').then(
+      () => client.release(),
+      () => client.release(true),
     );
-    client.release(isBroken);
     throw error;
   }
 }

@@ -4,27 +4,24 @@ const KEPT_FOR = 3_600_000;
 /**
  * Where the primary's log of changes (WAL) was at each time, from which follows how far a replica is behind:
  * neither clocks of two machines are compared, nor does a replica look late because nothing is written, or
- * because the primary is away.
+ * because the primary is away. Times are milliseconds of the monotonic clock.
  */
 export class WalPositions {
-  /** When each position was first told, in milliseconds of the monotonic clock. */
+  /** Since when each position is known. */
   #positions: { readonly position: bigint; readonly since: number }[] = [];
-  /** When the primary last told its position. */
   #toldAt = Number.POSITIVE_INFINITY;
   #server = '';
 
-  /**
-   * @param at When the position was asked for, in milliseconds of the monotonic clock.
-   * @param server What changes when the server does: positions of another one say nothing of this one's.
-   */
-  add(at: number, position: bigint, server: string): void {
-    const latest = this.#positions.at(-1)?.position ?? position;
+  /** @param server What changes when the server does: positions of another one say nothing of this one's. */
+  add(askedAt: number, position: bigint, server: string): void {
+    const latest = this.#positions.at(-1)?.position ?? -1n;
     if (server !== this.#server || latest > position) this.#positions = [];
     this.#server = server;
-    this.#toldAt = at;
-    if (this.#positions.length === 0 || latest !== position) this.#positions.push({ position, since: at });
+    this.#toldAt = askedAt;
+    if (this.#positions.length === 0 || latest !== position)
+      this.#positions.push({ position, since: askedAt });
     // One older one stays: what a replica lacks of it is not known.
-    while ((this.#positions[1]?.since ?? at) < at - KEPT_FOR) this.#positions.shift();
+    while ((this.#positions[1]?.since ?? askedAt) < askedAt - KEPT_FOR) this.#positions.shift();
   }
 
   /**
@@ -32,16 +29,14 @@ export class WalPositions {
    * has written since, nothing is known.
    *
    * @param replayed How far the replica has replayed the log.
-   * @param at When it was asked.
-   * @returns `atLeast`: for how many milliseconds, at least, there has been something that it has not replayed;
-   *   `isKnown`: whether it is no longer, since the primary had nothing else to replay at some time since
-   *   positions are known.
+   * @returns `atLeast`: for how long, at least, there has been something that it has not replayed; `isKnown`:
+   *   whether it is no longer, since the primary had nothing else to replay at some time since positions are known.
    */
-  lagOf(replayed: bigint, at: number): { atLeast: number; isKnown: boolean } {
+  lagOf(replayed: bigint, askedAt: number): { atLeast: number; isKnown: boolean } {
     const missing = this.#positions.find(({ position }) => position > replayed);
     const [first] = this.#positions;
     return {
-      atLeast: missing === undefined ? 0 : Math.max(0, Math.min(at, this.#toldAt) - missing.since),
+      atLeast: missing === undefined ? 0 : Math.max(0, Math.min(askedAt, this.#toldAt) - missing.since),
       isKnown: first !== undefined && first !== missing,
     };
   }

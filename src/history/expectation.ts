@@ -1,5 +1,5 @@
 import type { DnsRecord } from '../model/dns-record.js';
-import { parseRdata } from '../model/rdata-values.js';
+import { parseRdata } from '../model/rdata-types.js';
 import { compareUtf8 } from '../model/utf8-order.js';
 import { identityOf } from './diff.js';
 import { asHeld } from './held-texts.js';

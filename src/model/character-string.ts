@@ -35,18 +35,16 @@ export function characterStringText(octets: Buffer): string {
   );
 }
 
-/** RFC 1035, section 3.3: the longest character-string. */
-const LONGEST_STRING = 255;
+/** RFC 1035, section 3.3. */
+const MAX_STRING = 255;
 
-/** Octets divided into character-strings, at least one, each but the last as long as it can be. */
+/** Divides octets into character-strings, at least one, each but the last as long as it can be. */
 export function stringsOf(octets: Buffer): Buffer[] {
-  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
-  return Array.from({ length: count }, (_, at) =>
-    octets.subarray(at * LONGEST_STRING, (at + 1) * LONGEST_STRING),
-  );
+  const count = Math.max(1, Math.ceil(octets.length / MAX_STRING));
+  return Array.from({ length: count }, (_, at) => octets.subarray(at * MAX_STRING, (at + 1) * MAX_STRING));
 }
 
-/** The canonical text of a text of TXT data: equal octets have equal text. */
+/** Equal octets have equal text. */
 export function canonicalCharacterString(text: string): string {
   const plain = !text.includes('\\') && !text.includes('\0') && isWellFormed(text);
   return plain ? text : characterStringText(characterStringOctets(text));

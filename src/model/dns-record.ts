@@ -8,8 +8,7 @@ import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from './j
 import { memoized } from './memoized.js';
 import { LARGEST_RDATA, type RdataValue } from './rdata-codec.js';
 import { parseRdataText } from './rdata-text.js';
-import { RDATA_FIELDS, type RdataField, rdataFields } from './rdata-types.js';
-import { compareRdata, parseRdata } from './rdata-values.js';
+import { parseRdata, RDATA_FIELDS, type RdataField, rdataFields } from './rdata-types.js';
 import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
@@ -21,19 +20,14 @@ export interface DnsRecord {
   readonly rdata: string;
 }
 
-/** A record as the specification's 2.3 shows it: the type's own fields follow the common ones. */
-interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
-  readonly [field: string]: RdataValue;
-}
-
 type Data = Readonly<Record<string, unknown>>;
 
-/** From a record's data object to the own fields of its type in canonical form, as JSON text. */
+/** To the own fields of a type in canonical form, as JSON text. */
 type RdataParser = (data: Data) => string;
 
 const COMMON_KEYS = ['host', 'class', 'type', 'ttl'];
 
-/** By the name of a type as it was given: its own, the keys that its data objects may have, and its parser. */
+/** By the name of a type as it was given: its own, the keys of its data objects, and its parser. */
 const layoutOf = memoized((text: string) => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
@@ -42,11 +36,10 @@ const layoutOf = memoized((text: string) => {
 }, 256);
 
 /**
- * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any valid form;
- * a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of type TXT
- * may have `joined`: how its text is divided into strings is not known.
+ * A record from a data object (parsed JSON) of the specification's 2.3. Names, addresses and numbers may have any
+ * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of
+ * type TXT may have `joined`: how its text is divided into strings is not known.
  *
- * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
  */
 export function parseDnsRecord(data: unknown): DnsRecord {
@@ -75,7 +68,7 @@ function rdataParser(type: string): RdataParser {
   return (data) => parse(data['data'] === undefined ? data : fieldsOfData(type, fields, data));
 }
 
-/** Most records have one text, an address, a name or `data`: with a cache, each costs a look-up. */
+/** Most records have one text: with a cache, each costs a look-up. */
 function cachedParser(name: string, parse: RdataParser, limit?: number): RdataParser {
   const cached = memoized((text: string) => parse({ [name]: text }), limit);
   return (data) => {
@@ -112,7 +105,7 @@ function requireRdataLength(octets: number): void {
   throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
 }
 
-/** After the own fields of a TXT record of which it is not known where its strings are divided. */
+/** After the own fields of such a TXT record. */
 const JOINED = ',"joined":true}';
 
 /**
@@ -144,12 +137,14 @@ function requireJoined(txt: string, entries: readonly string[], joined: Buffer):
   throw new InvalidObservationError('it is not the entries joined.');
 }
 
-/** The record as in responses, with its fields in the order of the specification (2.3). */
-export function dnsRecordData(record: DnsRecord): DnsRecordData {
+/** As the specification's 2.3 shows it: the type's own fields follow the common ones. */
+export function dnsRecordData(
+  record: DnsRecord,
+): Omit<DnsRecord, 'rdata'> & Readonly<Record<string, RdataValue>> {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether the strings of a TXT record were joined before it was read. */
+/** Whether it is not known where the strings of a TXT record were divided. */
 export function isJoined({ rdata }: DnsRecord): boolean {
   return rdata.endsWith(JOINED);
 }
@@ -169,7 +164,34 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   );
 }
 
-/** Records by their type, as an observation has them: in the order of compareDnsRecords, each once. */
+const memoizedValues = memoized(parseRdata, 4096);
+
+/** By the own fields of a type, in their order: numbers as numbers, texts by their UTF-8 bytes, lists by element. */
+function compareRdata(type: string, a: string, b: string): number {
+  if (a === b) return 0;
+  const fields = rdataFields(type);
+  // Most records have one text, without escapes: it ends before `"}`, and need not be parsed.
+  if (fields.length === 1 && !a.includes('\\') && !b.includes('\\')) return compareUtf8(a, b, 2);
+  const left = memoizedValues(a);
+  const right = memoizedValues(b);
+  for (const { name } of fields) {
+    const order = compareValues(left[name], right[name]);
+    if (order !== 0) return order;
+  }
+  // Rdata that was stored as text before its type had fields.
+  return compareUtf8(a, b);
+}
+
+function compareValues(a: RdataValue | undefined, b: RdataValue | undefined): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a === 'string' && typeof b === 'string') return compareUtf8(a, b);
+  if (!(Array.isArray(a) && Array.isArray(b))) return 0;
+  const place = a.findIndex((text, at) => text !== b[at]);
+  if (place === -1 || place >= b.length) return a.length - b.length;
+  return compareUtf8(a[place], b[place]);
+}
+
+/** As an observation has them: in the order of compareDnsRecords, each once. */
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) addTo(byType, record.type, record);

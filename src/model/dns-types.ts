@@ -19,10 +19,9 @@ export function canonicalClass(text: string): string {
   return NUMBERED_CLASSES[name] ?? name;
 }
 
-/** Names of numbers, in upper case. */
 export type Mnemonics = ReadonlyMap<string, number>;
 
-/** Each row is numbered from its first number on. */
+/** Numbers of names in upper case. Each row is numbered from its first number on. */
 export function numbered(...rows: readonly (readonly [first: number, mnemonics: string])[]): Mnemonics {
   return new Map(rows.flatMap(([first, names]) => names.split(' ').map((name, at) => [name, first + at])));
 }
@@ -50,8 +49,6 @@ function anyNumber(type: string): number | undefined {
 }
 
 /**
- * The number of a type that holds data.
- *
  * @param type A mnemonic (`MX`) or the form of RFC 3597 (`TYPE65534`), in either case.
  * @returns Undefined for an unknown mnemonic, and for what no record can have: 0, 65535, and the types of
  * questions and of messages (OPT, ANY, AXFR and so on; RFC 6895, section 3.1).
@@ -65,7 +62,7 @@ function holdsNoData(number: number): boolean {
   return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
 }
 
-/** The types with a name that records may have. */
+/** Those that records may have. */
 export const TYPE_NAMES: readonly string[] = [...NUMBERS.keys()].filter(
   (name) => typeNumber(name) !== undefined,
 );
@@ -79,7 +76,7 @@ export function canonicalType(type: string): string | undefined {
   return number === undefined ? undefined : typeName(number);
 }
 
-/** The canonical name of a type that records may have. @throws InvalidObservationError */
+/** As canonicalType(). @throws InvalidObservationError */
 export function requireType(text: string): string {
   const type = canonicalType(canonicalMnemonic(text));
   if (type !== undefined) return type;
@@ -90,12 +87,12 @@ export function requireType(text: string): string {
   );
 }
 
-/** The name of any number from 0 to 65535, those of questions too: bitmaps and signatures may name them. */
+/** Of any number from 0 to 65535, those of questions too: bitmaps and signatures may name them. */
 export function typeName(number: number): string {
   return NAMES.get(number) ?? `TYPE${number}`;
 }
 
-/** The number of any type, those of questions too. @throws InvalidObservationError */
+/** Of any type, those of questions too. @throws InvalidObservationError */
 export function typeNumberOf(text: string): number {
   const number = anyNumber(text);
   if (number !== undefined && number <= RESERVED) return number;

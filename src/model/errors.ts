@@ -1,4 +1,4 @@
-/** Stable codes of errors for callers: GraphQL's `extensions.code`, and `code` in REST's bodies. */
+/** For callers, and stable: GraphQL's `extensions.code`, and `code` in REST's bodies. */
 export type ErrorCode =
   | 'INVALID_DOMAIN'
   | 'INVALID_PARAMETER'
@@ -38,7 +38,7 @@ export class InvalidDomainError extends PublicError {
   }
 }
 
-/** A missing or invalid token: the same response for every reason. */
+/** The response is the same for every reason. */
 export class UnauthenticatedError extends PublicError {
   /** Whether a bearer token was sent. Without one, the response has no `error` (RFC 6750, section 3.1). */
   readonly credentialSent: boolean;
@@ -79,7 +79,6 @@ export class RateLimitedError extends TemporaryError {
   }
 }
 
-/** No client sees it. */
 export class ClientGoneError extends PublicError {
   constructor() {
     super('UNAVAILABLE', 'The client has gone.');
@@ -99,15 +98,14 @@ export class BusyError extends TemporaryError {
   }
 }
 
-/** The keys of the identity provider, needed to verify a token, are unavailable. */
+/** The keys of the identity provider are unavailable. */
 export class ProviderUnavailableError extends TemporaryError {
   constructor(retryAfter: number, options?: ErrorOptions) {
-    const message = 'The identity provider does not answer. Try again shortly.';
-    super('UNAVAILABLE', retryAfter, message, options);
+    super('UNAVAILABLE', retryAfter, 'The identity provider does not answer. Try again shortly.', options);
   }
 }
 
-/** The code of a system error, such as `ENOENT`; empty where it has none. */
+/** Such as `ENOENT`; empty where it has none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -153,7 +151,7 @@ export function readArgument<Result>(argument: string, read: () => Result): Resu
   }
 }
 
-/** A usage error of the program or of a setting. The message, one line, says what to write instead. */
+/** Of the program or of a setting. The message, one line, says what to write instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

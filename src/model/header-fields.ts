@@ -8,12 +8,12 @@ const LONGEST_NAME = 1024;
 /** Characters of a token (RFC 9110, section 5.6.2), and non-ASCII characters, which some sites send. */
 const FIELD_NAME = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]|[^\0-\x7f])+$/;
 
-/** Whether some header field may have the name, whatever its length. */
+/** Whatever its length. */
 export function isFieldName(name: string): boolean {
   return FIELD_NAME.test(name);
 }
 
-/** The name with its ASCII letters in lower case. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) throw invalidText(name, 'the name of a header field (RFC 9110, 5.1)');
   if (name.length > LONGEST_NAME) {
@@ -23,7 +23,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
-/** The value without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
+/** Without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
 export function canonicalFieldValue(value: string): string {
   return trimmed(requireStorable(value));
 }
@@ -51,16 +51,12 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
  * last is empty the white space after the comma goes, so that the value is canonical.
  */
 export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
-  const joined = new Map<string, string>();
-  for (const [name, values] of fields) joined.set(name, trimmed(values.join(', ')));
-  return joined;
+  return new Map(Array.from(fields, ([name, values]) => [name, trimmed(values.join(', '))]));
 }
 
 /**
- * The text of a header field's name or value. Octets over 0x7f have no meaning of their own (RFC 9110, section
- * 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
- *
- * @param octets A character is one octet.
+ * The text of octets, a character for each. Those over 0x7f have no meaning of their own (RFC 9110, section 5.5):
+ * what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
  */
 export function textOfOctets(octets: string): string {
   if (!/[\u0080-\u00ff]/.test(octets)) return octets;

@@ -3,12 +3,12 @@ import type { InvalidObservationError } from './errors.js';
 import { memoized } from './memoized.js';
 import { invalidText, octetEscape } from './text.js';
 
-const LONGEST_LABEL = 63;
+const MAX_LABEL = 63;
 /** RFC 1035, section 3.1: a length octet before each label, the root's too. */
-const LONGEST_WIRE_NAME = 255;
+const MAX_WIRE_NAME = 255;
 /** No name comes from a longer text: an octet takes up to four characters (`\DDD`). */
-const LONGEST_TEXT = 4 * LONGEST_WIRE_NAME;
-const TOO_LONG = `it is longer than ${LONGEST_WIRE_NAME} octets on the wire`;
+const MAX_TEXT = 4 * MAX_WIRE_NAME;
+const TOO_LONG = `it is longer than ${MAX_WIRE_NAME} octets on the wire`;
 
 const ORDINARY = /^[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*$/;
 const ESCAPE = /\\(\d{3})|\\(\D)|\\|\0/gs;
@@ -27,30 +27,30 @@ export const canonicalHostName: (text: string) => string = memoized((text) => {
   if (text === '' || text === '.') return '.';
   const lower = /^[\w*.-]+$/.test(text) ? text.toLowerCase() : text;
   const name = lower.endsWith('.') ? lower.slice(0, -1) : lower;
-  return name.length <= LONGEST_WIRE_NAME - 2 && ORDINARY.test(name) ? name : unusualName(text);
+  return name.length <= MAX_WIRE_NAME - 2 && ORDINARY.test(name) ? name : unusualName(text);
 });
 
 function unusualName(text: string): string {
-  if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
+  if (text.length > MAX_TEXT) throw invalid(text, TOO_LONG);
   const labels = splitLabels(text).map((label) => labelOctets(label, text));
   if (labels.includes('')) throw invalid(text, 'it has an empty label');
-  if (labels.some((octets) => octets.length > LONGEST_LABEL)) {
-    throw invalid(text, `it has a label longer than ${LONGEST_LABEL} octets`);
+  if (labels.some((octets) => octets.length > MAX_LABEL)) {
+    throw invalid(text, `it has a label longer than ${MAX_LABEL} octets`);
   }
-  if (labels.join('.').length > LONGEST_WIRE_NAME - 2) throw invalid(text, TOO_LONG);
+  if (labels.join('.').length > MAX_WIRE_NAME - 2) throw invalid(text, TOO_LONG);
   return labels.map(labelText).join('.');
 }
 
 /** The full stop and the three that UTS 46 takes for it, after an even number of backslashes: not escaped. */
 const SEPARATOR = /(?<=(?:^|[^\\])(?:\\\\)*)[.\u3002\uff0e\uff61]/;
 
-/** The labels as they are written, without the empty one after a final dot. */
+/** Without the empty one after a final dot. */
 function splitLabels(text: string): string[] {
   const labels = text.split(SEPARATOR);
   return labels.at(-1) === '' ? labels.slice(0, -1) : labels;
 }
 
-/** The octets of one label as written, a character for each. */
+/** A character for each. */
 function labelOctets(label: string, text: string): string {
   const ascii = toALabel(label);
   if (ascii === undefined) {
@@ -59,13 +59,12 @@ function labelOctets(label: string, text: string): string {
   return ascii.replace(ESCAPE, (found, decimal?: string, escaped?: string) => {
     if (found.endsWith('\0')) throw invalid(text, 'it contains U+0000; write it as \\000');
     const octet = decimal === undefined ? escaped?.charCodeAt(0) : Number(decimal);
-    if (octet === undefined || octet > 255)
-      throw invalid(text, 'after "\\" comes a character or \\000 to \\255');
-    return String.fromCharCode(octet);
+    if (octet !== undefined && octet <= 255) return String.fromCharCode(octet);
+    throw invalid(text, 'after "\\" comes a character or \\000 to \\255');
   });
 }
 
-/** The canonical text of a label. @param octets A character for each. */
+/** In canonical form. @param octets A character for each. */
 export function labelText(octets: string): string {
   const lower = octets.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   return lower.replace(ESCAPED, (octet) =>
@@ -81,7 +80,7 @@ const NON_ASCII = /[^\p{ASCII}]/u;
 const CONVERTIBLE = /^(?:[A-Za-z0-9_-]|[^\p{ASCII}])+$/u;
 
 /** No label of at most 63 octets comes from a longer text; Punycode's cost grows with its square. */
-const LONGEST_CONVERTED = 252;
+const MAX_CONVERTED = 252;
 
 /**
  * The A-label of a label outside ASCII, by UTS 46, non-transitional; undefined where it has none. Its ASCII
@@ -90,12 +89,12 @@ const LONGEST_CONVERTED = 252;
  */
 export function toALabel(label: string): string | undefined {
   if (!NON_ASCII.test(label)) return label;
-  if (label.length > LONGEST_CONVERTED || !CONVERTIBLE.test(label)) return undefined;
+  if (label.length > MAX_CONVERTED || !CONVERTIBLE.test(label)) return undefined;
   const converted = domainToASCII(`${label}.x`);
   return /^[^.]+\.x$/.test(converted) ? converted.slice(0, -2) : undefined;
 }
 
-/** The octets of a canonical name, without compression. All questions about a name have the same. */
+/** Of a canonical name, without compression. All questions about a name have the same. */
 export const hostNameOctets: (name: string) => Buffer = memoized((name) => {
   const labels = labelsOf(name).map((label) => Buffer.from(labelOctets(label, name), 'latin1'));
   return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);

@@ -7,7 +7,7 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
 
 const BACKSLASH = 0x5c;
 
-/** The place after the closing quote of the string of JSON that begins at a place; without one, the end. */
+/** Of the string of JSON that begins at `start`: the place after its closing quote; without one, the end. */
 export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     // A quote after an odd number of backslashes closes nothing: JSON inside of texts has many.
@@ -18,13 +18,13 @@ export function endOfString(json: string, start: number): number {
   return json.length;
 }
 
-/** A value of parsed JSON that must be a string. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function requireText(value: unknown): string {
   if (typeof value === 'string') return value;
   throw new InvalidObservationError(value === undefined ? 'it is missing.' : 'it is not a string.');
 }
 
-/** A value of parsed JSON that must be a list of strings, at least one. @throws InvalidObservationError */
+/** A list of strings, at least one. @throws InvalidObservationError */
 export function requireTexts(value: unknown): readonly string[] {
   if (value === undefined) throw new InvalidObservationError('it is missing.');
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
@@ -35,8 +35,7 @@ export function requireTexts(value: unknown): readonly string[] {
 }
 
 /**
- * The error for a key that an object may not have. It names a known key that differs only in case, hyphens or
- * underscores.
+ * The error names a known key that differs only in case, hyphens or underscores.
  *
  * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
  */
@@ -53,15 +52,14 @@ function isInvalidValue(error: unknown): error is Error {
 }
 
 /**
- * What to throw for an error that occurred at a place of an observation: the error of an invalid value becomes
- * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a
- * defect of the program, is returned unchanged.
+ * The error of an invalid value becomes an InvalidObservationError whose message begins with the place
+ * (`dnsRecords[3]: …`); any other error, a defect of the program, is returned unchanged.
  */
 export function errorAt(place: string, error: unknown): unknown {
   return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
 }
 
-/** The result of `read`, whose errors get the place by errorAt(). */
+/** The errors of `read` get the place by errorAt(). */
 export function readAt<Result>(place: string, read: () => Result): Result {
   try {
     return read();

@@ -22,9 +22,10 @@ export const location: RdataCodec = {
     octets.writeUInt32BE(EQUATOR + angleIn(text, 'N', 'S'), 4);
     octets.writeUInt32BE(EQUATOR + angleIn(text, 'E', 'W'), 8);
     octets.writeUInt32BE(REFERENCE_ALTITUDE + centimetres(text.next(), -1e7, 4_284_967_295), 12);
-    DEFAULT_PRECISIONS.forEach((precision, at) => {
-      octets[1 + at] = text.isAtEnd ? precision : precisionOctet(text.next());
-    });
+    octets.set(
+      DEFAULT_PRECISIONS.map((octet) => (text.isAtEnd ? octet : precisionOctet(text.next()))),
+      1,
+    );
     return octets;
   },
   read: (rdata) => {

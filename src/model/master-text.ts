@@ -47,7 +47,7 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /** The next field, its quotes removed. @throws InvalidObservationError where there is none. */
+  /** Without its quotes. @throws InvalidObservationError where there is none. */
   next(): string {
     const field = this.#fields[this.#next];
     if (field === undefined) throw new InvalidObservationError('it ends too early.');
@@ -55,12 +55,11 @@ export class MasterText {
     return unquoted(field);
   }
 
-  /** The next field, a name, as an absolute one. @throws InvalidObservationError where there is none. */
   nextName(): string {
     return this.#absolute(this.next());
   }
 
-  /** All fields that are left, their quotes removed. */
+  /** All fields that are left, without their quotes. */
   rest(): string[] {
     const rest = this.#fields.slice(this.#next);
     this.#next = this.#fields.length;
@@ -90,16 +89,13 @@ export function fieldOctets(text: string): Buffer {
   return Buffer.from(unescaped, 'latin1');
 }
 
-/** Octets as a character string in double quotes (RFC 1035, section 5.1). */
+/** A character string in double quotes (RFC 1035, section 5.1). */
 export function quotedOctets(octets: Buffer): string {
   return `"${escapedOctets(octets)}"`;
 }
 
-/** Octets as they are inside of double quotes: printable ASCII but `"` and `\` as it is. */
+/** As they are inside of double quotes. */
 export function escapedOctets(octets: Buffer): string {
-  return octets
-    .toString('latin1')
-    .replace(/[^ -~]|["\\]/g, (octet) =>
-      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
-    );
+  const text = octets.toString('latin1').replace(/["\\]/g, '\\$&');
+  return text.replace(/[^ -~]/g, (octet) => octetEscape(octet.charCodeAt(0)));
 }

@@ -21,8 +21,6 @@ export class MessageReader {
   #position: number;
 
   /**
-   * @param position Where to begin.
-   * @param end The end of what may be read.
    * @param names Shared by the readers of a message: an empty map for the first. Null: the octets are not a
    * message, and pointers (RFC 1035, section 4.1.4) are errors.
    */

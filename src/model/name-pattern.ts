@@ -5,9 +5,8 @@ import { quoted, requireStorable } from './text.js';
 /** How many characters besides `*` a pattern has at least, and a part of a text that is searched for. */
 const LEAST_CHARACTERS = 3;
 
-/** A name in canonical form, or a pattern of names. */
 export interface NamePattern {
-  /** The texts between the `*`: of a name without `*` one. */
+  /** The texts between the `*`, in canonical form: of a name without `*` one. */
   readonly parts: readonly string[];
 }
 

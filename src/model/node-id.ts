@@ -15,16 +15,12 @@ export interface NodeName {
   readonly key: readonly string[];
 }
 
-/** Writes an id: for one name always the same, for another one another. */
+/** For one name always the same id, for another one another. */
 export function writeNodeId({ kind, domain, at, key }: NodeName): string {
   return Buffer.from([kind[0], domain, at ?? '', ...key].join('\n')).toString('base64url');
 }
 
-/**
- * Reads what writeNodeId() has written. Whether the key is one of its kind is not checked.
- *
- * @throws PublicError INVALID_PARAMETER for any other text.
- */
+/** Whether the key is one of its kind is not checked. @throws PublicError INVALID_PARAMETER */
 export function readNodeId(id: string): NodeName {
   const [letter, domain = '', at = '', ...key] = Buffer.from(id, 'base64url').toString().split('\n');
   const kind = KINDS.find((each) => each[0] === letter);
@@ -37,7 +33,7 @@ export function readNodeId(id: string): NodeName {
   return name;
 }
 
-/** A time in a key, in microseconds since the epoch. @throws PublicError INVALID_PARAMETER */
+/** @throws PublicError INVALID_PARAMETER */
 export function instantOfKey(text = ''): Instant {
   if (!/^-?\d{1,18}$/.test(text)) throw noId();
   return BigInt(text);

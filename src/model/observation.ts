@@ -2,7 +2,7 @@ import type { DnsRecord } from './dns-record.js';
 import { InvalidObservationError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** Everything in it is in canonical form. */
+/** In canonical form. */
 export interface Observation {
   readonly domain: string;
   readonly observedAt: Instant;
@@ -19,7 +19,7 @@ export interface Observation {
    * reachable address. Absent: it was not, or that is unknown.
    */
   readonly httpsDeclined?: boolean;
-  /** The observer's name: at most 64 printable characters. */
+  /** At most 64 printable characters. */
   readonly source?: string;
 }
 
@@ -58,17 +58,15 @@ export interface DnsObservation {
 }
 
 export interface ObservationLimits {
-  /** DNS records of one type, over all owner names. */
+  /** Over all owner names. */
   readonly recordsPerType: number;
-  /** DNS records of all types together. */
   readonly records: number;
-  /** Response headers, by field name. */
   readonly headers: number;
-  /** Octets in the value of one header; several values of one name are joined. */
+  /** In octets; several values of one name are joined. */
   readonly headerValue: number;
 }
 
-/** What the records of one type exceed, as a phrase that names the setting; null: they are within the limit. */
+/** What they exceed, as a phrase that names the setting; null: they are within the limit. */
 export function excessOfRecords(
   type: string,
   count: number,
@@ -78,7 +76,7 @@ export function excessOfRecords(
   return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`;
 }
 
-/** What response headers exceed, as a phrase that names the setting; null: they are within the limits. */
+/** As excessOfRecords(). */
 export function excessOfHeaders(
   headers: ReadonlyMap<string, string>,
   { headers: most, headerValue }: ObservationLimits,
@@ -110,7 +108,6 @@ export function requireWithinLimits(
 }
 
 function requireNone(key: string, excess: string | null): void {
-  if (excess !== null) {
-    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
-  }
+  if (excess === null) return;
+  throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
 }

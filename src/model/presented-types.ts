@@ -43,26 +43,17 @@ const algorithm = integer(1, ALGORITHMS);
 /** Names of digest types (RFC 4034, appendix A.2, and later RFCs). */
 const DIGESTS = numbered([1, 'SHA1 SHA256 GOST SHA384'], [1, 'SHA-1 SHA-256'], [4, 'SHA-384']);
 
-/**
- * A digest's type and its octets, as many as the type has.
- *
- * @param lengths By type; other types have any length from `least` on.
- */
+/** A digest's type and its octets. @param lengths By type; other types have any length from `least` on. */
 function digest(lengths: Readonly<Record<number, number>>, least: number, mnemonics?: Mnemonics): RdataCodec {
   return dependent([integer(1, mnemonics)], 1, ([type = 0]) => [
     remaining('hex', lengths[type] ?? least, lengths[type]),
   ]);
 }
 
-/** RFC 2535, section 7.1, without the names of flags. */
-const keyProtocol = integer(1, numbered([0, 'NONE TLS EMAIL DNSSEC IPSEC'], [255, 'ALL']));
-const KEY_HEAD = [uint16, keyProtocol, algorithm];
-/** RFC 4034, section 2. */
-const PUBLIC_KEY = [...KEY_HEAD, BASE64];
-
-const NO_KEY = 0xc0;
-/** RFC 2535, section 3.1.2: flags that say that there is no key, or a key. */
-const oldKey = dependent(KEY_HEAD, 1, ([flags = 0]) => ((flags & NO_KEY) === NO_KEY ? [] : [BASE64]));
+/** Flags, protocol and algorithm: RFC 2535, section 7.1, without the names of flags. */
+const KEY_HEAD = [uint16, integer(1, numbered([0, 'NONE TLS EMAIL DNSSEC IPSEC'], [255, 'ALL'])), algorithm];
+/** RFC 2535, section 3.1.2: two bits of the flags say that there is no key. */
+const oldKey = dependent(KEY_HEAD, 1, ([flags = 0]) => ((flags & 0xc0) === 0xc0 ? [] : [BASE64]));
 
 /** The type that a signature covers; dig writes one without a mnemonic as its number alone. */
 const typeCovered = field(
@@ -71,7 +62,6 @@ const typeCovered = field(
 );
 
 const TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
-
 /** RFC 4034, section 3.2: YYYYMMDDHHmmSS in UTC, or seconds since 1970, of which 32 bits are kept. */
 const time = field(
   (given) => {
@@ -79,7 +69,7 @@ const time = field(
     const seconds = Date.parse(given.replace(TIME, '$1-$2-$3T$4:$5:$6Z')) / 1000;
     // Date.parse takes 30 February for a day in March.
     if (Number.isNaN(seconds) || timeText(seconds) !== given) throw invalidText(given, 'a time');
-    return integerOctets(((seconds % 2 ** 32) + 2 ** 32) % 2 ** 32, 4);
+    return integerOctets(seconds >>> 0, 4);
   },
   (rdata) => timeText(rdata.uint32()),
 );
@@ -117,15 +107,15 @@ const hashedOwner = field(
 function typeBitmap(least: 0 | 1): RdataCodec {
   return {
     write: (text) => {
-      const windows = new Map<number, Buffer>();
+      // Sparse: by the number of the window.
+      const windows: Buffer[] = [];
       for (const number of text.rest().map(typeNumberOf)) {
-        const bits = windows.get(number >> 8) ?? Buffer.alloc(32);
-        bits[(number & 255) >> 3] = (bits[(number & 255) >> 3] ?? 0) | (0x80 >> (number & 7));
-        windows.set(number >> 8, bits);
+        const bits = windows[number >> 8] ?? Buffer.alloc(32);
+        bits[(number & 255) >> 3] = (bits[(number & 255) >> 3] ?? 0) | bitOf(number);
+        windows[number >> 8] = bits;
       }
-      const inOrder = [...windows].sort(([one], [other]) => one - other);
       return Buffer.concat(
-        inOrder.flatMap(([window, bits]) => [Buffer.of(window), lengthBefore(withoutZeros(bits))]),
+        windows.flatMap((bits, window) => [Buffer.of(window), lengthBefore(withoutZeros(bits))]),
       );
     },
     read: (rdata) => {
@@ -136,8 +126,9 @@ function typeBitmap(least: 0 | 1): RdataCodec {
         requireRdata(bits.length > 0 && bits.length <= 32 && bits.at(-1) !== 0, 'a bitmap of a wrong length');
         requireRdata(window > latest, 'windows out of order');
         latest = window;
-        return [...bits].flatMap((octet, at) =>
-          bitsIn(octet).map((bit) => typeName(256 * window + 8 * at + bit)),
+        const numbers = Array.from({ length: 8 * bits.length }, (_, at) => at);
+        return numbers.flatMap((at) =>
+          ((bits[at >> 3] ?? 0) & bitOf(at)) === 0 ? [] : typeName(256 * window + at),
         );
       };
       return untilEnd(rdata, readWindow, least).flat().join(' ');
@@ -145,8 +136,8 @@ function typeBitmap(least: 0 | 1): RdataCodec {
   };
 }
 
-function bitsIn(octet: number): number[] {
-  return [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (octet & (0x80 >> bit)) !== 0);
+function bitOf(number: number): number {
+  return 0x80 >> (number & 7);
 }
 
 function withoutZeros(octets: Buffer): Buffer {
@@ -158,18 +149,16 @@ function separated(separator: string, groups: number, digits: number, least: num
   const group = `[0-9a-f]{${least},${digits}}`;
   const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
   const zeros = new RegExp(`^0{0,${digits - least}}`);
-  const groupText = (rdata: MessageReader) =>
-    rdata
-      .octets(digits / 2)
-      .toString('hex')
-      .replace(zeros, '');
   return field(
     (given) => {
       if (!pattern.test(given)) throw invalidText(given, `${groups} groups of hexadecimal`);
       const parts = given.split(separator).map((part) => part.padStart(digits, '0'));
       return Buffer.from(parts.join(''), 'hex');
     },
-    (rdata) => Array.from({ length: groups }, () => groupText(rdata)).join(separator),
+    (rdata) => {
+      const parts = Array.from({ length: groups }, () => rdata.octets(digits / 2).toString('hex'));
+      return parts.map((part) => part.replace(zeros, '')).join(separator);
+    },
   );
 }
 
@@ -187,9 +176,6 @@ function gateway(type: number): RdataCodec {
   if (codec === undefined) throw new MalformedMessageError(`an unknown type of gateway, ${type}`);
   return codec;
 }
-
-/** RFC 4025, section 2: precedence, gateway type, algorithm, gateway, and the key. */
-const ipsecKey = dependent([uint8, uint8, uint8], 3, ([, type = 0]) => [gateway(type), BASE64]);
 
 /** The highest bit of an octet, which has a meaning of its own. */
 const FLAG = 0x80;
@@ -209,18 +195,13 @@ const relayType: RdataCodec = {
   },
 };
 
-/** RFC 8777, section 4: precedence, the bit of discovery, relay type, and the relay. */
-const multicastRelay = dependent([uint8, relayType], 2, ([, type = 0]) => [gateway(type & ~FLAG)]);
-
 /** Address families of prefixes, from number 1 on. */
 const FAMILIES = [
   { bits: 32, octets: ipv4Octets, text: (octets: Buffer) => octets.join('.') },
   { bits: 128, octets: ipv6Octets, text: ipv6OfOctets },
 ];
 
-/** RFC 3123, section 4: prefixes of addresses, each perhaps negated, without trailing octets of zero. */
-const addressPrefixes = list(field(prefixOctets, prefixText), 0);
-
+/** RFC 3123, section 4: a prefix of addresses, perhaps negated, without trailing octets of zero. */
 function prefixOctets(text: string): Buffer {
   const [, negation, family = '', address = '', prefix = ''] =
     /^(!?)([12]):([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
@@ -243,9 +224,9 @@ function prefixText(rdata: MessageReader): string {
 }
 
 /** RFC 4398, section 2.1. */
-const CERTIFICATE_TYPES = numbered([1, 'PKIX SPKI PGP IPKIX ISPKI IPGP ACPKIX IACPKIX'], [253, 'URI OID']);
+const CERTIFICATES = numbered([1, 'PKIX SPKI PGP IPKIX ISPKI IPGP ACPKIX IACPKIX'], [253, 'URI OID']);
 
-/** The types whose rdata are shown as a master file has them, and their rdata from front to end. */
+/** The types whose rdata are shown as a master file has them, and these from front to end. */
 export const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly RdataCodec[]])[] = [
   ['MD MF MB MG MR NSAP-PTR DNAME', [name]],
   ['MINFO RP TALINK', [name, name]],
@@ -255,15 +236,16 @@ export const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonl
   ['SIG RRSIG', [typeCovered, algorithm, uint8, uint32, time, time, uint16, name, BASE64]],
   ['KEY', [oldKey]],
   ['LOC', [location]],
-  ['CERT', [integer(2, CERTIFICATE_TYPES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
-  ['APL', [addressPrefixes]],
+  ['CERT', [integer(2, CERTIFICATES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
+  ['APL', [list(field(prefixOctets, prefixText), 0)]],
   // RFC 4034, section 5; lengths of RFC 4034 (5.1.4), RFC 4509 and RFC 6605. BIND knows none for GOST.
   ['DS CDS TA DLV', [uint16, algorithm, digest({ 1: 20, 2: 32, 4: 48 }, 1, DIGESTS)]],
   // RFC 4255, section 3.1, and RFC 6594.
   ['SSHFP', [uint8, digest({ 1: 20, 2: 32 }, 0)]],
-  ['IPSECKEY', [ipsecKey]],
+  // RFC 4025, section 2: precedence, type of the gateway, algorithm, gateway, key.
+  ['IPSECKEY', [dependent([uint8, uint8, uint8], 3, ([, type = 0]) => [gateway(type), BASE64])]],
   ['NSEC', [name, typeBitmap(1)]],
-  ['DNSKEY RKEY CDNSKEY', PUBLIC_KEY],
+  ['DNSKEY RKEY CDNSKEY', [...KEY_HEAD, BASE64]],
   ['DHCID OPENPGPKEY HHIT BRID', [BASE64]],
   ['NSEC3', [uint8, uint8, uint16, salt, hashedOwner, typeBitmap(0)]],
   ['NSEC3PARAM', [uint8, uint8, uint16, salt]],
@@ -279,5 +261,6 @@ export const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonl
   ['EUI48', [separated('-', 6, 2, 2)]],
   ['EUI64', [separated('-', 8, 2, 2)]],
   ['URI', [uint16, uint16, remainingString]],
-  ['AMTRELAY', [multicastRelay]],
+  // RFC 8777, section 4.
+  ['AMTRELAY', [dependent([uint8, relayType], 2, ([, type = 0]) => [gateway(type & ~FLAG)])]],
 ];

@@ -13,7 +13,7 @@ import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
 import { invalidText, quoted, requireStorable } from './text.js';
 
-/** One field of rdata, or several that depend on each other. `read` validates what `write` has written. */
+/** A field of rdata, or several that depend on each other. `read` validates what `write` has written. */
 export interface RdataCodec {
   /** The octets of the fields that come next in a master file. @throws InvalidObservationError */
   write(text: MasterText): Buffer;
@@ -21,7 +21,6 @@ export interface RdataCodec {
   read(rdata: MessageReader): string;
 }
 
-/** What a field of a record's data holds; addresses and names in canonical form. */
 export type RdataFieldKind =
   | 'ipv4'
   | 'ipv6'
@@ -32,10 +31,9 @@ export type RdataFieldKind =
   | 'characterStrings'
   | 'presentation'; // rdata as a master file has it (rdata-text.ts)
 
-/** In canonical form. */
 export type RdataValue = string | number | readonly string[];
 
-/** A field that types with fields of their own have. */
+/** A field of a type with fields of its own. */
 export interface FieldCodec extends RdataCodec {
   readonly kind: RdataFieldKind;
   /** The octets that come next as a value of JSON, where that is not the text of `read`. */
@@ -54,19 +52,13 @@ export function field(write: (word: string) => Buffer, read: (rdata: MessageRead
   return { write: (text) => write(text.next()), read };
 }
 
-/** @throws MalformedMessageError */
 export function requireRdata(isValid: boolean, reason: string): void {
   if (!isValid) throw new MalformedMessageError(reason);
 }
 
 const NONE: Mnemonics = new Map();
 
-/**
- * An unsigned integer.
- *
- * @param size In octets.
- * @param shows Whether the canonical text has the mnemonic, as dig prints it.
- */
+/** Unsigned. @param size In octets. @param shows Whether the canonical text has the mnemonic, as dig prints it. */
 export function integer(size: 1 | 2 | 4, mnemonics = NONE, shows = false): FieldCodec {
   const names = new Map(Array.from(shows ? mnemonics : NONE, ([name, number]) => [number, name]));
   return {
@@ -137,20 +129,14 @@ export const ipv6: FieldCodec = {
 };
 
 /** A text, in whose values `\DDD` is as in TXT. */
-function string(
-  write: (octets: Buffer) => Buffer,
-  read: (rdata: MessageReader) => Buffer,
-  present = quotedString,
-) {
+function string(write: (octets: Buffer) => Buffer, read: (rdata: MessageReader) => Buffer) {
   return {
-    ...field(
-      (word) => write(fieldOctets(word)),
-      (rdata) => quotedOctets(read(rdata)),
-    ),
     kind: 'text' as const,
+    write: (text: MasterText) => write(fieldOctets(text.next())),
+    read: (rdata: MessageReader) => quotedOctets(read(rdata)),
     value: (rdata: MessageReader) => characterStringText(read(rdata)),
     canonical: (value: unknown) => requireStorable(requireText(value)),
-    present,
+    present: quotedString,
   };
 }
 
@@ -167,17 +153,15 @@ export function isPlainTag(tag: string): boolean {
 }
 
 /** The tag of a CAA record: at least one octet, of which other than letters and digits occur. */
-export const tag = string(
-  lengthBefore,
-  (rdata) => {
+export const tag: FieldCodec = {
+  ...string(lengthBefore, (rdata) => {
     const octets = rdata.characterString();
     requireRdata(octets.length > 0, 'an empty tag');
     return octets;
-  },
-  (text) => (isPlainTag(text) ? text : quotedString(text)),
-);
+  }),
+  present: (text) => (isPlainTag(text) ? text : quotedString(text)),
+};
 
-/** All octets that are left, as one string. */
 export const remainingString = string(Buffer.from, (rdata) => rdata.rest());
 
 /** One or more character-strings. A value that is longer than any in a message is divided. */
@@ -191,15 +175,14 @@ export const characterStrings: FieldCodec = {
 
 type Encoding = 'hex' | 'base64';
 
-/** All octets that are left, in hexadecimal or base64: in texts also in several pieces. */
+/** All octets that are left; in texts also in several pieces. */
 export function remaining(encoding: Encoding, least = 1, most = LARGEST_RDATA): RdataCodec {
   return {
     write: (text) => encodedOctets(text.rest().join(''), encoding),
     read: (rdata) => {
       const octets = rdata.rest();
-      if (octets.length < least || octets.length > most) {
-        throw new MalformedMessageError(`its last field cannot have ${octets.length} octets`);
-      }
+      const isOfLength = octets.length >= least && octets.length <= most;
+      requireRdata(isOfLength, `its last field cannot have ${octets.length} octets`);
       return encoding === 'hex' ? hexadecimal(octets) : octets.toString(encoding);
     },
   };
@@ -214,7 +197,7 @@ const ENCODED = {
   base64: /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==|[a-z0-9+/]=))?$/i,
 };
 
-/** @throws InvalidObservationError for a text that is not hexadecimal, or not base64. */
+/** @throws InvalidObservationError */
 export function encodedOctets(text: string, encoding: Encoding): Buffer {
   if (ENCODED[encoding].test(text)) return Buffer.from(text, encoding);
   throw invalidText(text, encoding === 'hex' ? 'hexadecimal of whole octets' : 'base64');
@@ -237,7 +220,6 @@ export function untilEnd<Item>(
   return items;
 }
 
-/** All fields that are left, at least so many. */
 export function list(item: RdataCodec, least: 0 | 1): RdataCodec {
   return {
     write: (text) => {

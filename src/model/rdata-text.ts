@@ -12,8 +12,7 @@ import {
   readAll,
   writeAll,
 } from './rdata-codec.js';
-import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
-import { parseRdata } from './rdata-values.js';
+import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
 import { quoted, requireStorable } from './text.js';
 
 /**
@@ -57,7 +56,7 @@ function requireEnd(type: string, rdata: MessageReader): void {
   if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
 }
 
-/** Rdata of any type in the form of RFC 3597, section 5. */
+/** RFC 3597, section 5. */
 export function genericText(octets: Buffer): string {
   return `\\# ${octets.length} ${hexadecimal(octets)}`.trimEnd();
 }
@@ -104,7 +103,7 @@ export function parseRdataText(
   }
 }
 
-/** The octets of rdata, which may still break a rule of its type. @throws InvalidObservationError */
+/** They may still break a rule of their type. @throws InvalidObservationError */
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []);
@@ -129,7 +128,6 @@ function genericOctets(fields: MasterText): Buffer {
  * The rdata of a record in the presentation of master files (RFC 1035, section 5.1), with absolute names. A
  * string of a TXT record that is longer than any in a message is divided.
  *
- * @param rdata As in DnsRecord.
  * @throws InvalidObservationError for fields that no message can hold, such as an MX record's preference 70000.
  */
 export function presentRdata({ type, rdata }: { readonly type: string; readonly rdata: string }): string {
@@ -139,11 +137,7 @@ export function presentRdata({ type, rdata }: { readonly type: string; readonly 
   return text;
 }
 
-/**
- * The same text from the own fields of a type; those that no message can hold are written as they are.
- *
- * @param values By their names in the specification (2.3).
- */
+/** The same from the own fields of a type; those that no message can hold are written as they are. */
 export function rdataText(type: string, values: Readonly<Record<string, unknown>>): string {
   const { data, tag } = values;
   if (typeof data === 'string') return data;

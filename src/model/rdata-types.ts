@@ -8,6 +8,7 @@ import {
   name,
   type RdataCodec,
   type RdataFieldKind,
+  type RdataValue,
   remainingString,
   tag,
   uint8,
@@ -67,7 +68,6 @@ export const RETIRED_TYPES: ReadonlySet<string> = new Set(
 );
 
 export interface RdataField {
-  /** In the specification's data object. */
   readonly name: string;
   readonly graphqlName: string;
   readonly kind: RdataFieldKind;
@@ -80,7 +80,7 @@ export const OTHER_RDATA_FIELDS: readonly RdataField[] = [
   { name: 'data', graphqlName: 'data', kind: 'presentation', codec: null },
 ];
 
-/** The own fields of each type that has some, in their order. All other types have OTHER_RDATA_FIELDS. */
+/** Of each type that has some, in their order. All other types have OTHER_RDATA_FIELDS. */
 export const RDATA_FIELDS: ReadonlyMap<string, readonly RdataField[]> = new Map(
   Object.entries(TYPES_WITH_FIELDS).map(([type, [, codecs]]) => [
     type,
@@ -99,9 +99,14 @@ function graphqlNameOf(type: string, field: string): string {
   return field === 'minimum-ttl' ? 'minimumTtl' : field;
 }
 
-/** The own fields of a type (upper case) in their order. */
+/** @param type In upper case. */
 export function rdataFields(type: string): readonly RdataField[] {
   return RDATA_FIELDS.get(type) ?? OTHER_RDATA_FIELDS;
+}
+
+/** The own fields of a record's `rdata` by their names, in the order of the specification. */
+export function parseRdata(rdata: string): Readonly<Record<string, RdataValue>> {
+  return JSON.parse(rdata);
 }
 
 type GraphqlType = (typeof TYPES_WITH_FIELDS)[keyof typeof TYPES_WITH_FIELDS][0] | 'OtherRecord';

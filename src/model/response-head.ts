@@ -16,7 +16,6 @@ export interface ResponseHead {
 /** RFC 9112, section 4. curl reads one in lower case, with more blanks, or with the phrase at the code, too. */
 const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
 const NUL_OR_CR = /[\0\r]/;
-
 /**
  * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end (RFC
  * 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field before it
@@ -39,7 +38,7 @@ export function parseResponseHead(head: string): ResponseHead {
   return { version, status: Number(status), fields };
 }
 
-/** Joins the lines of each field, with one blank in place of each line end. */
+/** One blank takes the place of each line end. */
 function unfolded(lines: readonly string[]): string[] {
   const fields: string[][] = [];
   for (const line of lines) {

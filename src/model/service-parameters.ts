@@ -15,15 +15,12 @@ import {
 import { invalidText } from './text.js';
 
 interface ParameterValue {
-  /** From the text of the value, its escapes and quotes taken away. */
+  /** @param value Without its escapes and quotes. */
   write(value: string): Buffer;
-  /** From all octets of the value. */
   read(value: MessageReader): string;
   /** BIND takes `ech` without a value too, and writes it so. */
   readonly canBeEmpty?: true;
 }
-
-const MANDATORY = 0;
 
 /** RFC 9460, section 7, from key 0 on, RFC 9461 and RFC 9540. Null: the parameter has no value. */
 const PARAMETERS: Readonly<Record<string, ParameterValue | null>> = {
@@ -65,14 +62,14 @@ export const serviceParameters: RdataCodec = {
     const readParameter = () => {
       const key = rdata.uint16();
       const value = rdata.part(rdata.uint16());
-      if (key === MANDATORY) mandatory = untilEnd(value.fork(), (all) => all.uint16(), 0);
+      if (key === 0) mandatory = untilEnd(value.fork(), (all) => all.uint16(), 0);
       keys.push(key);
       return parameterText(key, value);
     };
     const shown = untilEnd(rdata, readParameter, 0);
     const inOrder = isAscending(keys) && isAscending(mandatory);
     requireRdata(inOrder, 'service parameters out of order, or repeated');
-    const isComplete = mandatory.every((key) => key !== MANDATORY && keys.includes(key));
+    const isComplete = mandatory.every((key) => key !== 0 && keys.includes(key));
     requireRdata(isComplete, 'a mandatory parameter is missing');
     return shown.join(' ');
   },

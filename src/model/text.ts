@@ -26,12 +26,12 @@ export function octetEscape(octet: number): string {
   return `\\${String(octet).padStart(3, '0')}`;
 }
 
-/** Whether the text is well-formed Unicode: UTF-16 surrogates are only in pairs. */
+/** Whether UTF-16 surrogates are only in pairs. */
 export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** The text, which PostgreSQL can store. @throws InvalidObservationError for U+0000 and lone surrogates. */
+/** For PostgreSQL. @throws InvalidObservationError for U+0000 and lone surrogates. */
 export function requireStorable(text: string): string {
   if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);

@@ -1,6 +1,5 @@
 // The page has this file, too: it imports nothing.
 
-/** What a person may look for by a text. */
 export type WordQuestion =
   /** Domains by a pattern (empty: too short for one), and that of a whole name (null: it is a pattern). */
   | { readonly of: 'domains'; readonly title: string; readonly match: string; readonly name: string | null }
@@ -15,7 +14,6 @@ const RECORD_TITLES = {
   host: 'Records of the owner name',
 } as const;
 
-/** One of these. */
 type RecordCondition = Readonly<Partial<Record<keyof typeof RECORD_TITLES, string>>>;
 
 /** The whole value, or a part of it. */
@@ -32,7 +30,7 @@ const HEADER = /^([!#$%&'*+.^_`|~\w-]+):(\s*)(.*)$/;
 /** Letters of any script are: the API brings names into their canonical form. */
 const NAME = /^[\p{L}\p{M}\p{N}_.*-]+$/u;
 
-/** The shortest part that the API searches for. */
+/** The API searches for no shorter part. */
 const SHORTEST = 3;
 
 /** What a person may look for who has written a text; nothing where it is too short. */

@@ -7,7 +7,7 @@ import {
   type Observation,
   type ObservationLimits,
 } from '../model/observation.js';
-import { parseRdata } from '../model/rdata-values.js';
+import { parseRdata } from '../model/rdata-types.js';
 import type { DnsClient } from './dns/client.js';
 import type { HttpClient } from './http/client.js';
 import type { Priority } from './limiter.js';

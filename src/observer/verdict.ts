@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { DnsRecord } from '../model/dns-record.js';
-import { parseRdata } from '../model/rdata-values.js';
+import { parseRdata } from '../model/rdata-types.js';
 
 /**
  * Why a DNS type or HTTP was not observed. None of them says anything about the domain: its parts keep their

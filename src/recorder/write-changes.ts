@@ -4,7 +4,7 @@ import type { Changes } from '../history/diff.js';
 import type { Outcome } from '../history/record-observations.js';
 import type { RecordStay, StoredHeaderChange } from '../history/state.js';
 import type { DnsRecord } from '../model/dns-record.js';
-import { parseRdata } from '../model/rdata-values.js';
+import { parseRdata } from '../model/rdata-types.js';
 import {
   type Columns,
   DATABASE_NOW,

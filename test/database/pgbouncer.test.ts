@@ -25,23 +25,21 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
     await cluster?.remove();
   });
 
-  async function whileOpen(url: string, work: (database: Database) => Promise<void>): Promise<void> {
-    const database = await openDatabase({ databaseUrl: url, dataDirectory: '/nonexistent' });
-    try {
-      await work(database);
-    } finally {
-      await database.close();
-    }
+  async function whileOpen(databaseUrl: string, work: (database: Database) => Promise<void>) {
+    const database = await openDatabase({
+      databaseUrl,
+      dataDirectory: '/nonexistent',
+      queryMilliseconds: 1000,
+    });
+    await work(database).finally(() => database.close());
   }
 
   test('statements behind PgBouncer have no names, so each may run on another connection', async () => {
     await whileOpen(pooler.url, async ({ prisma }) => {
       for (let round = 0; round < 3; round += 1) {
-        const asked = Array.from(
-          { length: 20 },
-          (_, number) => prisma.$queryRaw`SELECT ${number}::int AS number`,
-        );
-        expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, (_, number) => [{ number }]));
+        const numbers = Array.from({ length: 20 }, (_, number) => number);
+        const asked = numbers.map((number) => prisma.$queryRaw`SELECT ${number}::int AS number`);
+        expect(await Promise.all(asked)).toEqual(numbers.map((number) => [{ number }]));
       }
       expect(await prisma.$queryRaw`SELECT name FROM pg_prepared_statements WHERE name <> ''`).toEqual([]);
     });
@@ -58,16 +56,12 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
   });
 
   test('a statement behind PgBouncer that takes too long is reported, and ended on the server', async () => {
-    const database = await openDatabase({
-      ...{ databaseUrl: pooler.url, dataDirectory: '/nonexistent', queryMilliseconds: 200 },
+    await whileOpen(pooler.url, async ({ readPool }) => {
+      const answer = readPool.query('SELECT pg_sleep(1000)');
+      await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      const running = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'";
+      await expect.poll(() => cluster.run(running)).toEqual([]);
     });
-    await expect(database.readPool.query('SELECT pg_sleep(1000)')).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
-    });
-    await expect
-      .poll(() => cluster.run("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'"))
-      .toEqual([]);
-    await database.close();
   });
 
   test('every command works behind PgBouncer, and the API answers', async () => {

@@ -29,19 +29,12 @@ async function lockTable(): Promise<void> {
   unlock = async () => {
     unlock = async () => {};
     // The database may have been started again meanwhile.
-    const broken = await client.query('ROLLBACK').then(
-      () => false,
-      () => true,
+    await client.query('ROLLBACK').then(
+      () => client.release(),
+      () => client.release(true),
     );
-    client.release(broken);
   };
   await client.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
-}
-
-/** Counts the questions that have come to the pool. */
-function countQuestions(): () => number {
-  const asked = vi.spyOn(pg.Pool.prototype, 'query');
-  return () => asked.mock.calls.length;
 }
 
 /** Ends the connection of a statement that waits for the lock, as a restart of the database does. */
@@ -81,39 +74,27 @@ test.skipIf(TEST_SERVER === undefined)(
 );
 
 /** What comes of a query whose connection is lost while it waits for the lock. */
-async function lostWhile<Result>(ask: () => Promise<Result>): Promise<unknown> {
+async function lostWhile(text: string): Promise<unknown> {
   await lockTable();
-  const questions = countQuestions();
-  const settled = ask().catch((error: unknown) => error);
-  await expect.poll(questions).toBe(1);
+  const asked = vi.spyOn(pg.Pool.prototype, 'query');
+  const settled = database.prisma.$queryRawUnsafe(text).catch((error: unknown) => error);
+  await expect.poll(() => asked.mock.calls.length).toBe(1);
   await loseConnection();
   await unlock();
   return settled;
 }
 
-test('a query of a response whose connection is lost is repeated on another: a restart of the database is not a failure yet', async () => {
-  expect(await lostWhile(async () => database.prisma.domain.findMany())).toEqual([]);
-});
+test.each([['SELECT'], ['/* planned each time */ WITH named AS (SELECT name FROM domain) SELECT']])(
+  'a query of a response whose connection is lost is repeated on another: a restart of the database is not a failure yet: %s',
+  async (start) => {
+    expect(await lostWhile(`${start} name FROM domain`)).toEqual([]);
+  },
+);
 
-test('a query of a response whose connection is lost is repeated where it begins with queries that it names, and with a comment', async () => {
-  const named = await lostWhile(
-    async () => database.prisma.$queryRaw`
-      /* planned each time */ WITH named AS (SELECT name FROM domain) SELECT count(*)::int FROM named`,
-  );
-  expect(named).toEqual([{ count: 0 }]);
-});
-
-test.each([
-  ['DELETE', async () => database.prisma.domain.deleteMany()],
-  [
-    'WITH',
-    async () =>
-      database.prisma.$queryRaw`WITH gone AS (DELETE FROM domain RETURNING name) SELECT count(*) FROM gone`,
-  ],
-])(
+test.each(['DELETE FROM domain', 'WITH gone AS (DELETE FROM domain RETURNING name) SELECT FROM gone'])(
   'a query of a response whose connection is lost is not repeated if it writes: %s',
-  async (_word, write) => {
-    expect(await lostWhile<unknown>(write)).toSatisfy(isDatabaseFailure);
+  async (write) => {
+    expect(await lostWhile(write)).toSatisfy(isDatabaseFailure);
   },
 );
 
@@ -141,12 +122,12 @@ test.skipIf(TEST_SERVER === undefined)(
     const asked = Array.from({ length: 8 }, () => impatient.prisma.domain.findMany().catch(() => 'given up'));
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['given up']));
     const waiting = async () => {
-      const { rows } = await home.pool.query<{ count: bigint }>(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      const { rows } = await home.pool.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
       );
-      return rows[0]?.count;
+      return rows.length;
     };
-    await expect.poll(waiting).toBe(0n);
+    await expect.poll(waiting).toBe(0);
     await unlock();
     await impatient.close();
   },

@@ -11,6 +11,7 @@ import { extract, type Headers, pack } from 'tar-stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backUpEmbedded, restoreEmbedded } from '../../src/database/backup.js';
 import { openDatabase } from '../../src/database/client.js';
+import { attempt } from '../../src/model/attempt.js';
 import { OperationError } from '../../src/model/errors.js';
 import { randomNumbers } from '../journeys/changing-domains.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
@@ -49,13 +50,11 @@ afterAll(async () => {
 /** Why an archive is rejected; that nothing is left of it. */
 async function rejectionOf(archive: Buffer): Promise<string> {
   const target = await mkdtemp(join(folder, 'target-'));
-  const error = await restoreEmbedded(target, Readable.from(chunksOf(archive)), 'x.tar.gz').then(
-    () => new Error('It was restored.'),
-    (reason: unknown) => reason,
-  );
+  const source = Readable.from(chunksOf(archive));
+  const error = await restoreEmbedded(target, source, 'x.tar.gz').catch((reason) => reason);
+  expect(error).toBeInstanceOf(OperationError);
   expect(await readdir(target)).toEqual([]);
-  if (error instanceof OperationError) return error.message;
-  throw error;
+  return error.message;
 }
 
 function* chunksOf(archive: Buffer): Generator<Buffer> {
@@ -65,16 +64,12 @@ function* chunksOf(archive: Buffer): Generator<Buffer> {
 
 test('a complete backup is restored with every file as it was, and tar alone unpacks it', async () => {
   const target = await mkdtemp(join(folder, 'target-'));
-  const files = await restoreEmbedded(target, createReadStream(file), file);
-  const [unpacked, listed] = [
-    await mkdtemp(join(folder, 'target-')),
-    promisify(execFile)('tar', ['-tzf', file]),
-  ];
-  await promisify(execFile)('tar', ['-xzf', file, '-C', unpacked]);
+  await restoreEmbedded(target, createReadStream(file), file);
+  const unpacked = await mkdtemp(join(folder, 'target-'));
+  const { stdout } = await promisify(execFile)('tar', ['-xvzf', file, '-C', unpacked]);
+  expect(stdout).toMatch(/\npostgresql-18\/global\/pg_control\n$/);
   const original = (await filesIn(dataDirectory)).filter((name) => !/^postmaster\.(pid|opts)$/.test(name));
   expect([await filesIn(target), await filesIn(unpacked)]).toEqual([original, original]);
-  const entries = (await listed).stdout.trimEnd().split('\n');
-  expect([files, entries.at(-1)]).toEqual([entries.length, 'postgresql-18/global/pg_control']);
 });
 
 async function filesIn(data: string): Promise<string[]> {
@@ -83,27 +78,13 @@ async function filesIn(data: string): Promise<string[]> {
 
 test('a backup is rejected, with nothing left of it, when it is cut off anywhere', async () => {
   const { length } = whole;
-  const ends = [
-    ...[0, 100, 512, 1536, 2048, 100_000],
-    ...(IS_LONG ? [length >> 1, length - 2048, length - 1] : []),
-    length - 1536,
-  ];
+  const ends = [0, 100, 512, 1536, 2048, 100_000, length - 1536];
+  if (IS_LONG) ends.push(length >> 1, length - 2048, length - 1);
   for (const end of ends) {
-    const reason = await rejectionOf(whole.subarray(0, end));
-    expect([end, reason]).toEqual([
-      end,
-      expect.stringMatching(
-        /^x\.tar\.gz cannot be restored: .+\. Nothing was restored; use another copy of it\.$/,
-      ),
-    ]);
+    expect(await rejectionOf(whole.subarray(0, end)), String(end)).toMatch(
+      /^x\.tar\.gz cannot be restored: .+\. Nothing was restored; use another copy of it\.$/,
+    );
   }
-});
-
-test('a backup that is rejected leaves no data folder, nor one above it, where there was none', async () => {
-  const target = await mkdtemp(join(folder, 'target-'));
-  const cut = Readable.from([whole.subarray(0, 100_000)]);
-  await expect(restoreEmbedded(join(target, 'new', 'data'), cut, 'x.tar.gz')).rejects.toThrow(OperationError);
-  expect(await readdir(target)).toEqual([]);
 });
 
 test('a backup is rejected, with nothing left of it, when one bit of a header or of a file is wrong', async () => {
@@ -114,7 +95,7 @@ test('a backup is rejected, with nothing left of it, when one bit of a header or
     corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));
     if (hasSameContent(corrupt, whole)) continue;
     time += 1;
-    expect([place, await rejectionOf(corrupt)]).toEqual([place, expect.stringMatching(/^x\.tar\.gz .+\.$/)]);
+    expect(await rejectionOf(corrupt), String(place)).toMatch(/^x\.tar\.gz .+\.$/);
   }
 });
 
@@ -126,11 +107,7 @@ function placeInContent(archive: Buffer, from: number): number {
 
 /** In a run of zeros a copy from another distance is the same copy, and gzip's header has bits without a meaning. */
 function hasSameContent(archive: Buffer, original: Buffer): boolean {
-  try {
-    return gunzipSync(archive).equals(gunzipSync(original));
-  } catch {
-    return false;
-  }
+  return attempt(() => gunzipSync(archive).equals(gunzipSync(original))) === true;
 }
 
 test('a backup is rejected, with nothing left of it, when something follows its end', async () => {
@@ -153,21 +130,19 @@ test.each<[string, Headers & { readonly pax?: Readonly<Record<string, string>> }
   ['a file in the place of a folder', { name: 'postgresql-18/PG_VERSION/x' }],
   ['the same file twice', { name: 'postgresql-18/PG_VERSION' }],
 ])('a backup is rejected, with nothing left of it, when it holds %s', async (_case, header) => {
-  const entries: Entries = [
+  const archive = await archiveOf([
     [{ name: 'postgresql-18', type: 'directory' }, ''],
     [{ name: 'postgresql-18/PG_VERSION' }, '18\n'],
     [header, ''],
     [{ name: 'postgresql-18/global', type: 'directory' }, ''],
     [{ name: 'postgresql-18/global/pg_control' }, ''],
-  ];
-  expect(await rejectionOf(gzipSync(await archiveOf(entries)))).toMatch(
-    /^x\.tar\.gz cannot be restored: .+$/,
-  );
+  ]);
+  expect(await rejectionOf(gzipSync(archive))).toMatch(/^x\.tar\.gz cannot be restored: .+$/);
 });
 
 test('a backup is rejected, with nothing left of it, when it is of another major version of PostgreSQL', async () => {
-  const entries: Entries = [[{ name: 'postgresql-17', type: 'directory' }, '']];
-  expect(await rejectionOf(gzipSync(await archiveOf(entries)))).toMatch(
+  const archive = await archiveOf([[{ name: 'postgresql-17', type: 'directory' }, '']]);
+  expect(await rejectionOf(gzipSync(archive))).toMatch(
     /: it is of PostgreSQL 17, and this program has PostgreSQL 18; restore it with/,
   );
 });

@@ -9,17 +9,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await openTestDatabase();
 });
-
-afterAll(async () => {
-  await database.close();
-});
-
-interface Column {
-  readonly table: string;
-  readonly column: string;
-  readonly type: string;
-  readonly nullable: boolean;
-}
+afterAll(() => database.close());
 
 /** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -40,13 +30,9 @@ const models = [...schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)].map(([, name
   key: /@@id\(\[([^\]]*)\]\)/.exec(body)?.[1]?.split(/,\s*/) ?? [],
   fields: [...body.matchAll(/^ +([a-z]\w*) +(\w+)(\[\]|\?)?(.*)$/gm)]
     .map(([, field = '', type = '', suffix = '', attributes = '']) => ({ field, type, suffix, attributes }))
-    .filter(({ type }) => !isModel(type)),
+    // A field of the type of a model is a relation, and no column.
+    .filter(({ type }) => !schema.includes(`model ${type} {`)),
 }));
-
-/** A field of such a type is a relation, and no column. */
-function isModel(type: string): boolean {
-  return schema.includes(`model ${type} {`);
-}
 
 type Field = (typeof models)[number]['fields'][number];
 
@@ -60,25 +46,24 @@ function typeOf({ type, suffix, attributes }: Field): string {
 }
 
 test('Prisma’s models have exactly the columns of the migrated tables, their types and nullability', async () => {
-  const expected: Column[] = models.flatMap(({ table, fields }) =>
-    fields.map((field) => ({
-      table,
-      column: columnOf(field),
-      type: typeOf(field),
-      nullable: field.suffix === '?',
-    })),
-  );
-  const { rows } = await database.pool.query<Column>(
-    `SELECT table_name AS "table", column_name AS "column", udt_name AS type, is_nullable = 'YES' AS nullable
+  const expected = models.map(({ table, fields }) => ({
+    table,
+    columns: fields.map((field) => `${columnOf(field)} ${typeOf(field)} ${field.suffix === '?'}`),
+  }));
+  const { rows } = await database.pool.query(
+    `SELECT table_name::text AS "table", array_agg(concat_ws(' ', column_name, udt_name,
+            CASE is_nullable WHEN 'YES' THEN 'true' ELSE 'false' END) ORDER BY ordinal_position) AS columns
      FROM information_schema.columns
      WHERE table_schema = current_schema() AND table_name <> 'schema_migration' AND table_name NOT IN (SELECT relname FROM pg_class WHERE relispartition)
-     ORDER BY table_name, ordinal_position`,
+     GROUP BY table_name ORDER BY table_name`,
   );
   expect(models.length).toBeGreaterThan(0);
-  expect(rows).toEqual(
-    expected.sort((one, other) => (one.table < other.table ? -1 : Number(one.table > other.table))),
-  );
+  expect(rows).toEqual(expected.sort(byTable));
 });
+
+function byTable(one: { readonly table: string }, other: { readonly table: string }): number {
+  return one.table < other.table ? -1 : 1;
+}
 
 test('Prisma’s models have exactly the primary keys of the migrated tables', async () => {
   const expected = models.map(({ table, key, fields }) => {
@@ -96,7 +81,7 @@ test('Prisma’s models have exactly the primary keys of the migrated tables', a
        AND conrelid::regclass::text <> 'schema_migration' AND conparentid = 0
      ORDER BY 1`,
   );
-  expect(rows).toEqual(expected.sort((one, other) => (one.table < other.table ? -1 : 1)));
+  expect(rows).toEqual(expected.sort(byTable));
 });
 
 test('the database has no foreign keys: the model API leaves nothing to them', async () => {

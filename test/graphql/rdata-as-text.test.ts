@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { rdataText } from '../../src/model/rdata-text.js';
-import { parseRdata } from '../../src/model/rdata-values.js';
+import { parseRdata } from '../../src/model/rdata-types.js';
 import { askGraphql, askRest } from '../support/ask.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';

@@ -9,7 +9,7 @@ import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { isJoined, parseDnsRecord } from '../../src/model/dns-record.js';
 import type { Observation } from '../../src/model/observation.js';
-import { parseRdata } from '../../src/model/rdata-values.js';
+import { parseRdata } from '../../src/model/rdata-types.js';
 import { historyOf } from '../support/histories.js';
 import { repeats } from '../support/long-form.js';
 import { instant, NOW, observation } from '../support/observations.js';

@@ -10,11 +10,6 @@ import { InvalidObservationError } from '../../src/model/errors.js';
 /** Octets among which escapes, digits, NUL and parts of UTF-8 are frequent. */
 const octet = fc.oneof(fc.nat({ max: 255 }), fc.constantFrom(0x5c, 0x30, 0x32, 0x35, 0x36, 0, 0xc3, 0xa9));
 
-const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
-  fc.string({ unit: fc.constantFrom('\\', '0', '2', '5', '6', '\\000', '\\195', '\\169', 'é', 'a', '"') }),
-);
-
 test('any octets survive in TXT data', () => {
   fc.assert(
     fc.property(fc.array(octet, { maxLength: 60 }), (octets) => {
@@ -27,8 +22,9 @@ test('any octets survive in TXT data', () => {
 });
 
 test('equal octets of TXT data have equal text, which stays as it is', () => {
+  const unit = fc.constantFrom('\\', '0', '2', '5', '6', '\\000', '\\195', '\\169', 'é', 'a', '"');
   fc.assert(
-    fc.property(text, (given) => {
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit })), (given) => {
       const canonical = canonicalCharacterString(given);
       const octets = characterStringOctets(given);
       expect(characterStringOctets(canonical)).toEqual(octets);
@@ -45,34 +41,28 @@ test.each([
   ['say "hi"; é 日本 😀', 'say "hi"; é 日本 😀'],
   ['\ufeffa', '\ufeffa'],
   ['a\0b', String.raw`a\000b`],
-  [String.raw`a\000b`, String.raw`a\000b`],
   [String.raw`\065\066`, 'AB'],
   [String.raw`\195\169`, 'é'],
   [String.raw`\195\065`, String.raw`\195A`],
-  [String.raw`\169\195`, String.raw`\169\195`],
   [String.raw`\237\160\128`, String.raw`\237\160\128`],
   [String.raw`\192\128`, String.raw`\192\128`],
   [String.raw`\240\159\152\128`, '😀'],
-  [String.raw`\255`, String.raw`\255`],
-  [String.raw`\256`, String.raw`\256`],
-  [String.raw`\25`, String.raw`\25`],
-  [String.raw`\;`, String.raw`\;`],
-  [String.raw`\"`, String.raw`\"`],
-  ['\\', '\\'],
+  [String.raw`\255\256\25\;\"`, String.raw`\255\256\25\;\"`],
   [String.raw`\\`, String.raw`\\`],
   [String.raw`\092`, '\\'],
   [String.raw`\092065`, String.raw`\092065`],
   [String.raw`\092256`, String.raw`\256`],
   [String.raw`\\065`, String.raw`\A`],
-  [String.raw`\092\092065`, String.raw`\\092065`],
 ])('the TXT data %j are %s', (given, canonical) => {
   expect(canonicalCharacterString(given)).toBe(canonical);
 });
 
-test.each(['\ud800', 'a\udc00b', '\\000\ud800'])(
-  'TXT data %j with a lone surrogate are rejected',
-  (given) => {
-    expect(() => canonicalCharacterString(given)).toThrow(InvalidObservationError);
-    expect(() => canonicalCharacterString(given)).toThrow('lone surrogate');
-  },
-);
+test('TXT data with a lone surrogate are rejected', () => {
+  for (const [given, shown] of [
+    ['a\udc00b', 'a\\udc00b'],
+    ['\\000\ud800', '\\\\000\\ud800'],
+  ]) {
+    const reason = new InvalidObservationError(`"${shown}" contains a lone surrogate.`);
+    expect(() => canonicalCharacterString(given ?? '')).toThrow(reason);
+  }
+});

@@ -16,76 +16,41 @@ function rdata(type: string, fields: Fields): string {
   return parse(type, fields).rdata;
 }
 
-const soa = {
-  mname: 'NS1.Example.com.',
-  rname: String.raw`Host\.Master.example.com.`,
-  serial: 4294967295,
-  refresh: '7200',
-  retry: 3600,
-  expire: 1209600,
-  'minimum-ttl': 0,
-};
-const srv = { pri: 10, weight: 0, port: 5060, target: 'sip.example.com' };
-const naptr = {
-  order: 100,
-  pref: 10,
-  flags: 'S',
-  services: 'SIP+D2U',
-  regex: String.raw`!^.*$!sip:\1@a!`,
-  replacement: '.',
-};
-
-test.each<[string, Fields, string]>([
-  ['A', { ip: '192.0.2.7' }, '{"ip":"192.0.2.7"}'],
+/** The first of each type has all its fields. A third text: the canonical form is another. */
+const EXAMPLES: readonly (readonly [type: string, fields: Fields, canonical?: string])[] = [
+  ['A', { ip: '192.0.2.7' }],
   ['AAAA', { ipv6: '2001:0DB8:0:0:0:0:0:1' }, '{"ipv6":"2001:db8::1"}'],
-  ['AAAA', { ipv6: '::FFFF:C000:0207' }, '{"ipv6":"::ffff:192.0.2.7"}'],
   ['NS', { target: 'NS1.Example.com.' }, '{"target":"ns1.example.com"}'],
   ['CNAME', { target: 'bücher.example' }, '{"target":"xn--bcher-kva.example"}'],
   ['PTR', { target: String.raw`a\ b.example` }, String.raw`{"target":"a\\032b.example"}`],
   [
     'SOA',
-    soa,
-    String.raw`{"mname":"ns1.example.com","rname":"host\\.master.example.com","serial":4294967295,"refresh":7200,"retry":3600,"expire":1209600,"minimum-ttl":0}`,
+    {
+      ...{ 'minimum-ttl': 0, expire: 1209600, retry: 3600, refresh: '7200', serial: 4294967295 },
+      ...{ rname: 'Host.example.com.', mname: 'NS1.Example.com.' },
+    },
+    '{"mname":"ns1.example.com","rname":"host.example.com","serial":4294967295,"refresh":7200,"retry":3600,"expire":1209600,"minimum-ttl":0}',
   ],
-  ['SOA', Object.fromEntries(Object.entries(soa).reverse()), rdata('SOA', soa)],
   ['TXT', { txt: 'v=spf1 -all' }, '{"txt":"v=spf1 -all","entries":["v=spf1 -all"]}'],
-  ['TXT', { txt: 'ab', entries: ['a', 'b'] }, '{"txt":"ab","entries":["a","b"]}'],
-  ['TXT', { entries: ['a', 'b'] }, '{"txt":"ab","entries":["a","b"]}'],
+  ['TXT', { txt: 'ab', entries: ['a', 'b'] }],
   ['TXT', { entries: ['', ''] }, '{"txt":"","entries":["",""]}'],
   ['TXT', { txt: '' }, '{"txt":"","entries":[""]}'],
   // An escape or a character that is split between two entries is whole in txt.
-  [
-    'TXT',
-    { entries: [String.raw`\195`, String.raw`\169`] },
-    String.raw`{"txt":"é","entries":["\\195","\\169"]}`,
-  ],
-  [
-    'TXT',
-    { entries: ['\\', '065'], txt: String.raw`\065` },
-    String.raw`{"txt":"\\092065","entries":["\\","065"]}`,
-  ],
+  ['TXT', { entries: ['\\195', '\\169'] }, String.raw`{"txt":"é","entries":["\\195","\\169"]}`],
+  ['TXT', { entries: ['\\', '065'], txt: '\\065' }, String.raw`{"txt":"\\092065","entries":["\\","065"]}`],
   ['MX', { pri: 10, target: 'MAIL.example.com' }, '{"pri":10,"target":"mail.example.com"}'],
   ['MX', { pri: '0', target: '' }, '{"pri":0,"target":"."}'],
-  ['SRV', srv, '{"pri":10,"weight":0,"port":5060,"target":"sip.example.com"}'],
-  [
-    'CAA',
-    { flags: '128', tag: 'issue', value: 'ca.example; a="b"' },
-    String.raw`{"flags":128,"tag":"issue","value":"ca.example; a=\"b\""}`,
-  ],
-  [
-    'NAPTR',
-    naptr,
-    String.raw`{"order":100,"pref":10,"flags":"S","services":"SIP+D2U","regex":"!^.*$!sip:\\1@a!","replacement":"."}`,
-  ],
-  ['HINFO', { cpu: 'RFC8482', os: '' }, '{"cpu":"RFC8482","os":""}'],
-  [
-    'DS',
-    { data: '60485 5 1 2bb183af5f22588179a53b0a98631fad1a292118' },
-    '{"data":"60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118"}',
-  ],
+  ['SRV', { pri: 10, weight: 0, port: 5060, target: 'sip.example.com' }],
+  ['CAA', { flags: 128, tag: 'issue', value: 'ca.example; a="b"' }],
+  ['NAPTR', { order: 1, pref: 10, flags: 'S', services: 'SIP', regex: '!^.*$!sip:\\1@a!', replacement: '.' }],
+  ['HINFO', { cpu: 'RFC8482', os: '' }],
   ['HTTPS', { data: ' 1  .\talpn="h2,h3" ' }, String.raw`{"data":"1 . alpn=\"h2,h3\""}`],
   ['TYPE65534', { data: String.raw`\# 4 0a 000001` }, String.raw`{"data":"\\# 4 0A000001"}`],
-])('the own fields of %s %j, in their order and in canonical form, are %s', (type, fields, expected) => {
+];
+
+test.each(
+  EXAMPLES.map(([type, fields, canonical = JSON.stringify(fields)]) => [type, fields, canonical] as const),
+)('the own fields of %s %j, in their order and in canonical form, are %s', (type, fields, expected) => {
   expect(rdata(type, fields)).toBe(expected);
 });
 
@@ -113,40 +78,17 @@ test.each([undefined, null, true, 1, 'x', [], [{}]])('%j is no record', (data) =
   expect(() => parseDnsRecord(data)).toThrow(new InvalidObservationError('a record must be a JSON object.'));
 });
 
-const KEYS_OF_A = 'host, class, type, ttl, ip, data';
-
 test.each<[Fields, string]>([
   [{ host: undefined }, 'host: it is missing.'],
   [{ host: 1 }, 'host: it is not a string.'],
   [{ host: 'a..b' }, 'host: "a..b" is not a host name: it has an empty label.'],
   [{ class: undefined }, 'class: it is missing.'],
   [{ class: '' }, 'class: "" is not a mnemonic of DNS, such as MX or IN.'],
-  [{ class: null }, 'class: it is not a string.'],
   [{ type: undefined }, 'type: it is missing.'],
-  [{ type: 1 }, 'type: it is not a string.'],
   [{ type: '1A' }, 'type: "1A" is not a mnemonic of DNS, such as MX or IN.'],
   [{ type: 'A\n' }, 'type: "A\\n" is not a mnemonic of DNS, such as MX or IN.'],
-  [{ type: 'ſ' }, 'type: "ſ" is not a mnemonic of DNS, such as MX or IN.'],
-  [{ ip: undefined }, 'ip: it is missing.'],
-  [{ ip: null }, 'ip: it is not a string.'],
-  [
-    { ip: '192.0.2.07' },
-    'ip: "192.0.2.07" is not an IPv4 address: write four decimals without leading zeros.',
-  ],
-  [{ IP: '192.0.2.7' }, 'unknown key "IP" in a record of type A: write ip.'],
   [{ data: '192.0.2.7' }, 'data: the record has ip too: write data or the fields of A.'],
-  [
-    { constructor: 1 },
-    `unknown key "constructor" in a record of type A: remove it, or write one of ${KEYS_OF_A}.`,
-  ],
-  [
-    { type: 'DS' },
-    'unknown key "ip" in a record of type DS: remove it, or write one of host, class, type, ttl, data.',
-  ],
-  [
-    { type: 'CONSTRUCTOR' },
-    'type: the type "CONSTRUCTOR" is not known: write TYPE and its number, such as TYPE65534.',
-  ],
+  [{ type: 'FOO' }, 'type: the type "FOO" is not known: write TYPE and its number, such as TYPE65534.'],
   [{ type: 'TYPE99999' }, 'type: no record can have the type "TYPE99999".'],
 ])('a record is rejected with %j: %s', (changed, reason) => {
   const data = { host: 'a', class: 'IN', type: 'A', ip: '192.0.2.7', ...changed };
@@ -154,9 +96,10 @@ test.each<[Fields, string]>([
   expect(() => parseDnsRecord(present)).toThrow(new InvalidObservationError(reason));
 });
 
-test('a __proto__ key is rejected as any other', () => {
+test('a __proto__ key is rejected as any other that a type does not have', () => {
   const data: unknown = JSON.parse('{"host":"a","class":"IN","type":"A","__proto__":{"ip":"192.0.2.7"}}');
-  expect(() => parseDnsRecord(data)).toThrow('unknown key "__proto__" in a record of type ');
+  const rest = 'remove it, or write one of host, class, type, ttl, ip, data.';
+  expect(() => parseDnsRecord(data)).toThrow(`unknown key "__proto__" in a record of type A: ${rest}`);
 });
 
 test.each(['TYPE0', 'TYPE41', 'TYPE128', 'TYPE255', 'TYPE65535', 'any', 'AXFR', 'OPT', 'NXNAME'])(
@@ -174,45 +117,30 @@ test('a type, or a class, by its number is the one that has a name (RFC 3597, 5)
   expect(canonical).toEqual(['IN', 'IN', 'IN', 'CH', 'HS', 'CLASS9']);
 });
 
-const COMPLETE: Readonly<Record<string, Fields>> = {
-  A: { ip: '192.0.2.7' },
-  AAAA: { ipv6: '::1' },
-  NS: { target: 'a' },
-  CNAME: { target: 'a' },
-  PTR: { target: 'a' },
-  SOA: soa,
-  TXT: { txt: 'a', entries: ['a'] },
-  MX: { pri: 1, target: 'a' },
-  SRV: srv,
-  CAA: { flags: 0, tag: 'issue', value: 'a' },
-  NAPTR: naptr,
-  HINFO: { cpu: 'a', os: 'b' },
-  DS: { data: '60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118' },
-};
+const COMPLETE = new Map(
+  EXAMPLES.toReversed().map(([type, fields]): [string, Fields] => [type, JSON.parse(rdata(type, fields))]),
+);
 
 test('every type with fields of its own has an example here', () => {
-  expect(Object.keys(COMPLETE).sort()).toEqual([...RDATA_FIELDS.keys(), 'DS'].sort());
+  expect([...COMPLETE.keys()]).toEqual(expect.arrayContaining([...RDATA_FIELDS.keys()]));
 });
 
 test.each(
-  Object.entries(COMPLETE).flatMap(([type, fields]) =>
-    Object.keys(fields).map((name) => [type, name] as const),
-  ),
-)('%s: %s cannot be null, an object, or absent but in TXT; no U+0000 or lone surrogate', (type, name) => {
-  const fields = COMPLETE[type] ?? {};
-  const rest = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
-  for (const value of [null, {}]) {
-    expect(() => rdata(type, { ...fields, [name]: value })).toThrow(new RegExp(`^${name}: `));
-  }
-  if (type === 'TXT') {
-    expect(rdata(type, rest)).toBe(rdata(type, fields));
-    return;
-  }
-  expect(() => rdata(type, rest)).toThrow(`${name}: it is missing.`);
-  for (const value of ['a\0b', 'a\ud800b']) {
-    expect(() => rdata(type, { ...fields, [name]: value })).toThrow(InvalidObservationError);
-  }
-});
+  [...COMPLETE].flatMap(([type, fields]) => Object.keys(fields).map((name) => [type, name, fields] as const)),
+)(
+  '%s: %s cannot be null, an object, or absent but in TXT; no U+0000 or lone surrogate',
+  (type, name, fields) => {
+    for (const value of [null, {}]) {
+      expect(() => rdata(type, { ...fields, [name]: value })).toThrow(new RegExp(`^${name}: `));
+    }
+    const rest = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
+    if (type === 'TXT') return expect(rdata(type, rest)).toBe(rdata(type, fields));
+    expect(() => rdata(type, rest)).toThrow(`${name}: it is missing.`);
+    for (const value of ['a\0b', 'a\ud800b']) {
+      expect(() => rdata(type, { ...fields, [name]: value })).toThrow(InvalidObservationError);
+    }
+  },
+);
 
 test('texts of records other than addresses, names and data stay as they are', () => {
   const value = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0'));
@@ -247,12 +175,6 @@ test('a record that was read, printed and read again is the same', () => {
   );
 });
 
-test('4,000 octets of TXT data in entries, with quotes, NUL, other octets and characters beyond ASCII, come back as they are', () => {
-  const entries = Array.from({ length: 16 }, (_, at) => `k${at}="é日😀"; \\000\\255\\ `.padEnd(240, 'x"'));
-  const own = { txt: entries.join(''), entries };
-  expect(dnsRecordData(parse('TXT', own))).toEqual({ host: 'example.com', class: 'IN', type: 'TXT', ...own });
-});
-
 test('any octets in any entries of TXT data survive, and txt is the entries joined', () => {
   const entry = fc.string({
     unit: fc.constantFrom('\\', '0', '2', '5', '\\000', '\\195', '\\169', 'é', '"'),
@@ -280,9 +202,7 @@ test('the entries of TXT data tell records apart, how they are written does not'
 
 test.each<[Fields, string]>([
   [{}, 'txt: it is missing.'],
-  [{ txt: 1 }, 'txt: it is not a string.'],
   [{ txt: '', entries: [] }, 'entries: it is empty; write at least one string.'],
-  [{ entries: 'a' }, 'entries: it is not an array of strings.'],
   [{ entries: ['a', 1] }, 'entries: it is not an array of strings.'],
   [{ txt: 'a', entries: null }, 'entries: it is not an array of strings.'],
   [{ txt: 1, entries: ['1'] }, 'txt: it is not a string.'],

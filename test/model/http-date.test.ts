@@ -25,14 +25,14 @@ test('a leap second of an HTTP-date is taken for the second before it', () => {
 });
 
 test.each([
-  '',
-  '2024-03-01',
-  'Sun, 06 Nov 1994 08:49:37',
-  'Sun, 06 Nov 1994 08:49:37 UTC',
-  'Sun, 6 Nov 1994 08:49:37 GMT',
-  'Sun, 31 Feb 1994 08:49:37 GMT',
-  'Sun, 06 Nov 1994 24:00:00 GMT',
-  ' Sun, 06 Nov 1994 08:49:37 GMT',
+  ...[
+    '',
+    '2024-03-01',
+    'Sun, 06 Nov 1994 08:49:37',
+    'Sun, 06 Nov 1994 08:49:37 UTC',
+    ' Sun, 06 Nov 1994 08:49:37 GMT',
+  ],
+  ...['Sun, 6 Nov 1994 08:49:37 GMT', 'Sun, 31 Feb 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 24:00:00 GMT'],
 ])('%j is no HTTP-date', (text) => {
   expect(parseHttpDate(text, NOW)).toBeUndefined();
 });

@@ -12,34 +12,23 @@ const longest = `${label63}.${label63}.${label63}.${'a'.repeat(61)}`;
 test.each([
   ['EXAMPLE.com.', 'example.com'],
   ['com.', 'com'],
-  ['a', 'a'],
   ['_dmarc.Example.COM', '_dmarc.example.com'],
   ['under_score.a--b.example', 'under_score.a--b.example'],
-  ['1.2.3.example', '1.2.3.example'],
   ['1.2.3.4a', '1.2.3.4a'],
-  ['3com', '3com'],
-  ['a.0x7', 'a.0x7'],
   ['1.0xffffffff', '1.0xffffffff'],
   ['BÜCHER.example', 'xn--bcher-kva.example'],
   ['bu\u0308cher.example', 'xn--bcher-kva.example'],
   ['faß.example', 'xn--fa-hia.example'],
-  ['βόλος.com', 'xn--nxasmm1c.com'],
   ['ΒΌΛΟΣ.com', 'xn--nxasmq6b.com'],
   ['日本語。ＪＰ', 'xn--wgv71a119e.jp'],
   ['a\uff0eb\uff61example\u3002', 'a.b.example'],
   ['ｅｘａｍｐｌｅ.com', 'example.com'],
   ['XN--BCHER-KVA.example', 'xn--bcher-kva.example'],
   ['xn--a.example', 'xn--a.example'],
-  ['xn--0.example', 'xn--0.example'],
-  ['www.vilnius-.example.de', 'www.vilnius-.example.de'],
-  ['-blah.example.com', '-blah.example.com'],
-  ['-.example.cz', '-.example.cz'],
+  ['-blah-.-.example.cz', '-blah-.-.example.cz'],
   ['-Ü.example', 'xn----eha.example'],
-  ['r3---sn-abc1defghijkl-m2no.example.com', 'r3---sn-abc1defghijkl-m2no.example.com'],
   ['xn--xn---epa.example', 'xn--xn---epa.example'],
-  ['☕🦊✈.ws', 'xn--53hy7af013i.ws'],
   ['i❤\ufe0f.ws', 'xn--i-7iq.ws'],
-  ['надвор’е.бел', 'xn--80aeff0bjo6418c.xn--90ais'],
   [`${longest}.`, longest],
 ])('the domain %s is %s', (text, name) => {
   expect(parseDomainName(text)).toBe(name);
@@ -95,59 +84,32 @@ test('any text is either rejected or given a name of a domain that holds to the 
 });
 
 test.each([
-  ['', 'an empty label'],
-  ['.', 'an empty label'],
-  ['a..b', 'an empty label'],
-  ['.example', 'an empty label'],
-  ['example..', 'an empty label'],
-  ['\u00ad.example', '"\\u{ad}" has no form in ASCII'],
-  [`${label63}a.example`, 'longer than 63 characters'],
-  [`${'ü'.repeat(70)}.example`, 'longer than 63 characters'],
-  [`a.${longest}`, 'longer than 253 characters'],
-  ['a.-', 'begins or ends with "-"'],
-  ['example.com-', 'begins or ends with "-"'],
-  ['a.-b', 'begins or ends with "-"'],
-  ['-', 'begins or ends with "-"'],
-  ['123', 'all digits'],
-  ['a.１２', 'all digits'],
-  ['1.2.3.4.5', 'all digits'],
-  ['192.0.2.7', 'an IP address'],
-  ['2001:db8::1', 'an IP address'],
-  ['*.example', 'only letters, digits, "-" and "_"'],
-  [' example.com', 'only letters'],
-  ['example.com\n', 'only letters'],
-  ['a\0b', 'only letters'],
-  ['example.com:80', 'only letters'],
-  ['http://example.com', 'only letters'],
-  ['a\\.b', 'only letters'],
-  ['%41.example', 'only letters'],
-  ['ü/evil.example', '"ü/evil" has no form in ASCII'],
-  ['ü@b.example', 'no form in ASCII'],
-  ['ü%41.example', 'no form in ASCII'],
-  ['ü:80', 'no form in ASCII'],
-  ['ü\tb.example', 'no form in ASCII'],
-  ['a\u2024b', 'no form in ASCII'],
-  ['xn--a-ä.example', 'no form in ASCII'],
-  ['\ud800.example', 'no form in ASCII'],
-  ['a\ufffd.example', 'no form in ASCII'],
-  [`${'ü'.repeat(300)}.example`, 'no form in ASCII'],
-  ['ü.'.repeat(100_000), 'longer than 253 characters'],
-  ['a\nb', String.raw`"a\nb" is not a domain name: its labels may hold only letters, digits, "-" and "_".`],
-  ['!'.repeat(10_000), `"${'!'.repeat(64)}…" is not a domain name`],
-])('no domain is named %j: %s', (text, reason) => {
-  expect(() => parseDomainName(text)).toThrow(InvalidDomainError);
-  expect(() => parseDomainName(text)).toThrow(reason);
+  ['an empty label', '', '.', 'a..b', '.example', 'example..'],
+  ['"\\u{ad}" has no form in ASCII', '\u00ad.example'],
+  ['longer than 63 characters', `${label63}a.example`, `${'ü'.repeat(70)}.example`],
+  ['longer than 253 characters', `a.${longest}`, 'ü.'.repeat(100_000)],
+  ['begins or ends with "-"', 'a.-', 'example.com-', 'a.-b', '-'],
+  ['all digits', '123', 'a.１２', '1.2.3.4.5'],
+  ['an IP address', '192.0.2.7', '2001:db8::1'],
+  ['only letters, digits, "-" and "_"', '*.example', ' example.com', 'example.com\n', 'a\0b', 'a\\.b'],
+  ['only letters', 'example.com:80', 'http://example.com', '%41.example'],
+  ['no form in ASCII', 'ü/evil.example', 'ü@b.example', 'ü%41.example', 'ü:80', 'ü\tb.example', 'a\u2024b'],
+  ['no form in ASCII', 'xn--a-ä.example', '\ud800.example', 'a\ufffd.example', `${'ü'.repeat(300)}.example`],
+  [String.raw`"a\nb" is not a domain name: its labels may hold only letters`, 'a\nb'],
+  [`"${'!'.repeat(64)}…" is not a domain name`, '!'.repeat(10_000)],
+])('a text is no name of a domain: %s', (reason, ...texts) => {
+  for (const text of texts) {
+    expect(() => parseDomainName(text), text).toThrow(InvalidDomainError);
+    expect(() => parseDomainName(text), text).toThrow(reason);
+  }
 });
 
 test.each([
   ['xn--bcher-kva.example', 'bücher.example'],
   ['www.xn--fa-hia.xn--wgv71a119e', 'www.faß.日本語'],
   ['xn--a.xn--bcher-kva', 'xn--a.bücher'],
-  ['xn--example-.example', 'xn--example-.example'],
   ['xn--v86cr064b.example', 'xn--v86cr064b.example'],
   ['xn--i-7iq.ws', 'i❤.ws'],
-  ['-blah.vilnius-.example', '-blah.vilnius-.example'],
-  ['_dmarc.a.0x7', '_dmarc.a.0x7'],
 ])('the name of %s for people is %s', (name, shown) => {
   expect(unicodeName(name)).toBe(shown);
 });
@@ -173,18 +135,14 @@ test.each([
   ['a.b.example.com', 'example.com'],
   ['www.example.co.uk', 'example.co.uk'],
   ['co.uk', null],
-  ['com', null],
   ['localhost', null],
   ['www.example.unlisted', 'example.unlisted'],
   ['page.github.io', 'page.github.io'],
   ['github.io', null],
   ['a.xn--55qx5d.cn', 'a.xn--55qx5d.cn'],
-  ['xn--55qx5d.cn', null],
   ['www.ck', 'www.ck'],
   ['a.b.ck', 'a.b.ck'],
-  ['b.ck', null],
   ['_dmarc.ex_ample.com', 'ex_ample.com'],
-  ['xn--a.example', 'xn--a.example'],
   ['a.b.0x7', 'b.0x7'],
 ])('the registrable domain of %s is %s', (name, registrable) => {
   expect(registrableDomain(name)).toBe(registrable);
@@ -196,17 +154,13 @@ test.each([
   ['', '.'],
   ['*.example.com', '*.example.com'],
   ['_sip._TCP.example', '_sip._tcp.example'],
-  ['-a-.example', '-a-.example'],
   ['192.0.2.7', '192.0.2.7'],
   ['0/25.2.0.192.in-addr.arpa', '0/25.2.0.192.in-addr.arpa'],
   [String.raw`host\.master.Example.com`, String.raw`host\.master.example.com`],
-  [String.raw`host\046master.example.com`, String.raw`host\.master.example.com`],
   [String.raw`\069\120ample.com`, 'example.com'],
   [String.raw`\e\x.com`, 'ex.com'],
   [String.raw`a\\b.example`, String.raw`a\\b.example`],
-  [String.raw`a\092b.example`, String.raw`a\\b.example`],
   ['a b.example', String.raw`a\032b.example`],
-  [String.raw`a\ b.example`, String.raw`a\032b.example`],
   [String.raw`a\000\255.example`, String.raw`a\000\255.example`],
   ['a\tb\u007f.example', String.raw`a\009b\127.example`],
   ['";()@$.example', String.raw`\"\;\(\)\@\$.example`],
@@ -214,7 +168,6 @@ test.each([
   [String.raw`example.com\.`, String.raw`example.com\.`],
   ['bücher。example。', 'xn--bcher-kva.example'],
   [String.raw`b\195\188cher.example`, String.raw`b\195\188cher.example`],
-  ['a.xn--BCHER-kva.0x7', 'a.xn--bcher-kva.0x7'],
   [`${longest}.`, longest],
   [longest.replaceAll('a', '\\000'), longest.replaceAll('a', '\\000')],
 ])('the host name %j is %s', (text, name) => {
@@ -260,27 +213,22 @@ test('any text is either rejected or given a host name that stays as it is', () 
 });
 
 test.each([
-  ['a..b', 'an empty label'],
-  ['..', 'an empty label'],
-  ['.a', 'an empty label'],
-  ['a..', 'an empty label'],
-  [`${label63}a.example`, 'a label longer than 63 octets'],
-  [`${'\\000'.repeat(64)}.example`, 'a label longer than 63 octets'],
-  [`${longest}a`, 'longer than 255 octets on the wire'],
-  [`a.${longest}`, 'longer than 255 octets on the wire'],
-  ['a.'.repeat(100_000), 'longer than 255 octets on the wire'],
-  ['a\\', 'after "\\" comes a character or \\000 to \\255'],
-  [String.raw`a\25.example`, 'after "\\" comes'],
-  [String.raw`a\256.example`, 'after "\\" comes'],
-  [String.raw`a\9`, 'after "\\" comes'],
-  ['a\0b', 'U+0000; write it as \\000'],
-  ['ü b.example', 'write octets as \\DDD'],
-  ['*ü.example', 'write octets as \\DDD'],
-  [String.raw`ü\032.example`, 'write octets as \\DDD'],
-  [String.raw`\ü.example`, 'write octets as \\DDD'],
-  ['\ud800.example', 'write octets as \\DDD'],
-  ['a\ufffd.example', 'write octets as \\DDD'],
-])('%j is no host name: %s', (text, reason) => {
-  expect(() => canonicalHostName(text)).toThrow(InvalidObservationError);
-  expect(() => canonicalHostName(text)).toThrow(reason);
+  ['an empty label', 'a..b', '..', '.a', 'a..'],
+  ['a label longer than 63 octets', `${label63}a.example`, `${'\\000'.repeat(64)}.example`],
+  ['longer than 255 octets on the wire', `${longest}a`, `a.${longest}`, 'a.'.repeat(100_000)],
+  [
+    'after "\\" comes a character or \\000 to \\255',
+    'a\\',
+    String.raw`a\25.example`,
+    String.raw`a\256`,
+    'a\\9',
+  ],
+  ['U+0000; write it as \\000', 'a\0b'],
+  ['write octets as \\DDD', 'ü b.example', '*ü.example', String.raw`ü\032.example`, String.raw`\ü.example`],
+  ['write octets as \\DDD', '\ud800.example', 'a\ufffd.example'],
+])('a text is no host name: %s', (reason, ...texts) => {
+  for (const text of texts) {
+    expect(() => canonicalHostName(text), text).toThrow(InvalidObservationError);
+    expect(() => canonicalHostName(text), text).toThrow(reason);
+  }
 });

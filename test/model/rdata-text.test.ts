@@ -49,27 +49,16 @@ test.each(RDATA_EXAMPLES)('%s %s is %s, from text, octets and RFC 3597', (type, 
 
 test.each([
   ['DNSKEY', '257 3 8 AwEA aagA', '257 3 RSASHA256 ( AwEAaagA )'],
-  ['CDNSKEY', '0 3 0 AA==', '0 3 0 A A = ='],
-  ['SMIMEA', '3 1 0 ab cd', '3 1 0 ABCD'],
   ['AFSDB', '1 AFSDB.example.com.', String.raw`\# 21 0001 05 6166736462 07 6578616d706c65 03 636f6d 00`],
-  ['KX', '10 a.', String.raw`\# 5 000a016100`],
-  ['RT', '10 A.', String.raw`\# 5 000a 014100`],
-  ['SPF', '"v=spf1 -all"', String.raw`\# 12 0b763d73706631202d616c6c`],
   ['APL', '1:192.168.32.0/21', String.raw`\# 7 00011503c0a820`],
-  ['EUI48', '00-00-5e-00-53-2a', String.raw`\# 6 00005e00532a`],
   ['HTTPS', '1 . alpn=h2,h3 port=443', '1 . port="443" alpn="h2,h3"'],
   ['SVCB', '1 Foo.example. alpn=h2', String.raw`1 foo.example. key1="\002h2"`],
   ['LOC', '52 22 23 N 4 53 32 E -2', '52 22 23.000 N 4 53 32.000 E -2.00m 1m 10000m 10m'],
   ['LOC', '52 N 4 E 0m', '52 0 0 N 4 0 0.000 e 0.00 1.00 10000.00m'],
-  ['DNAME', 'Other.Example.', 'other.example'],
   ['RP', 'Admin.example. .', 'admin.example .'],
   ['DS', '1 RSASHA1 9 abcd', '1 5 9 AB CD'],
   ['TYPE65534', String.raw`\# 4 0a 000001`, String.raw`\# 4 0A000001`],
-  [
-    'RRSIG',
-    'TYPE1 8 2 60 1767225600 1735689600 1 a. AQI=',
-    'A 8 2 60 20260101000000 20250101000000 1 A. AQ I=',
-  ],
+  ['SIG', 'TYPE1 8 2 60 1767225600 1 1 a. AQI=', 'A 8 2 60 20260101000000 19700101000001 1 A. AQ I='],
   ['URI', '10 1 "https://é.example/\u00a0"', String.raw`10 1 "https://\195\169.example/\194\160"`],
   ['SPF', '150862028003217 004', '"150862028003217" ; a comment\n "004"'],
 ])('%s %s and %s are one record', (type, one, other) => {
@@ -81,26 +70,16 @@ test.each([
   ['AAAA', { ipv6: '2001:db8::1' }, '2001:DB8::0:1', String.raw`\# 16 20010db8000000000000000000000001`],
   ['NS', { target: 'a.example' }, 'A.example.', String.raw`\# 11 0141076578616d706c6500`],
   ['MX', { pri: 10, target: '.' }, '10 .', String.raw`\# 3 000a00`],
-  [
-    'CAA',
-    { flags: 0, tag: 'issue', value: 'a b' },
-    '0 issue "a b"',
-    String.raw`\# 10 00 05 6973737565 612062`,
-  ],
+  ['CAA', { flags: 0, tag: 'iodef', value: 'a' }, '0 iodef "a"', String.raw`\# 8 00 05 696f646566 61`],
   ['TXT', { entries: ['a', 'é;'] }, 'a "é;"', String.raw`\# 6 0161 03c3a93b`],
   ['HINFO', { cpu: 'a', os: '' }, 'a ""', String.raw`\# 3 016100`],
 ])(
   '%s %j, its text and its octets give one record, by whichever name of the type',
   (type, fields, text, octets) => {
-    const record = parse(type, fields);
     const number = { A: 1, NS: 2, HINFO: 13, MX: 15, TXT: 16, AAAA: 28, CAA: 257 }[type];
-    const others = [
-      parse(type, text),
-      parse(type, octets),
-      parse(`TYPE${number}`, octets),
-      parse(`TYPE${number}`, fields),
-    ];
-    for (const other of others) expect(other).toEqual(record);
+    for (const name of [type, `TYPE${number}`]) {
+      for (const own of [text, octets, fields]) expect(parse(name, own)).toEqual(parse(type, fields));
+    }
   },
 );
 
@@ -125,13 +104,10 @@ test('what is observed of types that nobody serves any more is in the form of RF
 test.each([
   ['DS', 'total garbage', '"total" is not an integer from 0 to 65535.'],
   ['DS', '1 8 2 ABCD', 'its last field cannot have 2 octets.'],
-  ['DS', '65536 8 9 AB', '"65536" is not an integer from 0 to 65535.'],
   ['DS', '1 8 9 ABC', '"ABC" is not hexadecimal of whole octets.'],
   ['DS', '1 8 9', 'its last field cannot have 0 octets.'],
   ['DS', '', 'it ends too early.'],
-  ['HTTPS', ' \t', 'it ends too early.'],
   ['TYPE65534', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
-  ['A', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
   ['A', String.raw`\# 3 010203`, 'it ends too early.'],
   ['A', '192.0.2.7 x', '"x" is one field too many.'],
   ['TYPE65534', '192.0.2.7', String.raw`write \#, the number of octets, and the octets in hexadecimal.`],
@@ -147,7 +123,6 @@ test.each([
   ['HTTPS', '1 . port=', 'it ends too early.'],
   ['NSEC', 'a.', 'it ends too early.'],
   ['NSEC', 'a. A FOO', '"FOO" is not a type: write a mnemonic, or TYPE and its number.'],
-  ['RRSIG', 'A 8 2 60 20261301000000 0 1 a. AQI=', '"20261301000000" is not a time.'],
   ['RRSIG', 'A 8 2 60 20260230000000 0 1 a. AQI=', '"20260230000000" is not a time.'],
   ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
   ['LOC', '52 60 N 4 E 0m', '"60" is not part of a location.'],
@@ -156,7 +131,6 @@ test.each([
   ['APL', '3:10.0.0.0/8', '"3:10.0.0.0/8" is not a prefix such as 1:192.0.2.0/24.'],
   ['TXT', '( "a"', 'a parenthesis is not closed.'],
   ['TXT', '"a" )', 'a parenthesis is closed that is not open.'],
-  ['TXT', ')a(', 'a parenthesis is closed that is not open.'],
 ])('%s %j is rejected: %s', (type, data, reason) => {
   const message = `data: it is not the data of a record of type ${type}: ${reason}`;
   expect(() => parse(type, data)).toThrow(new InvalidObservationError(message));
@@ -175,8 +149,9 @@ test('octets that do not fit stay octets where they are written so', () => {
     ['DS', hex('000a')],
     ['AFSDB', pointer],
     ['TYPE1234', largest],
-  ] as const)
+  ] as const) {
     expect(own(type, generic(octets))).toEqual({ data: generic(octets) });
+  }
 });
 
 test('octets whose text could not be read again stay in the form of RFC 3597, and are still one record', () => {
@@ -192,12 +167,8 @@ const PIECES = repeats(250_000, 5_000);
 test.each([...LAYOUTS.keys()])(
   `${PIECES} words as the data of %s are read, or rejected with a reason`,
   (type) => {
-    for (const [head, piece] of [
-      ['a. ', 'A '],
-      ['1 1 1 - AA ', 'A '],
-      ['192.0.2.1 6 ', '1 '],
-    ] as const) {
-      resultOf(() => parseRdataText(type, head + piece.repeat(PIECES)));
+    for (const head of ['a. ', '1 1 1 - AA ', '192.0.2.1 6 1 ']) {
+      resultOf(() => parseRdataText(type, head + 'A '.repeat(PIECES)));
     }
   },
 );

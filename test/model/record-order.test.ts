@@ -54,15 +54,7 @@ test('records are ordered by type, host, own fields and class, and are equal if 
 const STRINGS = ['', 'a b', 'a!', 'a', 'a#', 'a"b"', 'a\\b'];
 
 test.each([
-  [
-    'numbers',
-    'MX',
-    [
-      { pri: 5, target: 'z' },
-      { pri: 10, target: 'a' },
-      { pri: 10, target: 'b' },
-    ],
-  ],
+  ['numbers', 'MX', ['5 z.', '10 a.', '10 b.'].map((data) => ({ data }))],
   ['names by their bytes', 'NS', ['a', 'a!', 'a.b', 'a0', 'aa'].map((target) => ({ target }))],
   ['addresses by their bytes', 'A', ['192.0.2.1', '192.0.2.10', '192.0.2.2'].map((ip) => ({ ip }))],
   ['rdata', 'SPF', STRINGS.map((text) => ({ data: `"${text.replace(/["\\]/g, '\\$&')}"` }))],
@@ -73,25 +65,17 @@ test.each([
   expect([...records].reverse().sort(compareDnsRecords)).toEqual(records);
 });
 
-test('a set of records does not depend on the order in which they came, nor on repeats', () => {
+test('a set of records has each record once, by its type, in order, in whatever order they came', () => {
   const shuffled = fc.array(record, { maxLength: 12 }).chain((records) => {
     const twice = [...records, ...records];
     return fc.tuple(fc.constant(records), fc.shuffledSubarray(twice, { minLength: twice.length }));
   });
   fc.assert(
     fc.property(shuffled, ([records, again]) => {
-      expect(recordsByType(again)).toEqual(recordsByType(records));
-    }),
-  );
-});
-
-test('a set of records has each record once, by its type, in order', () => {
-  fc.assert(
-    fc.property(fc.array(record, { maxLength: 12 }), (records) => {
       const byType = recordsByType(records);
+      expect(recordsByType(again)).toEqual(byType);
       const all = [...byType.values()].flat().map((one) => JSON.stringify(one));
-      expect(new Set(all)).toEqual(new Set(records.map((one) => JSON.stringify(one))));
-      expect(new Set(all).size).toBe(all.length);
+      expect(all.toSorted()).toEqual([...new Set(records.map((one) => JSON.stringify(one)))].sort());
       for (const [type, group] of byType) {
         expect(group.every((one) => one.type === type)).toBe(true);
         expect([...group].sort(compareDnsRecords)).toEqual(group);

@@ -11,10 +11,6 @@ function inShort(written: string) {
 
 test.each([
   [
-    'example.com',
-    [{ match: '*example.com*', name: 'example.com' }, { target: 'example.com' }, { text: 'example.com' }],
-  ],
-  [
     ' Example.COM. ',
     [{ match: '*example.com*', name: 'example.com' }, { target: 'example.com' }, { text: 'Example.COM.' }],
   ],
@@ -27,31 +23,23 @@ test.each([
   ['*a*', []],
   ['192.0.2.7', [{ ip: '192.0.2.7' }]],
   ['2001:db8::7', [{ ip: '2001:db8::7' }]],
-  ['::ffff:192.0.2.1', [{ ip: '::ffff:192.0.2.1' }]],
   ['192.0.2.0/24', [{ network: '192.0.2.0/24' }]],
   ['2001:db8::/32', [{ network: '2001:db8::/32' }]],
-  ['server: nginx', [{ name: 'server', contains: 'nginx' }]],
   ['Strict-Transport-Security: max-age=0', [{ name: 'strict-transport-security', contains: 'max-age=0' }]],
   ['server: n', []],
   ['v=spf1 -all', [{ text: 'v=spf1 -all' }]],
-  ['', []],
   ['  ', []],
 ])('who writes %j may look for %j', (written, questions) => {
   expect(inShort(written)).toEqual(questions);
 });
 
-test.each([
-  [{ ip: '192.0.2.7' }, { ip: '192.0.2.7' }],
-  [{ text: '192.0.2.7' }, { text: '192.0.2.7' }],
-  [{ host: '*.example.com' }, { host: '*.example.com' }],
-  [
-    { header: 'server', value: 'nginx' },
-    { name: 'server', value: 'nginx' },
-  ],
-  [
-    { header: 'server', contains: 'nginx' },
-    { name: 'server', contains: 'nginx' },
-  ],
-])('a link with %j asks for exactly that', (parameters, where) => {
-  expect(questionsOfAddress(parameters)).toEqual([expect.objectContaining({ where })]);
+test('a link asks for exactly what its parameters say', () => {
+  for (const condition of [{ ip: '192.0.2.7' }, { text: '192.0.2.7' }, { host: '*.example.com' }]) {
+    expect(questionsOfAddress(condition)).toEqual([expect.objectContaining({ where: condition })]);
+  }
+  for (const part of [{ value: 'nginx' }, { contains: 'nginx' }]) {
+    expect(questionsOfAddress({ header: 'server', ...part })).toEqual([
+      expect.objectContaining({ where: { name: 'server', ...part } }),
+    ]);
+  }
 });

@@ -1,8 +1,8 @@
 import type { PrismaClient } from '../../database/generated/client.js';
-import { durationText } from '../../model/duration.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import type { QueryParameters } from '../../model/request-target.js';
+import { durationText } from '../../model/requested-time.js';
 import { endOfChanges } from '../../notify/changes.js';
 import { answerText, isReceived } from '../../notify/delivery.js';
 import { newMessageId } from '../../notify/messages.js';

@@ -1,7 +1,7 @@
 import type { PrismaClient } from '../../database/generated/client.js';
-import { durationText } from '../../model/duration.js';
 import { UsageError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
+import { durationText } from '../../model/requested-time.js';
 import { outcomeText } from '../../observer/outcome.js';
 import {
   listWatched,

@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { errorCode, OperationError } from '../../model/errors.js';
+import { errorCode } from '../../model/errors.js';
 
 // Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open
 // it lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
@@ -24,13 +25,6 @@ export async function latestClaim(runDirectory: string): Promise<string | null> 
 /** 0 for another file. */
 function toNumber(path: string): number {
   return Number(/^owner\.(\d+)$/.exec(basename(path))?.[1] ?? 0);
-}
-
-/** Whether a process owns a data folder, which exists. It may still be making its database. */
-export async function hasOwner(dataDirectory: string): Promise<boolean> {
-  if (!(await readdir(dataDirectory)).includes('run')) return false;
-  const claim = await latestClaim(join(dataDirectory, 'run'));
-  return claim !== null && isListening(claim);
 }
 
 /**
@@ -74,58 +68,37 @@ export function sameFile(path: string): () => boolean {
 }
 
 /** Whether a process listens on a Unix socket. @throws the socket's error if this user may not connect. */
-export function isListening(path: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = byShortPath(path, (short) => connect(short));
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', (error) => {
-      const code = errorCode(error);
-      if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
-      // The queue of connections is full: a process listens, and is busy.
-      else if (code === 'EAGAIN') resolve(true);
-      else reject(error);
-    });
-  });
+export async function isListening(path: string): Promise<boolean> {
+  const socket = byShortPath(path, (short) => connect(short));
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ECONNREFUSED' || code === 'ENOENT') return false;
+    // The queue of connections is full: a process listens, and is busy.
+    if (code === 'EAGAIN') return true;
+    throw error;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** The longest path of a Unix socket, in bytes, that every system takes (sun_path: 104 with its NUL). */
-const LONGEST_PATH = 103;
+const MAX_PATH = 103;
 
 /**
  * Gives `use` the path of a Unix socket or, if that is too long for one, a path by a symbolic link in a
  * temporary folder that only its owner may enter. It leads there until `use` returns: the system has followed
  * the path of a socket by then.
- *
- * @throws OperationError if no folder for temporary files is short enough and can be written.
  */
 export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
-  if (fits(path)) return use(path);
-  const folder = temporaryFolder(path);
+  if (Buffer.byteLength(path) <= MAX_PATH) return use(path);
+  const folder = mkdtempSync(join(tmpdir(), 'dms-'));
   try {
     symlinkSync(dirname(path), join(folder, 'run'));
     return use(join(folder, 'run', basename(path)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function fits(path: string): boolean {
-  return Buffer.byteLength(path) <= LONGEST_PATH;
-}
-
-function temporaryFolder(path: string): string {
-  for (const temporary of [tmpdir(), '/tmp']) {
-    if (!fits(join(temporary, 'dms-XXXXXX', 'run', basename(path)))) continue;
-    try {
-      return mkdtempSync(join(temporary, 'dms-'));
-    } catch {
-      // The other may be writable.
-    }
-  }
-  throw new OperationError(
-    `The embedded database cannot be reached: the path ${path} is too long for a socket, and no folder for temporary files can be used instead. Set DATA_DIR to a shorter path, or TMPDIR to a folder that can be written.`,
-  );
 }

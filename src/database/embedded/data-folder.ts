@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, messageOf, OperationError } from '../../model/errors.js';
+import { messageOf, OperationError } from '../../model/errors.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
 export const POSTGRESQL_MAJOR = 18;
@@ -11,8 +11,7 @@ export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 export type IfMissing = 'fail' | 'create';
 
 /**
- * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may
- * enter.
+ * Makes sure that there is a data folder and, in it, `run` for sockets, which only its owner may enter.
  *
  * @returns the path of `run`.
  * @throws OperationError if they cannot be made or belong to another user.
@@ -29,7 +28,7 @@ export async function prepareRunDirectory(dataDirectory: string): Promise<string
   return runDirectory;
 }
 
-/** The error for the user about a data folder that this user may not use, or that cannot hold a database. */
+/** For a data folder that this user may not use, or that cannot hold a database. */
 export function unusable(dataDirectory: string, cause: unknown): OperationError {
   return new OperationError(
     `The data folder ${dataDirectory} cannot be used: ${messageOf(cause)}. Set DATA_DIR to a folder that this user owns, on a disk with room.`,
@@ -37,15 +36,7 @@ export function unusable(dataDirectory: string, cause: unknown): OperationError 
   );
 }
 
-/** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
-const LEAST_ROOM = 16 * 1024 * 1024;
-
-export async function requireRoom(dataDirectory: string): Promise<void> {
-  if ((await freeRoom(dataDirectory)) >= LEAST_ROOM) return;
-  throw unusable(dataDirectory, 'its disk is full, less than 16 MB of it are free');
-}
-
-/** How many bytes are free for this user on the disk of a folder. @throws the system's error. */
+/** In bytes, for this user, on the disk of the folder. @throws the system's error. */
 export async function freeRoom(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
@@ -68,10 +59,12 @@ export async function prepareDatabaseFolder(
   const found = await findDatabases(dataDirectory);
   const present = found.includes(DATABASE_FOLDER) ? DATABASE_FOLDER : found[0];
   if (present !== undefined) {
-    const version = present === DATABASE_FOLDER ? await readVersion(folder) : present.replace(/\D/g, '');
-    if (version === String(POSTGRESQL_MAJOR)) return { folder, created: false };
+    const version = await readFile(join(dataDirectory, present, 'PG_VERSION'), 'utf8').catch(() => '?');
+    if (present === DATABASE_FOLDER && version.trim() === String(POSTGRESQL_MAJOR)) {
+      return { folder, created: false };
+    }
     throw new OperationError(
-      `${join(dataDirectory, present)} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
+      `${join(dataDirectory, present)} holds a database of PostgreSQL ${version.trim()}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
     );
   }
   if (ifMissing === 'fail') throw new OperationError(`The embedded database in ${folder} is gone.`);
@@ -83,18 +76,7 @@ export async function prepareDatabaseFolder(
   return { folder, created: true };
 }
 
-async function readVersion(folder: string): Promise<string> {
-  try {
-    return (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    throw new OperationError(
-      `${folder} is not a data folder of PostgreSQL: it has no PG_VERSION. Move it away to start with an empty database.`,
-    );
-  }
-}
-
-/** The folders of databases, of any version, in the data folder. Nothing is created. */
+/** The folders of databases, of any major version. */
 export async function findDatabases(dataDirectory: string): Promise<string[]> {
   return (await readdir(dataDirectory)).filter((name) => /^postgresql-\d+$/.test(name));
 }

@@ -1,34 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { connect, Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
-import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
-import { findDatabases, type IfMissing, prepareRunDirectory, requireRoom, unusable } from './data-folder.js';
+import { byShortPath, isListening, latestClaim } from './claim.js';
+import { findDatabases, freeRoom, type IfMissing, prepareRunDirectory, unusable } from './data-folder.js';
 
 /** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
 const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
 /** How long, in milliseconds, a start may take: a first one on a slow machine takes several seconds. */
-const LONGEST_START = 60_000;
-/** How many owners may end without a report. */
-const MOST_DEATHS = 3;
+const MAX_START = 60_000;
 /** How long, in milliseconds, the database stays open after its last user has detached. */
 const GRACE = 3000;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
-const LONGEST_WAIT = 20_000;
+const MAX_WAIT = 20_000;
 /** In milliseconds: how often a new connection checks whether the database's socket is back. */
 const CHECK_EVERY = 100;
 /** In milliseconds, between two attempts to start it again. */
 const RESTART_EVERY = 1000;
-
-interface EmbeddedOptions {
-  readonly dataDirectory: string;
-  readonly ifMissing: IfMissing;
-  /** How long, in milliseconds, the database stays open after its last user has detached; 3000 if absent. */
-  readonly graceMilliseconds?: number | undefined;
-}
+/** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
+const LEAST_ROOM = 16 * 1024 * 1024;
 
 /** What an owner reports once, to who started it; neither: another process has the database open. */
 export interface OwnerReport {
@@ -44,19 +38,26 @@ export interface OwnerReport {
  *
  * @throws OperationError if the database cannot be opened; its message says why, and what to do.
  */
-export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  const dataDirectory = resolve(options.dataDirectory);
-  if (options.ifMissing === 'fail') await requireDatabase(dataDirectory);
+export async function openEmbedded(
+  folder: string,
+  ifMissing: IfMissing = 'create',
+  graceMilliseconds = GRACE,
+): Promise<EmbeddedDatabase> {
+  const dataDirectory = resolve(folder);
+  if (ifMissing === 'fail') await requireDatabase(dataDirectory);
   const runDirectory = await prepareRunDirectory(dataDirectory);
-  const database = new EmbeddedDatabase(dataDirectory, runDirectory, options.graceMilliseconds ?? GRACE);
-  await database.open(options.ifMissing);
+  const database = new EmbeddedDatabase(dataDirectory, runDirectory, graceMilliseconds);
+  await database.open(ifMissing);
   return database;
 }
 
 /** @throws NoDatabaseError without a database and an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
-    if ((await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory))) return;
+    if ((await findDatabases(dataDirectory)).length > 0) return;
+    // The first owner may still be making it.
+    const claim = await latestClaim(join(dataDirectory, 'run'));
+    if (claim !== null && (await isListening(claim))) return;
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw unusable(dataDirectory, error);
   }
@@ -66,7 +67,7 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
 }
 
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
-export class EmbeddedDatabase {
+class EmbeddedDatabase {
   readonly #dataDirectory: string;
   readonly #runDirectory: string;
   readonly #graceMilliseconds: number;
@@ -83,21 +84,17 @@ export class EmbeddedDatabase {
     this.#graceMilliseconds = graceMilliseconds;
   }
 
-  /**
-   * Attaches to the owner, and starts one if there is none.
-   *
-   * @throws OperationError if the database cannot be opened; what close() aborts with.
-   */
+  /** Attaches to the owner, and starts one if there is none. */
   async open(ifMissing: IfMissing): Promise<void> {
     const closing = this.#closing.signal;
-    const late = AbortSignal.timeout(LONGEST_START);
+    const late = AbortSignal.timeout(MAX_START);
     try {
       this.#use(await this.#attachOrStart(ifMissing, AbortSignal.any([closing, late])));
     } catch (error) {
       if (error instanceof OperationError || closing.aborted) throw error;
       if (!late.aborted) throw unusable(this.#dataDirectory, error);
       throw new OperationError(
-        `The embedded database in ${this.#dataDirectory} did not start within ${LONGEST_START / 1000} seconds. End the process that has it open, or set DATA_DIR to another folder.`,
+        `The embedded database in ${this.#dataDirectory} did not start within ${MAX_START / 1000} seconds. End the process that has it open, or set DATA_DIR to another folder.`,
       );
     }
   }
@@ -119,9 +116,8 @@ export class EmbeddedDatabase {
     return socket;
   }
 
-  /** @throws Error if that takes more than 20 seconds, or after close(). */
   async #whenListening(path: string): Promise<void> {
-    const end = performance.now() + LONGEST_WAIT;
+    const end = performance.now() + MAX_WAIT;
     while (this.#attachment === null || !(await isListening(path))) {
       this.#closing.signal.throwIfAborted();
       if (performance.now() > end) {
@@ -152,8 +148,7 @@ export class EmbeddedDatabase {
 
   async #restart(): Promise<void> {
     const { signal } = this.#closing;
-    for (;;) {
-      signal.throwIfAborted();
+    while (!signal.aborted) {
       try {
         // If the data folder is gone, an empty database must not take its place.
         return await this.open('fail');
@@ -165,24 +160,19 @@ export class EmbeddedDatabase {
   }
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
-    const log = join(this.#runDirectory, 'owner.log');
-    for (let deaths = 0; deaths < MOST_DEATHS; ) {
+    for (;;) {
       const attachment = await attach(this.#runDirectory, signal);
       if (attachment !== null) return attachment;
-      const report = await this.#startOwner(ifMissing, log, signal);
-      if (report?.failure !== undefined) throw new OperationError(report.failure);
-      this.createdNow ||= report?.created === true;
-      if (report !== null) continue;
-      deaths += 1;
-      await requireRoom(this.#dataDirectory);
+      const report = await this.#startOwner(ifMissing, signal);
+      if (report.failure !== undefined) throw new OperationError(report.failure);
+      this.createdNow ||= report.created === true;
     }
-    throw new OperationError(`The embedded database did not start; ${log} may say why.`);
   }
 
-  /** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one. */
-  async #startOwner(ifMissing: IfMissing, logFile: string, signal: AbortSignal): Promise<OwnerReport | null> {
+  /** Starts an owner (owner.ts), and waits for its report. */
+  async #startOwner(ifMissing: IfMissing, signal: AbortSignal): Promise<OwnerReport> {
     // Again: the folder may have been deleted since the last start.
-    await prepareRunDirectory(this.#dataDirectory);
+    const logFile = join(await prepareRunDirectory(this.#dataDirectory), 'owner.log');
     const log = await open(logFile, 'a', 0o600);
     const args = [OWNER, this.#dataDirectory, String(this.#graceMilliseconds), ifMissing];
     const owner = spawn(process.execPath, args, {
@@ -192,25 +182,18 @@ export class EmbeddedDatabase {
       stdio: ['ignore', log.fd, log.fd, 'ipc'],
     });
     try {
-      return await firstReport(owner, signal);
+      const [report] = await Promise.race([once(owner, 'message', { signal }), once(owner, 'disconnect')]);
+      if (report !== undefined) return report;
+      if ((await freeRoom(this.#dataDirectory)) < LEAST_ROOM) {
+        throw unusable(this.#dataDirectory, 'its disk is full, less than 16 MB of it are free');
+      }
+      return { failure: `The embedded database did not start; ${logFile} may say why.` };
     } finally {
       owner.unref();
       if (owner.connected) owner.disconnect();
       await log.close();
     }
   }
-}
-
-function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerReport | null> {
-  return new Promise((resolve, reject) => {
-    owner.on('error', (cause) => {
-      const message = `The process of the embedded database cannot be started: ${cause.message}.`;
-      reject(new OperationError(message, { cause }));
-    });
-    owner.once('message', (report: OwnerReport) => resolve(report));
-    owner.once('disconnect', () => resolve(null));
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
 
 /** The codes of a socket whose process is gone, or about to go. */
@@ -221,20 +204,18 @@ const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET
  * when the last attachment has closed.
  *
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
- * @throws the signal's reason; an error of the socket if the folder belongs to another user.
+ * @throws AbortError; an error of the socket if the folder belongs to another user.
  */
 async function attach(runDirectory: string, signal: AbortSignal): Promise<Socket | null> {
   const claim = await latestClaim(runDirectory);
   if (claim === null) return null;
-  signal.throwIfAborted();
   const socket = byShortPath(claim, (path) => connect(path));
-  const abort = () => socket.destroy(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  const isReady = new Promise<boolean>((settle, reject) => {
-    socket.once('data', () => settle(true));
-    socket.once('close', () => settle(false));
-    socket.on('error', (error) => (GONE.has(errorCode(error)) ? settle(false) : reject(error)));
-  });
-  const attached = await isReady.finally(() => signal.removeEventListener('abort', abort));
-  return attached ? socket.unref() : null;
+  try {
+    const [said] = await Promise.race([once(socket, 'data', { signal }), once(socket, 'close')]);
+    return Buffer.isBuffer(said) ? socket.unref() : null;
+  } catch (error) {
+    socket.destroy();
+    if (GONE.has(errorCode(error))) return null;
+    throw error;
+  }
 }

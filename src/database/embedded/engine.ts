@@ -5,10 +5,8 @@ type ExecArguments = Parameters<PGlite['exec']>;
 type StreamArguments = Parameters<PGlite['execProtocolRawStream']>;
 
 /** Parse, Bind, Describe, Execute, Close, Flush: parts of an extended query (PostgreSQL, 54.2.3). */
-const PARTS = new Set([...'PBDECH'].map((letter) => letter.charCodeAt(0)));
-const SYNC = 'S'.charCodeAt(0);
-const QUERY = 'Q'.charCodeAt(0);
-const SYNC_MESSAGE = Uint8Array.of(SYNC, 0, 0, 0, 4);
+const PARTS = 'PBDECH';
+const SYNC_MESSAGE = Buffer.from('S\0\0\0\x04');
 
 /**
  * PGlite for many clients at once.
@@ -45,9 +43,10 @@ export class Engine extends PGlite {
   }
 
   override async execProtocolRawStream(...[message, options]: StreamArguments): Promise<void> {
-    const kind = message[0] ?? 0;
-    if (PARTS.has(kind)) this.#withinExtendedQuery = true;
-    else if (kind === SYNC || kind === QUERY) this.#withinExtendedQuery = false;
+    const kind = String.fromCharCode(message[0] ?? 0);
+    if (PARTS.includes(kind)) this.#withinExtendedQuery = true;
+    // Sync, or a simple query.
+    else if (kind === 'S' || kind === 'Q') this.#withinExtendedQuery = false;
     try {
       await super.execProtocolRawStream(message, options);
     } catch (error) {
@@ -58,15 +57,10 @@ export class Engine extends PGlite {
 
   /** The socket server rolls back by this for a client that is gone, which may not have sent its Sync. */
   override async exec(...[statements, options]: ExecArguments) {
-    if (this.#withinExtendedQuery) {
-      await this.execProtocolRawStream(SYNC_MESSAGE, { onRawData: () => {} });
-    }
+    if (this.#withinExtendedQuery) await this.execProtocolRawStream(SYNC_MESSAGE, { onRawData: () => {} });
     return super.exec(statements, options);
   }
 }
-
-/** The status that PGlite throws for an ordinary error of a statement: PostgreSQL's longjmp. */
-const ORDINARY_ERROR = 100;
 
 /** PGlite swallows whatever its main loop throws: an ordinary error, or the end of the engine. */
 function watchMainLoop(module: object, broken: (error: unknown) => void): void {
@@ -76,8 +70,8 @@ function watchMainLoop(module: object, broken: (error: unknown) => void): void {
     try {
       Reflect.apply(mainLoop, module, []);
     } catch (error) {
-      const isOrdinary = error instanceof Object && Reflect.get(error, 'status') === ORDINARY_ERROR;
-      if (!isOrdinary) broken(error);
+      // PGlite's status of an ordinary error of a statement: PostgreSQL's longjmp.
+      if (!(error instanceof Object && Reflect.get(error, 'status') === 100)) broken(error);
       throw error;
     }
   };

@@ -15,13 +15,11 @@ import { Engine } from './engine.js';
 // grace in milliseconds, and what happens if there is no database. embedded-database.ts starts it.
 
 /** More than the pools of ten processes have connections. */
-const MOST_CONNECTIONS = 100;
+const MAX_CONNECTIONS = 100;
 /** Name of the socket, by PostgreSQL's convention for port 5432. */
 const WIRE_SOCKET = '.s.PGSQL.5432';
 /** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
 const CHECK_EVERY = 1000;
-/** How long, in milliseconds, the process that started the owner may take to attach. */
-const FIRST_ATTACHMENT = 5000;
 
 /** Tells a user that the database takes connections, and which process has it open. */
 const READY = `ready ${process.pid}\n`;
@@ -30,29 +28,28 @@ const [dataDirectory = '', graceMilliseconds = '', wanted = ''] = process.argv.s
 
 /** The processes that use the database: each keeps a connection to the claim open. */
 const users = new Set<Socket>();
-/** How long, in milliseconds, the database stays open without a user. */
+/** How long, in milliseconds, the database stays open after its last user has detached. */
 let grace = Number(graceMilliseconds);
-let hadUsers = false;
+/** How long it stays open now: at first, until the process that started it has attached. */
+let patience = Math.max(grace, 5000);
 let isReady = false;
 let timer: NodeJS.Timeout | undefined;
 /** Set once the owner waits for the last user to detach. */
 let stop = () => {};
 
-/** Begins the time of grace anew, if there is no user. */
 function awaitUsers(): void {
   clearTimeout(timer);
-  if (users.size === 0)
-    timer = setTimeout(() => stop(), hadUsers ? grace : Math.max(grace, FIRST_ATTACHMENT));
+  if (users.size === 0) timer = setTimeout(() => stop(), patience);
 }
 
 function skipGrace(): void {
-  hadUsers = true;
   grace = 0;
+  patience = 0;
   awaitUsers();
 }
 
 const claimSocket = createServer((socket) => {
-  hadUsers = true;
+  patience = grace;
   users.add(socket);
   clearTimeout(timer);
   socket.on('error', () => socket.destroy());
@@ -94,7 +91,7 @@ async function own(ifMissing: IfMissing): Promise<void> {
   });
   const engine = await Engine.open(folder, abandon);
   await rm(WIRE_SOCKET, { force: true });
-  const server = new PGLiteSocketServer({ db: engine, path: WIRE_SOCKET, maxConnections: MOST_CONNECTIONS });
+  const server = new PGLiteSocketServer({ db: engine, path: WIRE_SOCKET, maxConnections: MAX_CONNECTIONS });
   await server.start();
   isThere.push(sameFile(join(runDirectory, WIRE_SOCKET)));
   isReady = true;
