@@ -51,7 +51,7 @@ const MAPPERS = {
   DnsRecordMatch: '../loaders/search-records.js#RecordMatch',
   HttpHeaderMatch: './pages.js#HeaderMatchAt',
   Statistics: '../loaders/statistics.js#Statistics as StatisticsData',
-  ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData'])),
+  ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/changes.js#Change as ChangeData'])),
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),

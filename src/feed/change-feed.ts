@@ -8,10 +8,10 @@ import {
   changeRowSql,
   changeSources,
   IS_OF_RECORD,
-} from '../loaders/change-rows.js';
-import { PLANNED } from '../loaders/columns.js';
+} from '../loaders/changes.js';
+import { literal, PLANNED } from '../loaders/columns.js';
 import { latestOfTypeSql, seenUpTo } from '../loaders/observed-parts.js';
-import { allOf, literal, type Page, readFewThenMany } from '../loaders/search.js';
+import { allOf, type Page, readFewThenMany } from '../loaders/search.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';

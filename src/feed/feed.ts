@@ -5,7 +5,7 @@ import type { PrismaClient } from '../database/generated/client.js';
 import type { Tables } from '../database/tables.js';
 import type { Caller } from '../limits/caller.js';
 import { nextTurn } from '../limits/turns.js';
-import { paced } from '../loaders/paced.js';
+import { paced } from '../loaders/create-loaders.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';

@@ -1,20 +1,19 @@
-import { Prisma } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { instantOrNull, pageOf, upTo } from './columns.js';
+import { instantOrNull, literal, pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
   allOf,
   hashesOfTexts,
   hasTrigram,
-  literal,
   type Question,
   type SearchKey,
   type SoughtValues,
+  search,
 } from './search.js';
 
-/** Which headers, with their whole value or a part of it. */
-export interface HeaderFilter {
-  /** Field name in lower case. */
+interface HeaderFilter {
+  /** In lower case. */
   readonly name: string;
   readonly value?: string | undefined;
   readonly contains?: string | undefined;
@@ -33,7 +32,7 @@ export interface HeaderPlace {
   readonly from: Instant;
 }
 
-/** A time at which a header of a domain had a value. */
+/** A time at which a header had a value. */
 export interface HeaderMatch extends HeaderPlace {
   readonly name: string;
   readonly value: string;
@@ -53,7 +52,10 @@ type Row = readonly [
   ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
 ];
 
-/** Which values of headers are searched. */
+export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey) {
+  return search(prisma, headerQuestion(key));
+}
+
 export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
   const { filter, first } = key;
   const { name, at } = filter;
@@ -87,9 +89,8 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
       place: Prisma.raw('domain, observed_at::text'),
       placeOf: ([domain, from]) => ({ domain, from: BigInt(from) }),
       rest: Prisma.sql`value, source, gone::text, ${seen}`,
-      matchOf: ([, , value, source, end, last], place) => {
-        const [to, lastSeen] = [instantOrNull(end), instantOrNull(last)];
-        return { ...place, name, value, source, to, lastSeen };
+      matchOf: ([, , value, source, to, lastSeen], place) => {
+        return { ...place, name, value, source, to: instantOrNull(to), lastSeen: instantOrNull(lastSeen) };
       },
     },
   };
@@ -98,7 +99,7 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
 const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
 const PLACE = Prisma.raw('domain, observed_at');
 
-/** What is looked up, value by value; null where a part cannot be found by an index. */
+/** Null where a part cannot be found by an index. */
 function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | null {
   const lookups = [{ column: HASH, condition: Prisma.raw('value IS NOT NULL') }];
   if (value !== undefined) {
@@ -110,7 +111,6 @@ function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | 
   return { isOneValue: false, values: hashesOfTexts(name, hash, contains), lookups };
 }
 
-/** Whether a row of table `header_change` meets all that the filter has. */
 function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
   // When the header had another value or was gone; null if it was not.
   const end = Prisma.sql`

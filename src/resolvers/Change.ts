@@ -1,4 +1,4 @@
-import type { Change as ChangeData, ChangePosition } from '../loaders/change-rows.js';
+import type { Change as ChangeData, ChangePosition } from '../loaders/changes.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
 import {
   CHANGE_KINDS,

@@ -1,5 +1,5 @@
 import { MAX_LIST_ENTRIES, TooLargeError } from '../limits/response-size.js';
-import type { Change } from '../loaders/change-rows.js';
+import type { Change } from '../loaders/changes.js';
 import type { HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';

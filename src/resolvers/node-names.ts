@@ -1,4 +1,4 @@
-import type { Change } from '../loaders/change-rows.js';
+import type { Change } from '../loaders/changes.js';
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { digestOfRecord, writeNodeId } from '../model/node-id.js';

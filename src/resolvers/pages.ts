@@ -1,4 +1,4 @@
-import type { Change } from '../loaders/change-rows.js';
+import type { Change } from '../loaders/changes.js';
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { DomainRow } from '../loaders/domain-row.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';

@@ -4,7 +4,7 @@ import { tablesOf } from '../../src/database/tables.js';
 import type { FeedPage, FeedPlace } from '../../src/feed/change-feed.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
-import { loadHeaderPage } from '../../src/loaders/header-pages.js';
+import { loadHeaderPage } from '../../src/loaders/header-entries.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { formatInstant } from '../../src/model/instant.js';
 import { forget } from '../../src/recorder/forget.js';
