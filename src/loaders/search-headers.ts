@@ -42,6 +42,8 @@ export interface HeaderMatch extends HeaderPlace {
   readonly lastSeen: Instant | null;
   /** Who observed it first. */
   readonly source: string | null;
+  /** As of when its domain is. */
+  readonly at: Instant | undefined;
 }
 
 export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
@@ -90,7 +92,15 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
       placeOf: ([domain, from]) => ({ domain, from: BigInt(from) }),
       rest: Prisma.sql`value, source, gone::text, ${seen}`,
       matchOf: ([, , value, source, to, lastSeen], place) => {
-        return { ...place, name, value, source, to: instantOrNull(to), lastSeen: instantOrNull(lastSeen) };
+        return {
+          ...place,
+          name,
+          value,
+          source,
+          to: instantOrNull(to),
+          lastSeen: instantOrNull(lastSeen),
+          at,
+        };
       },
     },
   };

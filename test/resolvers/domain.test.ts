@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
-import { selectDnsEntries } from '../../src/resolvers/select-entries.js';
+import { selectDnsEntries } from '../../src/resolvers/lists.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { executeFreely, openExecutor } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
