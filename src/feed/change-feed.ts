@@ -27,7 +27,6 @@ export interface FeedPlace {
 export interface FeedKey extends ChangesAnywhere {
   readonly newestFirst: boolean;
   readonly first: number;
-  /** The place that they follow. */
   readonly after?: FeedPlace | undefined;
 }
 
@@ -37,7 +36,6 @@ interface FeedChange extends Change {
   readonly watched: boolean;
 }
 
-/** Where nothing was ever recorded. */
 const NO_PLACE: FeedPlace = { number: 0n, recordedAt: 0n, given: 0 };
 
 export interface FeedPage extends Page<FeedChange, FeedPlace> {
@@ -55,13 +53,12 @@ export function goneCursor(): PublicError {
   );
 }
 
-/** The place after all that is recorded. */
 export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
   const row = await prisma.changeFeed.findFirst({ orderBy: { number: 'desc' } });
   return row === null ? NO_PLACE : endOf(row);
 }
 
-/** How many rows of the feed a page reads. */
+/** How many rows of the feed are read for a page. */
 const MOST_EXAMINED = 10_000;
 /** How many octets of records and values are read for a page. */
 const MOST_OCTETS = 262_144;
@@ -79,7 +76,6 @@ interface FeedRow extends FeedPlace {
   readonly counts: readonly number[];
   readonly octets: bigint;
   readonly watched: boolean;
-  /** Whether its changes are read for the page. */
   readonly isChosen: boolean;
   /** Of all that were read: how many, and how many of these have changes of the question. */
   readonly examined: bigint;
@@ -164,7 +160,6 @@ const ANY_HEADER = '*';
 
 const IS_WATCHED = Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`;
 
-/** Whether a row may have changes of the question. */
 function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedKey): Prisma.Sql {
   const below = domains?.flatMap(({ parts: [, suffix] }) => suffix ?? []);
   const names = domains?.flatMap(({ parts: [name = '', suffix] }) => (suffix === undefined ? name : []));

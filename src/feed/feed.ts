@@ -39,9 +39,7 @@ export interface LiveOptions extends Readonly<Partial<typeof DEFAULTS>> {
 const LONGEST_FAILURE = 30_000;
 /** In octets, of the pages that are kept. */
 const MOST_OCTETS = 8 * 1024 ** 2;
-/** How many changes a listener gets at once. */
 const PAGE_GIVEN = 100;
-/** How many may listen, and how many of one client. */
 const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
 
@@ -115,7 +113,6 @@ export class Feed {
     return paced(caller, () => loadFeed(this.#prisma, key, this.#options.tables));
   }
 
-  /** Ends all listeners, and accepts no other. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endAll(new PublicError('UNAVAILABLE', CLOSED));

@@ -24,7 +24,6 @@ export interface Change {
   readonly domain: string;
   readonly kind: ChangeKind;
   readonly date: Instant;
-  /** Who observed it. */
   readonly source: string | null;
   /** Null: it is notable. */
   readonly routine: RoutineReason | null;
@@ -114,7 +113,6 @@ export function changeSources(domain = Prisma.raw('change.domain')): readonly Ch
   ];
 }
 
-/** Whether a row `change` is of a record. */
 export const IS_OF_RECORD = Prisma.sql`kind <= ${REMOVED}`;
 
 /** A row `change` as changeRowSql() selects it. What is only of records is null for a header. */
@@ -151,13 +149,11 @@ export function changeOfRow(domain: string, at: Instant | undefined, row: Change
 }
 
 interface ChangesKey extends DomainRowKey, ChangeFilter {
-  /** After this time. */
+  /** After `from`, up to `to`. */
   readonly from?: Instant | undefined;
-  /** Up to this time. */
   readonly to?: Instant | undefined;
   readonly newestFirst: boolean;
   readonly first: number;
-  /** The place that they follow. */
   readonly after?: ChangePosition | undefined;
 }
 

@@ -31,7 +31,6 @@ interface Loader<Key, Value> {
   load(key: Key, reader: Reader): Promise<Value>;
 }
 
-/** What the resolvers read from. */
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Loads a batch, and reports it to telemetry. */
@@ -78,7 +77,6 @@ export function createLoaders(
     domainHistory: batch<DomainHistoryKey, DomainHistory | null>('domainHistory', loadDomainHistories),
     /** Null: the domain is not watched, or was not observed yet. */
     attempt: batch('attempt', loadAttempts),
-    /** Of a domain that is not recorded, the page is empty. */
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
     recordPage: page('recordPage', searches.records),

@@ -13,7 +13,6 @@ export interface DnsEntry {
   readonly removed: Instant | null;
   /** The latest observation of its type that held it. Of one that is present it is set where it is needed. */
   lastSeen: Instant | null;
-  /** The domain that it is of, and as of when. */
   readonly of: OfDomain;
 }
 

@@ -23,10 +23,8 @@ import {
 const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times', 'site'] as const;
 type Part = (typeof PARTS)[number];
 
-/** Which are needed. */
 export type HistoryParts = Readonly<Partial<Record<Part, boolean>>>;
 
-/** Whether more than the domain's row is needed. */
 export function needsParts(needed: HistoryParts): boolean {
   return PARTS.some((part) => needed[part]);
 }
@@ -41,11 +39,9 @@ export interface DomainHistory extends DomainRow {
   readonly times: TimesOfParts | null;
   /** Null also where no response is known. */
   readonly site: Site | null;
-  /** As of when it is; undefined: now. */
   readonly at: Instant | undefined;
   /** How long the lists are as JSON, in octets, about: of a large history also where they were not read. */
   readonly octets: { readonly dnsRecords: number; readonly httpHeaders: number };
-  /** That of its entries. */
   readonly of: OfDomain;
 }
 
@@ -94,7 +90,6 @@ export function historyOf(
   };
 }
 
-/** The HistoryCounts of a row of table `domain`, as JSON. */
 function historyCountsSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
     SELECT json_build_object('dnsRecords', added, 'httpHeaders', headers,
@@ -135,7 +130,6 @@ function parseSite(text: string): Site {
   return { scheme, status, firstSeen: BigInt(first), lastSeen: BigInt(latest) };
 }
 
-/** What is not read is null, or absent. */
 interface HistoryRow extends Partial<Record<Part, string | null>> {
   readonly name: string;
   readonly numbers: string;

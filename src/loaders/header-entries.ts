@@ -19,25 +19,13 @@ export interface HeaderHistoryItem {
 /** A header with every value it has had, oldest first (specification, 2.4). */
 export interface HeaderEntry {
   readonly name: string;
-  /** The `new` of the newest change. */
   readonly value: string;
   /** Whether the latest observation of the HTTP headers held it. */
   readonly present: boolean;
   /** The latest observation of HTTP headers that held it. Of one that is present it is set where needed. */
   lastSeen: Instant | null;
-  /** When it was gone, oldest first. */
-  readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
-  /** The domain that it is of, and as of when. */
   readonly of: OfDomain;
-}
-
-/** From when a header was gone until when it was back, with whichever value; null: it is gone. */
-interface Absence {
-  readonly from: Instant;
-  to: Instant | null;
-  /** The last observation of HTTP headers that still held it. */
-  readonly lastSeen: Instant;
 }
 
 /**
@@ -65,39 +53,22 @@ export function parseHeaderEntries(text: string, of: OfDomain): readonly HeaderE
   if (text === '') return [];
   const [joinedNames, joinedDates, values]: readonly [string, string, (string | null)[]] = JSON.parse(text);
   const [names, dates] = [joinedNames.split(','), joinedDates.split(',')];
-  const headers = new Map<string, Changes>();
+  const headers = new Map<string, { history: HeaderHistoryItem[]; lastSeen: Instant | null }>();
   for (const [row, value] of values.entries()) {
     const name = cell(names, row);
-    const header = headers.get(name) ?? { history: [], absences: [] };
+    const header = headers.get(name) ?? { history: [], lastSeen: null };
     headers.set(name, header);
-    addChange(header, cell(dates, row), value);
+    const [date = '', lastSeen = ''] = cell(dates, row).split(' ');
+    header.lastSeen = value === null ? BigInt(lastSeen) : null;
+    const old = header.history.at(-1)?.new ?? null;
+    // What returned with the value of before is no change of the value.
+    if (value === null || value === old) continue;
+    header.history.push({ event: old === null ? 'created' : 'updated', date: BigInt(date), new: value, old });
   }
-  return Array.from(headers).flatMap(([name, { history, absences }]) => {
+  return Array.from(headers).flatMap(([name, { history, lastSeen }]) => {
     const value = history.at(-1)?.new;
-    if (value === undefined) return [];
-    const last = absences.at(-1);
-    const present = last?.to !== null;
-    return { name, value, present, lastSeen: present ? null : last.lastSeen, absences, history, of };
+    return value === undefined ? [] : { name, value, present: lastSeen === null, lastSeen, history, of };
   });
-}
-
-interface Changes {
-  readonly history: HeaderHistoryItem[];
-  readonly absences: Absence[];
-}
-
-/** @param dates When the header had the value; of an absence, two times. */
-function addChange({ history, absences }: Changes, dates: string, value: string | null): void {
-  const [digits = '', lastSeen = ''] = dates.split(' ');
-  const date = BigInt(digits);
-  // An absence ends with the change that follows it.
-  const absence = absences.at(-1);
-  if (absence?.to === null) absence.to = date;
-  if (value === null) absences.push({ from: date, to: null, lastSeen: BigInt(lastSeen) });
-  const old = history.at(-1)?.new ?? null;
-  // What returned with the value of before is no change of the value.
-  if (value === null || value === old) return;
-  history.push({ event: old === null ? 'created' : 'updated', date, new: value, old });
 }
 
 interface HeaderPageKey {
@@ -105,9 +76,7 @@ interface HeaderPageKey {
   /** Field names in lower case; absent: all. */
   readonly names?: readonly string[] | undefined;
   readonly first: number;
-  /** The header that they follow. */
   readonly after?: Pick<HeaderEntry, 'name'> | undefined;
-  /** Whether the history of each header is needed. */
   readonly history: boolean;
 }
 
@@ -122,10 +91,8 @@ const MOST_CHANGES = 10_000;
  * @throws PublicError TOO_LARGE where not even the first header's history is complete within a page.
  */
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
-  const { first } = key;
   const { domain, at } = key.of;
   const after = key.after?.name ?? '';
-  const limit = literal(first + 1);
   const isKnown = upTo('observed_at', at);
   const isAfter = Prisma.sql`domain = ${domain} AND name > ${after}`;
   const names =
@@ -149,9 +116,9 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
       SELECT name FROM (${names}) AS name (name)
        WHERE (SELECT true FROM header_change
                WHERE domain = ${domain} AND header_change.name = name.name ${isKnown} LIMIT 1)
-       LIMIT ${limit}),
+       LIMIT ${literal(key.first + 1)}),
     change AS MATERIALIZED (
-      SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
+      SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(key.first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
     page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at', atLeast)})
     SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns,

@@ -1,5 +1,4 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { literal } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
@@ -22,6 +21,7 @@ import {
   reversed,
   type SearchKey,
   startsWith,
+  type Time,
 } from './search.js';
 
 /** All that is given has to be met. Times are after the first of a pair, up to the second. */
@@ -29,10 +29,10 @@ interface DomainFilter {
   readonly match?: NamePattern | undefined;
   /** A registrable domain: it and all below it. */
   readonly registrableDomain?: string | undefined;
-  readonly createdFrom?: Instant | undefined;
-  readonly createdTo?: Instant | undefined;
-  readonly changedFrom?: Instant | undefined;
-  readonly changedTo?: Instant | undefined;
+  readonly createdFrom?: Time;
+  readonly createdTo?: Time;
+  readonly changedFrom?: Time;
+  readonly changedTo?: Time;
 }
 
 type DomainPlace = Pick<DomainRow, 'name'>;
@@ -113,8 +113,8 @@ export function queriesOfNames(
   { match, registrableDomain, ...times }: DomainFilter,
   most: number,
 ): Prisma.Sql[] {
-  const within = (order: Prisma.Sql, from: Instant | undefined, to: Instant | undefined) =>
-    (from ?? to) !== undefined && firstOf('domain', { condition: isWithin(order, from, to), order }, most);
+  const within = (order: Prisma.Sql, from: Time, to: Time) =>
+    (from ?? to) != null && firstOf('domain', { condition: isWithin(order, from, to), order }, most);
   return [
     registrableDomain !== undefined &&
       Prisma.sql`

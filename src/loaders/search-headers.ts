@@ -17,13 +17,12 @@ interface HeaderFilter {
   readonly name: string;
   readonly value?: string | undefined;
   readonly contains?: string | undefined;
-  /** Whether the header still has the value. */
-  readonly present?: boolean | undefined;
+  readonly present?: boolean | null | undefined;
   /** As of when; absent: now. */
   readonly at?: Instant | undefined;
   /** The header had the value at some time after `seenFrom`, up to `seenTo`. */
-  readonly seenFrom?: Instant | undefined;
-  readonly seenTo?: Instant | undefined;
+  readonly seenFrom?: Instant | null | undefined;
+  readonly seenTo?: Instant | null | undefined;
 }
 
 /** The place of a match: by domain, then by time. */
@@ -40,9 +39,7 @@ export interface HeaderMatch extends HeaderPlace {
   readonly to: Instant | null;
   /** Null: not known, or not asked for. */
   readonly lastSeen: Instant | null;
-  /** Who observed it first. */
   readonly source: string | null;
-  /** As of when its domain is. */
   readonly at: Instant | undefined;
 }
 
@@ -50,8 +47,12 @@ export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
 
 /** Times as digits. */
 type Row = readonly [
-  ...[domain: string, from: string],
-  ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
+  string,
+  string,
+  string,
+  source: string | null,
+  to: string | null,
+  lastSeen: string | null,
 ];
 
 export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey) {
@@ -91,16 +92,9 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
       place: Prisma.raw('domain, observed_at::text'),
       placeOf: ([domain, from]) => ({ domain, from: BigInt(from) }),
       rest: Prisma.sql`value, source, gone::text, ${seen}`,
-      matchOf: ([, , value, source, to, lastSeen], place) => {
-        return {
-          ...place,
-          name,
-          value,
-          source,
-          to: instantOrNull(to),
-          lastSeen: instantOrNull(lastSeen),
-          at,
-        };
+      matchOf: ([, , value, source, end, last], place) => {
+        const [to, lastSeen] = [instantOrNull(end), instantOrNull(last)];
+        return { ...place, name, value, source, to, lastSeen, at };
       },
     },
   };
@@ -132,9 +126,9 @@ function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: 
     value !== undefined && Prisma.sql`value = ${value}`,
     contains !== undefined && Prisma.sql`strpos(value, ${contains}) > 0`,
     at !== undefined && Prisma.sql`observed_at <= ${at}`,
-    seenTo !== undefined && Prisma.sql`observed_at <= ${seenTo}`,
-    present !== undefined && Prisma.sql`(${end} IS NULL) = ${present}`,
-    seenFrom !== undefined && Prisma.sql`coalesce(${end} > ${seenFrom}, true)`,
+    seenTo != null && Prisma.sql`observed_at <= ${seenTo}`,
+    present != null && Prisma.sql`(${end} IS NULL) = ${present}`,
+    seenFrom != null && Prisma.sql`coalesce(${end} > ${seenFrom}, true)`,
   ]);
 }
 

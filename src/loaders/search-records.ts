@@ -37,15 +37,15 @@ interface RecordFilter {
   readonly text?: string | undefined;
   readonly host?: NamePattern | undefined;
   readonly types?: readonly string[] | undefined;
-  readonly present?: boolean | undefined;
+  readonly present?: boolean | null | undefined;
   /** As of when; absent: now. */
   readonly at?: Instant | undefined;
   /** The stay overlaps the time after `seenFrom`, up to `seenTo`. */
-  readonly seenFrom?: Instant | undefined;
-  readonly seenTo?: Instant | undefined;
+  readonly seenFrom?: Instant | null | undefined;
+  readonly seenTo?: Instant | null | undefined;
   /** First seen after `firstSeenFrom`, up to `firstSeenTo`. */
-  readonly firstSeenFrom?: Instant | undefined;
-  readonly firstSeenTo?: Instant | undefined;
+  readonly firstSeenFrom?: Instant | null | undefined;
+  readonly firstSeenTo?: Instant | null | undefined;
   /** That of digestOfRecord(). */
   readonly digest?: string | undefined;
 }
@@ -60,7 +60,6 @@ export interface RecordPlace {
 
 export interface RecordMatch {
   readonly record: DnsEntry;
-  /** Who observed it first. */
   readonly source: string | null;
   readonly place: RecordPlace;
 }
@@ -259,9 +258,9 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
     host !== undefined && meetsPattern(Prisma.raw('host'), host),
     types !== undefined && Prisma.sql`type = ANY (${[...types]})`,
     at !== undefined && Prisma.sql`first_seen <= ${at}`,
-    present !== undefined && Prisma.sql`(${removed} IS NULL) = ${present}`,
-    filter.seenFrom !== undefined && Prisma.sql`(${removed} IS NULL OR ${removed} > ${filter.seenFrom})`,
-    filter.seenTo !== undefined && Prisma.sql`first_seen <= ${filter.seenTo}`,
+    present != null && Prisma.sql`(${removed} IS NULL) = ${present}`,
+    filter.seenFrom != null && Prisma.sql`(${removed} IS NULL OR ${removed} > ${filter.seenFrom})`,
+    filter.seenTo != null && Prisma.sql`first_seen <= ${filter.seenTo}`,
     isWithin(Prisma.raw('first_seen'), filter.firstSeenFrom, filter.firstSeenTo),
     filter.digest !== undefined && Prisma.sql`${DIGEST} = ${filter.digest}`,
   ]);

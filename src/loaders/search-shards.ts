@@ -80,7 +80,7 @@ export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSea
     lookups: [{ column: Prisma.raw('domain.name'), condition: EVERY_ROW }],
   };
   // By times, each node has an index.
-  const isIndexed = Object.values(times).some((time) => time !== undefined);
+  const isIndexed = Object.values(times).some((time) => time != null);
   const lookup = (await lookupOf(prisma, sought ?? null, MOST_SORTED)) ?? (isIndexed ? EVERY_ROW : null);
   const question = domainQuestion(key, 'domain');
   const queries = Prisma.sql`

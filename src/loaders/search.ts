@@ -37,7 +37,6 @@ export async function readFewThenMany<Read extends Page<unknown, unknown> | null
 export interface SearchKey<Filter, Place> {
   readonly filter: Filter;
   readonly first: number;
-  /** The place that they follow. */
   readonly after?: Place | undefined;
   /** Whether `lastSeen` of what is present is needed. */
   readonly lastSeen?: boolean;
@@ -49,7 +48,6 @@ export interface Page<Item, Place> {
   readonly next: Place | null;
 }
 
-/** Whether a page has as many as are wanted, or all. */
 export function isFull({ items, next }: Page<unknown, unknown>, first: number): boolean {
   return next === null || items.length >= first;
 }
@@ -69,7 +67,6 @@ export interface SoughtValues {
   readonly isOneValue: boolean;
 }
 
-/** The condition of an index of all rows. */
 export const EVERY_ROW = Prisma.sql`true`;
 
 /** Which rows of a table match, and how they are read. */
@@ -105,7 +102,6 @@ export interface Question<Row, Match, Place> {
   };
 }
 
-/** Reads a page of matches: by few rows where these are enough. */
 export async function search<Row, Match, Place>(
   prisma: PrismaClient,
   question: Question<Row, Match, Place>,
@@ -292,12 +288,14 @@ export function allOf(conditions: readonly (Prisma.Sql | false)[]): Prisma.Sql {
 }
 
 /** Whether a time is after `from`, up to `to`. */
-export function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
+export function isWithin(column: Prisma.Sql, from: Time, to: Time): Prisma.Sql {
   return allOf([
-    from !== undefined && Prisma.sql`${column} > ${from}`,
-    to !== undefined && Prisma.sql`${column} <= ${to}`,
+    from != null && Prisma.sql`${column} > ${from}`,
+    to != null && Prisma.sql`${column} <= ${to}`,
   ]);
 }
+
+export type Time = Instant | null | undefined;
 
 function escapedLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');

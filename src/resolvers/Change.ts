@@ -86,5 +86,4 @@ const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
   domain: ({ domain, asOf: at }, _args, context, info) => domainOfEntry({ domain, at }, context, info),
 };
 
-/** The resolvers of changes, by type. */
 export const changeResolvers = Object.fromEntries(CHANGE_KINDS.map((kind) => [TYPES[kind], OF_CHANGE]));

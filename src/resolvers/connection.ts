@@ -17,7 +17,6 @@ interface PageOf<Node> {
   readonly nodes: readonly Node[];
   /** The cursor after which the next page begins; null on the last one. */
   readonly next: string | null;
-  /** Whether the page begins after a cursor. */
   readonly hasPreviousPage: boolean;
   /** Where the page ends, where that is known without `next` and a node. */
   readonly end?: string;
@@ -39,11 +38,9 @@ export type HeaderPage = PageOf<HeaderEntry>;
 export type HeaderHistoryPage = PageOf<HeaderHistoryItem>;
 
 /**
- * Reads the arguments of a page.
- *
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
- * @returns them, and what makes the page; `end`: where it ends, if `next` and nodes do not tell.
+ * @returns the arguments of a page, and what makes it; `end`: where it ends, if `next` and nodes do not tell.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
@@ -118,7 +115,6 @@ function placeIn<Place extends object>(value: unknown, fields: PlaceFields<Place
 const SMALLER_PAGES = 'Request fewer pages in one request, or shorter ones with first.';
 
 export const CONNECTION = {
-  /** Counts the nodes in the size of the response. */
   nodes<Node>({ nodes }: PageOf<Node>, _args: object, { size }: RequestContext, info: GraphQLResolveInfo) {
     size.add(octetsOf(nodes) * selected(info).copies, SMALLER_PAGES);
     return nodes;

@@ -3,7 +3,6 @@ import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { digestOfRecord, writeNodeId } from '../model/node-id.js';
 
-/** What a domain has. */
 export type Entry = DnsEntry | HeaderEntry | Change;
 
 /**

@@ -68,15 +68,6 @@ export const acrossDomains: QueryResolvers = {
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller),
 };
 
-type Given<Filter> = { readonly [Key in keyof Filter]: NonNullable<Filter[Key]> | undefined };
-
-/** The conditions of a filter: what is null is not given. */
-function given<Filter extends object>(filter: Filter): Given<Filter> {
-  return Object.fromEntries(
-    Object.entries(filter).map(([name, value]): unknown[] => [name, value ?? undefined]),
-  );
-}
-
 function optional<Value, Read>(
   value: Value | null | undefined,
   read: (value: Value) => Read,
@@ -88,23 +79,22 @@ function optional<Value, Read>(
 const OTHER_CONDITIONS = `; other conditions select among what is found. ${WHAT_IS_NEW}`;
 
 function recordFilter(where: DnsRecordFilter) {
-  const filter = given(where);
-  const { ip, network, target, text, host } = filter;
-  if ([ip, network, target, text, host].every((condition) => condition === undefined)) {
+  const { ip, network, target, text, host } = where;
+  if ([ip, network, target, text, host].every((condition) => condition == null)) {
     const rule = 'At least one of ip, network, target, text and host is required';
     throw invalidParameter(`${rule}${OTHER_CONDITIONS}`);
   }
-  requireInterval('seenFrom', filter.seenFrom, 'seenTo', filter.seenTo);
-  requireInterval('firstSeenFrom', filter.firstSeenFrom, 'firstSeenTo', filter.firstSeenTo);
+  requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
+  requireInterval('firstSeenFrom', where.firstSeenFrom, 'firstSeenTo', where.firstSeenTo);
   return {
-    ...filter,
+    ...where,
     ip: optional(ip, requireIp),
     network: optional(network, requireNetwork),
     target: optional(target, (name) => parseNameOrSubdomains('target', name)),
     text: optional(text, (part) => requirePart('text', part)),
     host: optional(host, (pattern) => parseNamePattern('host', pattern)),
-    types: sortedTypes(filter.types),
-    at: instantOf(filter.at),
+    types: sortedTypes(where.types),
+    at: instantOf(where.at),
   };
 }
 
@@ -129,31 +119,29 @@ function requireNetwork(text: string): { readonly first: string; readonly last: 
 }
 
 function headerFilter(where: HttpHeaderFilter) {
-  const filter = given(where);
-  const { name = '', value, contains } = filter;
-  if ((value === undefined) === (contains === undefined)) {
+  const { name, value, contains } = where;
+  if ((value == null) === (contains == null)) {
     throw invalidParameter(`Exactly one of value and contains is required${OTHER_CONDITIONS}`);
   }
   if (name === '') throw invalidParameter('name must not be empty.');
-  requireInterval('seenFrom', filter.seenFrom, 'seenTo', filter.seenTo);
+  requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
   return {
-    ...filter,
+    ...where,
     name: requireText('name', name).toLowerCase(),
     // Recorded values are trimmed (RFC 9110, section 5.5).
     value: optional(value, (whole) => trimmed(requireText('value', whole))),
     contains: optional(contains, (part) => requirePart('contains', part)),
-    at: instantOf(filter.at),
+    at: instantOf(where.at),
   };
 }
 
 function domainFilter(where: DomainFilter) {
-  const filter = given(where);
-  requireInterval('createdFrom', filter.createdFrom, 'createdTo', filter.createdTo);
-  requireInterval('changedFrom', filter.changedFrom, 'changedTo', filter.changedTo);
+  requireInterval('createdFrom', where.createdFrom, 'createdTo', where.createdTo);
+  requireInterval('changedFrom', where.changedFrom, 'changedTo', where.changedTo);
   return {
-    ...filter,
-    match: optional(filter.match, (pattern) => parseNamePattern('match', pattern)),
-    registrableDomain: optional(filter.registrableDomain, requireRegistrable),
+    ...where,
+    match: optional(where.match, (pattern) => parseNamePattern('match', pattern)),
+    registrableDomain: optional(where.registrableDomain, requireRegistrable),
   };
 }
 
@@ -204,8 +192,7 @@ export const Subscription: SubscriptionResolvers = {
   },
 };
 
-/** So many changes of a stream cost a unit. */
-const CHANGES_OF_UNIT = 100;
+const CHANGES_PER_UNIT = 100;
 
 /** The pages of a listener. The next one is loaded when the result of the last one is executed and sent. */
 async function* pages(
@@ -215,9 +202,9 @@ async function* pages(
   const { caller, feed, cost } = context;
   let sent = 0;
   for await (const found of feed.listen({ ...key, ...caller })) {
-    const before = Math.floor(sent / CHANGES_OF_UNIT);
+    const before = Math.floor(sent / CHANGES_PER_UNIT);
     sent += found.items.length;
-    const units = Math.floor(sent / CHANGES_OF_UNIT) - before + cost.unitsOfChange * found.items.length;
+    const units = Math.floor(sent / CHANGES_PER_UNIT) - before + cost.unitsOfChange * found.items.length;
     if (units > 0) await context.charge(units);
     const hasPreviousPage = context.resumeAfter !== undefined;
     const page = { ...pageOf({ ...found, next: null }), hasPreviousPage };
@@ -227,7 +214,6 @@ async function* pages(
   }
 }
 
-/** What leads from what is found to its domain. */
 export const toDomains: Resolvers = {
   DnsRecordMatch: { domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info) },
   HttpHeaderMatch: { domain: (match, _args, context, info) => domainOfEntry(match, context, info) },
