@@ -33,7 +33,7 @@ const CHANGE_TYPES = isInterfaceType(change) ? schema.getPossibleTypes(change).m
  * @param {string} name of the type in pages.ts
  */
 function connection(node, name) {
-  return { [`${node}Connection`]: `./pages.js#${name}Page as ${name}PageData` };
+  return { [`${node}Connection`]: `./connection.js#${name}Page as ${name}PageData` };
 }
 
 /** What the resolvers of a type get as their parent: what the loaders give. */
@@ -44,14 +44,14 @@ const MAPPERS = {
   ...connection('DnsRecordMatch', 'RecordMatch'),
   ...connection('HttpHeaderMatch', 'HeaderMatch'),
   ...connection('Domain', 'Domain'),
-  DomainEdge: './pages.js#DomainEdge as DomainEdgeData',
+  DomainEdge: './connection.js#DomainEdge as DomainEdgeData',
   ...connection('DnsRecord', 'Record'),
   ...connection('HeaderHistory', 'Header'),
   ...connection('HeaderChange', 'HeaderHistory'),
   DnsRecordMatch: '../loaders/search-records.js#RecordMatch',
-  HttpHeaderMatch: './pages.js#HeaderMatchAt',
+  HttpHeaderMatch: '../loaders/search-headers.js#HeaderMatch',
   Statistics: '../loaders/statistics.js#Statistics as StatisticsData',
-  ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData'])),
+  ...Object.fromEntries(CHANGE_TYPES.map((name) => [name, '../loaders/changes.js#Change as ChangeData'])),
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),

@@ -3,15 +3,14 @@ import { ON_SERVER, type Tables } from '../database/tables.js';
 import {
   type Change,
   type ChangeRow,
-  type ChangeSource,
   changeOfRow,
   changeRowSql,
   changeSources,
   IS_OF_RECORD,
-} from '../loaders/change-rows.js';
-import { PLANNED } from '../loaders/columns.js';
+} from '../loaders/changes.js';
+import { literal, PLANNED } from '../loaders/columns.js';
 import { latestOfTypeSql, seenUpTo } from '../loaders/observed-parts.js';
-import { allOf, literal, type Page, readFewThenMany } from '../loaders/search.js';
+import { allOf, type Page, readFewThenMany } from '../loaders/search.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
@@ -25,25 +24,20 @@ export interface FeedPlace {
   readonly given: number;
 }
 
-/** Which changes of all domains, and how many. */
 export interface FeedKey extends ChangesAnywhere {
   readonly newestFirst: boolean;
   readonly first: number;
-  /** The place that they follow. */
   readonly after?: FeedPlace | undefined;
 }
 
-/** A change, and where it is in the feed. */
-export interface FeedChange extends Change {
+interface FeedChange extends Change {
   readonly feedPlace: FeedPlace;
   /** Whether its domain was watched when it was read. */
   readonly watched: boolean;
 }
 
-/** Where nothing was ever recorded. */
 const NO_PLACE: FeedPlace = { number: 0n, recordedAt: 0n, given: 0 };
 
-/** Changes in the order of recording. */
 export interface FeedPage extends Page<FeedChange, FeedPlace> {
   /** Where the page ends, also if it is empty. */
   readonly end: FeedPlace;
@@ -51,7 +45,6 @@ export interface FeedPage extends Page<FeedChange, FeedPlace> {
   readonly octets: number;
 }
 
-/** The error for a cursor of a place that is not in the feed. */
 export function goneCursor(): PublicError {
   return new PublicError(
     'INVALID_CURSOR',
@@ -60,23 +53,20 @@ export function goneCursor(): PublicError {
   );
 }
 
-/** The place after all that is recorded. */
 export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
   const row = await prisma.changeFeed.findFirst({ orderBy: { number: 'desc' } });
   return row === null ? NO_PLACE : endOf(row);
 }
 
-/** How many rows of the feed a page reads. */
+/** How many rows of the feed are read for a page. */
 const MOST_EXAMINED = 10_000;
-/** What a page has of records and values, in octets. */
+/** How many octets of records and values are read for a page. */
 const MOST_OCTETS = 262_144;
-
 /** In characters, of the values of a page: as JSON they may be six times as many. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** An observation that changed something. */
-interface FeedRow {
-  readonly number: bigint;
+/** An observation that changed something, and how many of its changes were given before. */
+interface FeedRow extends FeedPlace {
   /** Null: it is erased. */
   readonly domain: string | null;
   readonly observedAt: Instant;
@@ -85,22 +75,15 @@ interface FeedRow {
   /** How many changes it has of each kind, in the order of CHANGE_KINDS. A kind may be newer than the row. */
   readonly counts: readonly number[];
   readonly octets: bigint;
-  readonly recordedAt: Instant;
   readonly watched: boolean;
-  /** How many of its changes were given before. */
-  readonly given: number;
-  /** Whether its changes are read for the page. */
   readonly isChosen: boolean;
+  /** Of all that were read: how many, and how many of these have changes of the question. */
+  readonly examined: bigint;
+  readonly matching: bigint;
 }
 
-/**
- * Loads a page of the feed; null where `after` is not a place in it: older than what is kept, or a restore.
- */
-export async function loadFeed(
-  prisma: PrismaClient,
-  key: FeedKey,
-  tables = ON_SERVER,
-): Promise<FeedPage | null> {
+/** Null where `after` is not a place in the feed: it is older than what is kept, or than a restore. */
+export function loadFeed(prisma: PrismaClient, key: FeedKey, tables = ON_SERVER): Promise<FeedPage | null> {
   return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MOST_EXAMINED);
 }
 
@@ -130,7 +113,7 @@ async function readPage(
   return { items, end, next: isAll && begin.examined < rows ? null : end, octets };
 }
 
-/** Those that a page has of changes: so many, as far as their values allow, and at least one. */
+/** The first ones, as far as their values allow, and at least one. */
 function fitting(changes: readonly FeedChange[], first: number): readonly FeedChange[] {
   let characters = 0;
   const end = changes.findIndex((change, at) => {
@@ -142,25 +125,19 @@ function fitting(changes: readonly FeedChange[], first: number): readonly FeedCh
   return end < 0 ? changes : changes.slice(0, end);
 }
 
-/**
- * Of so many rows, reads the first, the last, and, as their octets allow, those with the changes of a page.
- *
- * @returns them, each with how many rows were examined, and how many of these have changes of the question.
- */
-async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
+/** Of so many rows, reads the first, the last, and, as their octets allow, those with the changes of a page. */
+function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
   const { after, newestFirst, first } = key;
-  const order = Prisma.raw(newestFirst ? 'number DESC' : 'number');
-  const from =
-    after === undefined
-      ? Prisma.empty
-      : Prisma.sql`WHERE number ${Prisma.raw(newestFirst ? '<=' : '>=')} ${after.number}`;
   const { number, given } = after ?? NO_PLACE;
-  return prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint; readonly matching: bigint })[]>`
+  const order = Prisma.raw(newestFirst ? 'number DESC' : 'number');
+  const isFrom = Prisma.sql`number ${Prisma.raw(newestFirst ? '<=' : '>=')} ${number}`;
+  const begin = after === undefined ? Prisma.empty : Prisma.sql`WHERE ${isFrom}`;
+  return prisma.$queryRaw<readonly FeedRow[]>`
     ${PLANNED} WITH examined AS MATERIALIZED (
       SELECT *, row_number() OVER (ORDER BY ${order}) AS place,
              CASE WHEN ${mayMatch(key)} THEN ${wantedSql(key)} ELSE 0 END AS wanted
         FROM (SELECT *, CASE WHEN number = ${number} THEN ${given}::int ELSE 0 END AS given
-                FROM change_feed ${from} ORDER BY ${order} LIMIT ${literal(rows)}) AS row),
+                FROM change_feed ${begin} ORDER BY ${order} LIMIT ${literal(rows)}) AS row),
     measured AS (
       SELECT *, sum(wanted) OVER (ORDER BY place) - wanted AS before,
              sum(octets) FILTER (WHERE wanted > 0) OVER (ORDER BY place) AS octets_with
@@ -178,15 +155,14 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
      ORDER BY place`;
 }
 
-/** In rows of before they had headers: it is of any. */
+/** In rows from before these had headers: it is of any. */
 const ANY_HEADER = '*';
 
 const IS_WATCHED = Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_domain.name = domain)`;
 
-/** Whether a row may have changes of the question. */
 function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedKey): Prisma.Sql {
   const below = domains?.flatMap(({ parts: [, suffix] }) => suffix ?? []);
-  const names = domains?.flatMap(({ parts: [name = '', suffix] }) => (suffix === undefined ? [name] : []));
+  const names = domains?.flatMap(({ parts: [name = '', suffix] }) => (suffix === undefined ? name : []));
   const isOfParts = [
     types && Prisma.sql`types && ${types}::text[]`,
     headers && Prisma.sql`headers && ${[...headers, ANY_HEADER]}::text[]`,
@@ -199,7 +175,7 @@ function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedK
     registrableDomain !== undefined &&
       Prisma.sql`right('.' || domain, ${registrableDomain.length + 1}) = ${`.${registrableDomain}`}`,
     watched !== undefined && Prisma.sql`${IS_WATCHED} = ${watched}`,
-    isOfParts.length > 0 && Prisma.sql`(${Prisma.join(isOfParts, ' OR ')})`,
+    isOfParts.length > 0 && Prisma.join(isOfParts, ' OR ', '(', ')'),
   ]);
 }
 
@@ -208,10 +184,10 @@ function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedK
  * as of their recording. Which they are, their rows tell.
  */
 function wantedSql({ kinds, notable }: FeedKey): Prisma.Sql {
-  const sum = (column: string, of: Iterable<ChangeKind>) =>
-    ['0', ...Array.from(of, (kind) => `coalesce(${column}[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`)].join(
-      ' + ',
-    );
+  const sum = (column: string, of: Iterable<ChangeKind>) => {
+    const counts = Array.from(of, (kind) => `coalesce(${column}[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`);
+    return ['0', ...counts].join(' + ');
+  };
   const all = sum('counts', kinds);
   const ofNotable = sum('notable', kinds);
   const known = notable === true ? ofNotable : `${all} - (${ofNotable})`;
@@ -227,7 +203,6 @@ function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
   return (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0;
 }
 
-/** Reads the changes of rows, in their order. */
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly FeedRow[],
@@ -239,13 +214,14 @@ async function readChanges(
   const ofHeaders = rows.map((row) => HEADER_CHANGES.some((kind) => hasKind(row, kind)));
   const ofSite = rows.map((row) => hasKind(row, 'SITE_STATUS_CHANGED'));
   const changes = changeSources().map(
-    (source) => Prisma.sql`
-      SELECT place, change.* FROM feed JOIN (${source.rows}) AS change
+    ({ kinds: [kind], rows: changed }) => Prisma.sql`
+      SELECT place, change.* FROM feed JOIN (${changed}) AS change
           ON change.domain = feed.domain AND change.date = feed.observed_at
-         AND ${isOf(source)}`,
+         AND ${(kind && OF_OTHERS[kind]) ?? OF_RECORDS}`,
   );
   await tables.awaitWriters(prisma);
-  const domains = Prisma.sql`ANY (${rows.map(({ domain }) => domain)}::text[])`;
+  const names = rows.map(({ domain }) => domain);
+  const domains = Prisma.sql`ANY (${names}::text[])`;
   const times = rows.map(({ observedAt }) => observedAt);
   const isUpToLatest = Prisma.sql`observed_at <= ${times.reduce((one, other) => (other > one ? other : one))}`;
   const replaced = tables.replaced({
@@ -255,11 +231,9 @@ async function readChanges(
     header_change: Prisma.sql`domain = ${domains} AND ${isUpToLatest}`,
     site_response: Prisma.sql`domain = ${domains} AND ${isUpToLatest}`,
   });
-  const found = await prisma.$queryRaw<readonly PlacedRow[]>`
+  const found = await prisma.$queryRaw<readonly (ChangeRow & { place: number; latest: Instant | null })[]>`
     ${PLANNED} WITH ${replaced} feed AS (
-      SELECT * FROM unnest(${rows.map(({ domain }) => domain)}::text[],
-                           ${rows.map(({ observedAt }) => observedAt)}::bigint[],
-                           ${rows.map(({ types }) => types)}::text[],
+      SELECT * FROM unnest(${names}::text[], ${times}::bigint[], ${rows.map(({ types }) => types)}::text[],
                            ${ofHeaders}::boolean[], ${ofSite}::boolean[])
              WITH ORDINALITY AS feed (domain, observed_at, types, of_headers, of_site, place))
     SELECT place::int, ${changeRowSql(undefined)},
@@ -269,7 +243,7 @@ async function readChanges(
      ORDER BY change.place, kind, first_seen, type, position`;
   const ofRows: Change[][] = rows.map(() => []);
   for (const { place, latest, ...stored } of found) {
-    const change = changeOfRow(rows[place - 1]?.domain ?? '', undefined, stored);
+    const change = changeOfRow(names[place - 1] ?? '', undefined, stored);
     const { record } = change;
     if (record?.removed === null) record.lastSeen = seenUpTo(record, latest);
     ofRows[place - 1]?.push(change);
@@ -284,18 +258,11 @@ async function readChanges(
 }
 
 /** Whether a row of the feed has changes of a table. */
-function isOf({ kinds: [kind] }: ChangeSource): Prisma.Sql {
-  if (kind === 'SITE_STATUS_CHANGED') return Prisma.sql`feed.of_site`;
-  if (kind === 'HEADER_CREATED') return Prisma.sql`feed.of_headers`;
-  return Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`;
-}
-
-interface PlacedRow extends ChangeRow {
-  /** Of the row of the feed, from 1 on. */
-  readonly place: number;
-  /** The latest observation of its record's type. */
-  readonly latest: Instant | null;
-}
+const OF_RECORDS = Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`;
+const OF_OTHERS: Partial<Record<ChangeKind, Prisma.Sql>> = {
+  HEADER_CREATED: Prisma.sql`feed.of_headers`,
+  SITE_STATUS_CHANGED: Prisma.sql`feed.of_site`,
+};
 
 function extension({ domain, recordedAt: date, observedAt: earliest, number }: FeedRow): Change {
   const kind = 'HISTORY_EXTENDED';

@@ -5,7 +5,7 @@ import type { PrismaClient } from '../database/generated/client.js';
 import type { Tables } from '../database/tables.js';
 import type { Caller } from '../limits/caller.js';
 import { nextTurn } from '../limits/turns.js';
-import { paced } from '../loaders/paced.js';
+import { paced } from '../loaders/create-loaders.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
@@ -17,53 +17,47 @@ interface LiveKey extends ChangesAnywhere, Caller {
   readonly after?: FeedPlace | undefined;
 }
 
-/** Changes of a listener, and where they end in the feed. */
 type LivePage = Pick<FeedPage, 'items' | 'end'>;
 
-/** What bounds listeners; each has a default. In milliseconds. */
-export interface LiveOptions {
-  readonly tables?: Tables | undefined;
+/** In milliseconds. */
+const DEFAULTS = {
   /** How often it is looked whether anything was recorded. */
-  readonly lookEvery?: number | undefined;
-  /** How long one listens at most. */
-  readonly longest?: number | undefined;
+  lookEvery: 250,
+  /** A stream that a proxy has left open does not stay so for days. */
+  longest: 3_600_000,
   /** How long pages are kept for all who listen. What is erased from the database is still sent for as long. */
-  readonly keptFor?: number | undefined;
+  keptFor: 15_000,
   /** After which one gets an empty page that none of the changes were for. */
-  readonly advanceAfter?: number | undefined;
+  advanceAfter: 15_000,
+};
+
+export interface LiveOptions extends Readonly<Partial<typeof DEFAULTS>> {
+  readonly tables?: Tables;
 }
 
-const LOOK_EVERY = 250;
-/** A stream that a proxy has left open does not stay so for days. */
-const LONGEST = 3_600_000;
-const KEPT_FOR = 15_000;
-const ADVANCE_AFTER = 15_000;
 /** How long the database may fail before the listeners are told. */
 const LONGEST_FAILURE = 30_000;
 /** In octets, of the pages that are kept. */
 const MOST_OCTETS = 8 * 1024 ** 2;
-/** How many changes a listener gets at once. */
 const PAGE_GIVEN = 100;
-/** How many may listen, and how many of one client. */
 const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
 
 const TOO_MANY = `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`;
-const TOO_LONG = 'The stream has been open for an hour.';
 const CLOSED = 'The service is being stopped.';
 
 /**
- * What is recorded from now on, for any number of listeners: while there are some, the latest pages are read
- * once for all of them. Each goes on at its own pace, and holds no more than it is being sent.
+ * The feed of changes. While there are listeners, what is recorded is read once for all of them. Each goes on at
+ * its own pace, and holds no more than it is being sent.
  */
 export class Feed {
   readonly #prisma: PrismaClient;
-  readonly #options: LiveOptions;
+  readonly #options: LiveOptions & typeof DEFAULTS;
   /** What ends each listener, and its client. */
   readonly #listeners = new Map<AbortController, string>();
   #looking: Promise<void> | undefined;
-  /** How often the end of the feed was seen to be another, and what tells it. */
-  #seen = 0;
+  /** The end of the feed when it was looked at last, and what tells that it is another. */
+  #end: string | undefined;
   readonly #ends = new EventEmitter().setMaxListeners(0);
   #isClosed = false;
   /** By the place that they follow. */
@@ -72,9 +66,11 @@ export class Feed {
   /** @param prisma Of the primary, which has what is recorded at once. */
   constructor(prisma: PrismaClient, options: LiveOptions = {}) {
     this.#prisma = prisma;
-    this.#options = options;
+    this.#options = { ...DEFAULTS, ...options };
     this.#pages = new LRUCache({
-      ...{ maxSize: MOST_OCTETS, ttl: options.keptFor ?? KEPT_FOR, ignoreFetchAbort: true },
+      maxSize: MOST_OCTETS,
+      ttl: this.#options.keptFor,
+      ignoreFetchAbort: true,
       sizeCalculation: ({ octets }) => octets + 1,
       fetchMethod: async (_key, _stale, { context: after }) => {
         const page = await this.#pageAfter({ kinds: ALL_KINDS, after });
@@ -94,8 +90,8 @@ export class Feed {
    */
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
     const ended = this.#enter(key.viewer.rateLimitKey);
-    const end = () => ended.abort(new PublicError('UNAVAILABLE', TOO_LONG));
-    const timer = setTimeout(end, this.#options.longest ?? LONGEST).unref();
+    const end = () => ended.abort(new PublicError('UNAVAILABLE', 'The stream has been open for an hour.'));
+    const timer = setTimeout(end, this.#options.longest).unref();
     key.signal.once('close', () => ended.abort(new ClientGoneError()));
     this.#looking ??= this.#look();
     try {
@@ -112,39 +108,34 @@ export class Feed {
     }
   }
 
-  /** A page of the feed; null where it begins at a place that is not in it. */
+  /** Null where the page begins at a place that is not in the feed. */
   page(key: FeedKey, caller: Caller): Promise<FeedPage | null> {
-    return paced(caller, () => this.#load(key));
+    return paced(caller, () => loadFeed(this.#prisma, key, this.#options.tables));
   }
 
-  /** Ends all listeners, and accepts no other. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endAll(new PublicError('UNAVAILABLE', CLOSED));
     await this.#looking;
   }
 
-  #load(key: FeedKey): Promise<FeedPage | null> {
-    return loadFeed(this.#prisma, key, this.#options.tables);
-  }
-
   async #pageAfter(key: Omit<FeedKey, 'newestFirst' | 'first'>): Promise<FeedPage> {
-    const page = await this.#load({ ...key, newestFirst: false, first: PAGE_GIVEN });
+    const forward = { ...key, newestFirst: false, first: PAGE_GIVEN };
+    const page = await loadFeed(this.#prisma, forward, this.#options.tables);
     if (page === null) throw goneCursor();
     return page;
   }
 
   #enter(client: string): AbortController {
     if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
-    const ofClient = [...this.#listeners.values()].filter((each) => each === client);
-    if (ofClient.length >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
+    const ofClient = [...this.#listeners.values()].filter((each) => each === client).length;
+    if (ofClient >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
     if (this.#listeners.size >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
     const ended = new AbortController();
     this.#listeners.set(ended, client);
     return ended;
   }
 
-  /** @param error What all who listen have to end for. */
   #endAll(error: unknown): void {
     for (const ended of this.#listeners.keys()) ended.abort(error);
   }
@@ -162,21 +153,20 @@ export class Feed {
       yield page;
       ({ end: place, next } = page);
     }
-    const { advanceAfter = ADVANCE_AFTER } = this.#options;
     const test = changeTest(filter);
     let yieldedAt = performance.now();
     for (;;) {
       ended.throwIfAborted();
-      const seen = this.#seen;
+      const end = this.#end;
       const page = await this.#pages.fetch(keyOf(place), { context: place });
       if (page === undefined) {
-        if (seen === this.#seen) await once(this.#ends, 'other', { signal: ended }).catch(() => {});
+        if (end === this.#end) await once(this.#ends, 'other', { signal: ended }).catch(() => {});
         continue;
       }
       const items = page.items.filter(test);
       place = page.end;
       // Without any, its cursor would stay behind: when it comes back, all of these would be looked through.
-      if (items.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
+      if (items.length === 0 && performance.now() - yieldedAt < this.#options.advanceAfter) continue;
       yield { items, end: place };
       yieldedAt = performance.now();
     }
@@ -184,16 +174,13 @@ export class Feed {
 
   /** Looks whether anything was recorded, until nobody listens any more. */
   async #look(): Promise<void> {
-    let last: string | undefined;
     let failedSince: number | undefined;
-    for (; this.#listeners.size > 0; await pause(this.#options.lookEvery ?? LOOK_EVERY)) {
+    for (; this.#listeners.size > 0; await pause(this.#options.lookEvery)) {
       try {
         const end = keyOf(await loadEnd(this.#prisma));
         failedSince = undefined;
-        if (end === last) continue;
-        last = end;
-        this.#seen += 1;
-        this.#ends.emit('other');
+        if (end !== this.#end) this.#ends.emit('other');
+        this.#end = end;
       } catch (error) {
         failedSince ??= performance.now();
         if (performance.now() - failedSince > LONGEST_FAILURE) this.#endAll(error);

@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Instant } from '../model/instant.js';
+import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import { upTo } from './columns.js';
 import { type DnsEntry, dnsEntriesSql, type OfDomain, parseDnsEntries } from './dns-entries.js';
 import {
@@ -11,20 +11,24 @@ import {
   parseDomainRow,
 } from './domain-row.js';
 import { type HeaderEntry, headerEntriesSql, parseHeaderEntries } from './header-entries.js';
-import { parsePartTimes, partTimesSql, seenUpTo, type TimesOfParts } from './observed-parts.js';
-import { parseSite, type Site, siteSql } from './site.js';
+import {
+  latestOfHttpSql,
+  parsePartTimes,
+  partTimesSql,
+  seenUpTo,
+  type TimesOfParts,
+} from './observed-parts.js';
 
 /** What is read from further tables. `times`: of the domain's parts, from which entries have `lastSeen`. */
 const PARTS = ['dnsRecords', 'httpHeaders', 'counts', 'times', 'site'] as const;
+type Part = (typeof PARTS)[number];
 
-export type HistoryParts = Readonly<Partial<Record<(typeof PARTS)[number], boolean>>>;
+export type HistoryParts = Readonly<Partial<Record<Part, boolean>>>;
 
-/** Whether more than the domain's row is needed. */
 export function needsParts(needed: HistoryParts): boolean {
   return PARTS.some((part) => needed[part]);
 }
 
-/** A domain, and the parts of its history that are needed. */
 export interface DomainHistoryKey extends HistoryParts, DomainRowKey {}
 
 /** What is recorded of a domain. A part that was not requested is null, as are lists of a large history. */
@@ -35,24 +39,39 @@ export interface DomainHistory extends DomainRow {
   readonly times: TimesOfParts | null;
   /** Null also where no response is known. */
   readonly site: Site | null;
-  /** As of when it is; undefined: now. */
   readonly at: Instant | undefined;
   /** How long the lists are as JSON, in octets, about: of a large history also where they were not read. */
   readonly octets: { readonly dnsRecords: number; readonly httpHeaders: number };
-  /** That of its entries. */
   readonly of: OfDomain;
 }
 
-/** The parts of a history besides its row, as far as they were read. */
-type LoadedParts = Partial<Pick<DomainHistory, (typeof PARTS)[number] | 'octets' | 'of'>>;
+/** How a site responds, by the latest response that is known. */
+interface Site {
+  /** `https` or `http`. */
+  readonly scheme: string;
+  readonly status: number;
+  /** Since when it has had both. */
+  readonly firstSeen: Instant;
+  readonly lastSeen: Instant;
+}
 
-const NO_OCTETS = { dnsRecords: 0, httpHeaders: 0 };
+interface HistoryCounts {
+  /** DNS entries: records present and records removed. */
+  readonly dnsRecords: number;
+  /** Headers that ever had a value. */
+  readonly httpHeaders: number;
+  /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
+  readonly changes: number;
+}
 
-/** A history of its row and parts. Field by field: to spread an object takes more than ten times as long. */
-export function historyOf(row: DomainRow, at: Instant | undefined, parts: LoadedParts = {}): DomainHistory {
-  const { name, created, lastUpdate, lastChange, recordedAt, version } = row;
+/** @param parts Those that were read. Field by field: to spread an object takes more than ten times as long. */
+export function historyOf(
+  { name, created, lastUpdate, lastChange, recordedAt, version }: DomainRow,
+  at: Instant | undefined,
+  parts: Partial<Pick<DomainHistory, Part | 'octets' | 'of'>> = {},
+): DomainHistory {
   const { dnsRecords = null, httpHeaders = null, counts = null, times = null, site = null } = parts;
-  const { octets = NO_OCTETS, of = { domain: name, at } } = parts;
+  const { octets = { dnsRecords: 0, httpHeaders: 0 }, of = { domain: name, at } } = parts;
   return {
     name,
     created,
@@ -71,17 +90,6 @@ export function historyOf(row: DomainRow, at: Instant | undefined, parts: Loaded
   };
 }
 
-/** How much there is of a domain's history. */
-interface HistoryCounts {
-  /** DNS entries: records present and records removed. */
-  readonly dnsRecords: number;
-  /** Headers that ever had a value. */
-  readonly httpHeaders: number;
-  /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
-  readonly changes: number;
-}
-
-/** The HistoryCounts of a row of table `domain`, as JSON. */
 function historyCountsSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
     SELECT json_build_object('dnsRecords', added, 'httpHeaders', headers,
@@ -92,8 +100,37 @@ function historyCountsSql({ at, name }: Batch): Prisma.Sql {
               FROM header_change WHERE header_change.domain = ${name} ${upTo('observed_at', at)}) AS header`;
 }
 
-/** What is not read is null, or absent. */
-interface HistoryRow extends Partial<Record<(typeof PARTS)[number], string | null>> {
+/**
+ * The site of a row of table `domain`, for parseSite; null where no response is known. As of an instant, it was
+ * last seen by the latest observation of HTTP whose time is known.
+ */
+function siteSql({ at, name }: Batch): Prisma.Sql {
+  if (at === undefined) {
+    return Prisma.sql`
+      CASE WHEN site_scheme IS NOT NULL
+           THEN json_build_array(site_scheme, site_status, site_first::text,
+                                 coalesce(site_latest, http_latest)::text)::text END`;
+  }
+  const ofDomain = (table: string) =>
+    Prisma.sql`FROM site_response AS ${Prisma.raw(table)} WHERE ${Prisma.raw(table)}.domain = ${name}`;
+  return Prisma.sql`
+    (SELECT json_build_array(scheme, status,
+              (SELECT min(same.observed_at) ${ofDomain('same')}
+                  AND same.observed_at > coalesce((SELECT max(other.observed_at) ${ofDomain('other')}
+                       AND other.observed_at < latest.observed_at
+                       AND (other.scheme, other.status) <> (latest.scheme, latest.status)),
+                   ${EARLIEST_INSTANT - 1n}))::text,
+              greatest(observed_at, ${latestOfHttpSql(at, name)})::text)::text
+       FROM (SELECT * ${ofDomain('response')} AND response.observed_at <= ${at}
+              ORDER BY response.observed_at DESC LIMIT 1) AS latest)`;
+}
+
+function parseSite(text: string): Site {
+  const [scheme, status, first, latest] = JSON.parse(text) as [string, number, string, string];
+  return { scheme, status, firstSeen: BigInt(first), lastSeen: BigInt(latest) };
+}
+
+interface HistoryRow extends Partial<Record<Part, string | null>> {
   readonly name: string;
   readonly numbers: string;
   /** Of records and of headers, in octets, joined by a comma; null where both are small. */
@@ -104,8 +141,8 @@ interface HistoryRow extends Partial<Record<(typeof PARTS)[number], string | nul
 const LARGE = 64 * 1024;
 
 /**
- * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of
- * large ones. Where no key needs a part, and none has an instant, it reads no other table than that of domains.
+ * Loads up to BATCH_SIZE domains as of one instant by one SQL statement, but for the lists of large ones. Where
+ * no key needs a part, and none has an instant, it reads no other table than that of domains.
  *
  * @returns For each key in its place the history, or null where nothing is recorded of the domain. Those of one
  *   name share one history, with the parts that any of them needs.
@@ -136,24 +173,26 @@ export async function loadDomainHistories(
 }
 
 /** Whether a row of table `domain` is of a key that needs the part. */
-function isOfKey(keys: readonly DomainHistoryKey[], part: (typeof PARTS)[number]): Prisma.Sql {
+function isOfKey(keys: readonly DomainHistoryKey[], part: Part): Prisma.Sql {
   const names = keys.filter((key) => key[part]).map(({ name }) => name);
   return Prisma.sql`name = ANY (string_to_array(${names.join(',')}, ','))`;
 }
 
 function parseHistory(row: HistoryRow, at: Instant | undefined): DomainHistory {
   const of = { domain: row.name, at };
-  const dnsRecords = row.dnsRecords == null ? null : parseDnsEntries(row.dnsRecords, of);
-  const httpHeaders = row.httpHeaders == null ? null : parseHeaderEntries(row.httpHeaders, of);
-  const times = row.times == null ? null : parsePartTimes(row.times, at);
-  if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);
-  const counts = row.counts == null ? null : (JSON.parse(row.counts) as HistoryCounts);
-  const site = row.site == null ? null : parseSite(row.site);
-  const [records, headers] = row.octets?.split(',').map(Number) ?? [];
-  const octets = {
-    dnsRecords: records ?? row.dnsRecords?.length ?? 0,
-    httpHeaders: headers ?? row.httpHeaders?.length ?? 0,
+  const read = <Value>(part: Part, parse: (text: string) => Value) => {
+    const text = row[part];
+    return text == null ? null : parse(text);
   };
+  const dnsRecords = read('dnsRecords', (text) => parseDnsEntries(text, of));
+  const httpHeaders = read('httpHeaders', (text) => parseHeaderEntries(text, of));
+  const times = read('times', (text) => parsePartTimes(text, at));
+  if (times !== null) setLastSeen(dnsRecords ?? [], httpHeaders ?? [], times);
+  const counts = read('counts', (text): HistoryCounts => JSON.parse(text));
+  const site = read('site', parseSite);
+  const [records = row.dnsRecords?.length ?? 0, headers = row.httpHeaders?.length ?? 0] =
+    row.octets?.split(',').map(Number) ?? [];
+  const octets = { dnsRecords: records, httpHeaders: headers };
   const parts = { dnsRecords, httpHeaders, counts, times, site, octets, of };
   return historyOf(parseDomainRow(row.name, row.numbers), at, parts);
 }

@@ -1,8 +1,8 @@
 import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { knownAt, splitInstants } from './columns.js';
+import { knownAt } from './columns.js';
 
-/** The row of a domain: all that is known of it without its history. */
+/** What is known of a domain without its history. */
 export interface DomainRow {
   readonly name: string;
   readonly created: Instant;
@@ -14,8 +14,9 @@ export interface DomainRow {
   readonly version: bigint;
 }
 
-/** A domain by its canonical name, and the instant. All keys of a batch have the same instant. */
+/** All keys of a batch have the same instant. */
 export interface DomainRowKey {
+  /** In canonical form. */
   readonly name: string;
   /** As of when, in microseconds since the Unix epoch; absent: now, with all that is recorded. */
   readonly at?: Instant | undefined;
@@ -30,9 +31,8 @@ export const NUMBERS_SQL = Prisma.raw(
    || ',' || version`,
 );
 
-/** What a batch reads of table `domain`, and of others by subqueries for its rows. */
+/** What is read of table `domain`, and of others by subqueries for its rows. */
 export interface Batch {
-  /** As of when; undefined: now. */
   readonly at: Instant | undefined;
   /** Whether a row of table `domain` is one of the batch, and recorded up to the instant. */
   readonly isIncluded: Prisma.Sql;
@@ -44,7 +44,7 @@ export interface Batch {
   readonly name: Prisma.Sql;
 }
 
-/** The batch of up to BATCH_SIZE keys, which have one instant. */
+/** @param keys Up to BATCH_SIZE. */
 export function batchOf(keys: readonly DomainRowKey[]): Batch {
   const [{ name, at } = { name: '', at: undefined }] = keys;
   const isSingle = keys.length === 1;
@@ -91,13 +91,12 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
       WHERE time::bigint <= ${at}))`;
 }
 
-/** The row from what domainRowSql() gives. */
+/** @param joined What domainRowSql() gives. */
 export function parseDomainRow(name: string, joined: string): DomainRow {
-  const [created, lastUpdate, lastChange, recordedAt, version] = splitInstants(joined) as Numbers;
+  const numbers = joined.split(',').map(BigInt);
+  const [created = 0n, lastUpdate = 0n, lastChange = 0n, recordedAt = 0n, version = 0n] = numbers;
   return { name, created, lastUpdate, lastChange, recordedAt, version };
 }
-
-type Numbers = readonly [Instant, Instant, Instant, Instant, bigint];
 
 /**
  * Eight names for every batch of several, the last repeated, so that there is one text of the statement,

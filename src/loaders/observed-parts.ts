@@ -6,7 +6,6 @@ import { knownAt, upTo } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import type { Batch } from './domain-row.js';
 
-/** The times of a domain's parts. */
 export interface TimesOfParts {
   /** Of the observations of every DNS type at once. */
   readonly everyType: PartTimes | null;
@@ -59,11 +58,7 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
        FROM domain WHERE domain.name = ${entry}.domain)`;
 }
 
-/**
- * The latest observation of the HTTP headers of a domain: as of an instant, of those whose times are known.
- *
- * @param domain Its name in SQL.
- */
+/** The same of a domain's HTTP headers. @param domain Its name in SQL. */
 export function latestOfHttpSql(at: Instant | undefined, domain: Prisma.Sql): Prisma.Sql {
   const ofChanges = at === undefined ? Prisma.empty : Prisma.sql`, ${latestOfChangesSql(at, domain)}`;
   return Prisma.sql`
@@ -97,8 +92,8 @@ interface StoredType {
 }
 
 /**
- * The times of the parts, as of an instant: the latest observation is then the latest of which the time is
- * still known. A part that was not observed up to it is left out.
+ * As of an instant, the latest observation is the latest of which the time is still known; a part that was not
+ * observed up to it is left out.
  *
  * @param text What partTimesSql() gives.
  */
@@ -124,8 +119,7 @@ export function parsePartTimes(text: string, at: Instant | undefined): TimesOfPa
 /** The first and the last of times that are not after the instant; null where there are none. */
 function between(times: readonly Instant[], at: Instant | undefined): PartTimes | null {
   const known = times.filter((time) => at === undefined || time <= at).sort(compareInstants);
-  const [first] = known;
-  const latest = known.at(-1);
+  const [first, latest] = [known[0], known.at(-1)];
   return first === undefined || latest === undefined ? null : { first, latest };
 }
 
@@ -145,7 +139,7 @@ interface Attempt {
   readonly failures: ReadonlyMap<string, string | null>;
 }
 
-/** Loads the latest attempts to observe domains: in each place null where there was none. */
+/** In each place null where there was none. */
 export async function loadAttempts(
   prisma: PrismaClient,
   keys: readonly { readonly name: string }[],
@@ -155,51 +149,52 @@ export async function loadAttempts(
     select: { name: true, observedAt: true, outcome: true },
     where: { name: { in: names } },
   });
-  const attempts = new Map<string, Attempt>();
-  for (const { name, observedAt: at, outcome } of rows) {
-    if (at !== null) attempts.set(name, { at, failures: failuresOf(outcome) });
-  }
+  const attempts = new Map(
+    rows.map(({ name, observedAt: at, outcome }) => [
+      name,
+      at === null ? null : { at, failures: failuresOf(outcome) },
+    ]),
+  );
   return names.map((name) => attempts.get(name) ?? null);
 }
 
 /** @param outcome A CheckOutcome of the observer, as it is stored. */
 function failuresOf(outcome: unknown): ReadonlyMap<string, string | null> {
-  const failures = new Map<string, string | null>();
-  const { dns, http } = isJsonObject(outcome) ? outcome : {};
-  const { answered, failures: failed } = isJsonObject(dns) ? dns : {};
-  for (const type of Array.isArray(answered) ? answered : []) failures.set(String(type), null);
-  for (const [type, failure] of Object.entries(isJsonObject(failed) ? failed : {})) {
-    failures.set(type, codeOf(failure));
-  }
-  const { failure, heldBack } = isJsonObject(http) ? http : {};
-  failures.set(HTTP, failure === undefined ? (heldBack === undefined ? null : 'held-back') : codeOf(failure));
-  return failures;
+  const { dns, http } = jsonObject(outcome);
+  const { answered, failures } = jsonObject(dns);
+  const { failure, heldBack } = jsonObject(http);
+  const codeOf = (failed: unknown) => String(jsonObject(failed)['code']);
+  return new Map([
+    ...(Array.isArray(answered) ? answered : []).map((type) => [String(type), null] as const),
+    ...Object.entries(jsonObject(failures)).map(([type, failed]) => [type, codeOf(failed)] as const),
+    [HTTP, failure !== undefined ? codeOf(failure) : heldBack === undefined ? null : 'held-back'],
+  ]);
 }
 
-function codeOf(failure: unknown): string | null {
-  return isJsonObject(failure) ? String(failure['code']) : null;
+function jsonObject(value: unknown) {
+  return isJsonObject(value) ? value : {};
 }
 
 const [EVERY_TYPE, HTTP] = ['DNS', 'HTTP'];
 
 /** The parts that were observed or attempted: every type at once, types by name, HTTP. */
-export function observedParts(times: TimesOfParts, attempt: Attempt | null) {
-  const failures = attempt?.failures ?? new Map<string, string | null>();
-  const isObservedSince = (name: string, known: PartTimes | null | undefined) =>
-    [known, name === HTTP ? null : times.everyType].some(
-      (each) => each != null && each.latest > (attempt?.at ?? 0n),
-    );
-  const part = (name: string, known: PartTimes | null | undefined) => ({
-    name,
-    firstObserved: known?.first ?? null,
-    lastObserved: known?.latest ?? null,
-    lastAttempt: failures.has(name) ? (attempt?.at ?? null) : null,
-    failure: isObservedSince(name, known) ? null : (failures.get(name) ?? null),
-  });
-  const types = [...new Set([...times.types.keys(), ...failures.keys()])].filter((name) => name !== HTTP);
+export function observedParts({ everyType, types, http }: TimesOfParts, attempt: Attempt | null) {
+  const { at, failures } = attempt ?? { at: null, failures: new Map<string, string | null>() };
+  const part = (name: string, known: PartTimes | null | undefined) => {
+    const times = [known, name === HTTP ? null : everyType];
+    const isObservedSince = times.some((each) => each != null && each.latest > (at ?? 0n));
+    return {
+      name,
+      firstObserved: known?.first ?? null,
+      lastObserved: known?.latest ?? null,
+      lastAttempt: failures.has(name) ? at : null,
+      failure: isObservedSince ? null : (failures.get(name) ?? null),
+    };
+  };
+  const names = [...new Set([...types.keys(), ...failures.keys()])].filter((name) => name !== HTTP);
   return [
-    ...(times.everyType === null ? [] : [part(EVERY_TYPE, times.everyType)]),
-    ...types.sort().map((type) => part(type, times.types.get(type))),
-    ...(times.http === null && !failures.has(HTTP) ? [] : [part(HTTP, times.http)]),
+    ...(everyType === null ? [] : [part(EVERY_TYPE, everyType)]),
+    ...names.sort().map((type) => part(type, types.get(type))),
+    ...(http === null && !failures.has(HTTP) ? [] : [part(HTTP, http)]),
   ];
 }

@@ -1,17 +1,14 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { knownAt, PLANNED, upTo } from './columns.js';
+import { knownAt, literal, PLANNED, upTo } from './columns.js';
 import type { DomainRowKey } from './domain-row.js';
 import { latestOfTypeSql } from './observed-parts.js';
-import { literal } from './search.js';
 
-/** Which RRsets of a domain. */
-export interface RRsetsKey extends DomainRowKey {
+interface RRsetsKey extends DomainRowKey {
   /** Absent: of every type. */
   readonly types?: readonly string[] | undefined;
 }
 
-/** A value that an RRset had. */
 interface PoolValue {
   readonly rdata: object;
   readonly firstSeen: Instant;
@@ -21,7 +18,7 @@ interface PoolValue {
 }
 
 /** The records of one owner name and type, those that are gone too. */
-export interface RRset {
+interface RRset {
   readonly host: string;
   readonly type: string;
   /** Whether its latest change was one of many. */
@@ -29,17 +26,13 @@ export interface RRset {
   /** How many values it had. */
   readonly poolSize: number;
   /** The values seen last, the latest first. */
-  readonly pool: readonly PoolValue[];
+  readonly pool: PoolValue[];
 }
 
-/** How many values of an RRset are given. */
+/** Of an RRset. */
 const MOST_VALUES = 1_000;
-/** How many stays are read. */
+/** That are read of a domain. */
 const MOST_STAYS = 30_000;
-
-interface Row extends PoolValue, Omit<RRset, 'pool'> {
-  readonly examined: bigint;
-}
 
 /** Loads the RRsets of a domain, by owner name and type; null: too many stays would have to be read. */
 export async function loadRRsets(
@@ -48,7 +41,7 @@ export async function loadRRsets(
 ): Promise<readonly RRset[] | null> {
   const ofTypes = types === undefined ? Prisma.empty : Prisma.sql`AND type = ANY (${types})`;
   // A sighting may be later than the latest observation of the type.
-  const rows = await prisma.$queryRaw<readonly Row[]>`
+  const rows = await prisma.$queryRaw<readonly (Omit<RRset, 'pool'> & PoolValue & { examined: bigint })[]>`
     ${PLANNED} WITH stay AS MATERIALIZED (
       SELECT domain, host, type, rdata::text AS rdata, first_seen, ${knownAt('removed', at)} AS removed,
              ${knownAt('last_seen', at)} AS last_seen, routine, removed_routine
@@ -76,7 +69,7 @@ export async function loadRRsets(
       FROM pool JOIN latest USING (host, type) JOIN observed ON observed.type = pool.type
      WHERE rank <= ${literal(MOST_VALUES)} ORDER BY host, pool.type, rank`;
   if ((rows[0]?.examined ?? 0n) > MOST_STAYS) return null;
-  const rrsets = new Map<string, Omit<RRset, 'pool'> & { readonly pool: PoolValue[] }>();
+  const rrsets = new Map<string, RRset>();
   for (const { host, type, rotating, poolSize, rdata, firstSeen, lastSeen, stays } of rows) {
     const key = `${host} ${type}`;
     const rrset = rrsets.get(key) ?? { host, type, rotating, poolSize, pool: [] };

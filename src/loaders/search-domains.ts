@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
+import { literal } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
   allOf,
@@ -10,7 +10,6 @@ import {
   firstOf,
   isFull,
   isWithin,
-  literal,
   MOST_ROWS,
   meetsPattern,
   namesMeeting,
@@ -22,22 +21,20 @@ import {
   reversed,
   type SearchKey,
   startsWith,
+  type Time,
 } from './search.js';
 
-/** Which domains. All that is given has to be met. */
-export interface DomainFilter {
+/** All that is given has to be met. Times are after the first of a pair, up to the second. */
+interface DomainFilter {
   readonly match?: NamePattern | undefined;
   /** A registrable domain: it and all below it. */
   readonly registrableDomain?: string | undefined;
-  /** Created after `createdFrom`, up to `createdTo`. */
-  readonly createdFrom?: Instant | undefined;
-  readonly createdTo?: Instant | undefined;
-  /** Last changed after `changedFrom`, up to `changedTo`. */
-  readonly changedFrom?: Instant | undefined;
-  readonly changedTo?: Instant | undefined;
+  readonly createdFrom?: Time;
+  readonly createdTo?: Time;
+  readonly changedFrom?: Time;
+  readonly changedTo?: Time;
 }
 
-/** The place of a match: by name. */
 type DomainPlace = Pick<DomainRow, 'name'>;
 export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
 
@@ -45,7 +42,7 @@ export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
 const FEW_SORTED = 2_000;
 export const MOST_SORTED = 50_000;
 
-/** Searches domains. Without any condition it lists all. */
+/** Without any condition it lists all. */
 export async function searchDomains(
   prisma: PrismaClient,
   key: DomainSearchKey,
@@ -84,14 +81,18 @@ function lookUp({ conditions, follows, first }: Finding, names: Prisma.Sql, most
 
 type Row = readonly [name: string, numbers: string];
 
-/** Which domains are searched. @param rows The table with the rows of `found`. */
+/** @param rows The table with the rows of `found`. */
 export function domainQuestion(
   { filter, after, first }: DomainSearchKey,
   rows = 'found',
 ): Question<Row, DomainRow, DomainPlace> {
   const name = Prisma.raw('name');
   return {
-    ...{ first, table: Prisma.raw('domain'), place: name, columns: Prisma.raw('*'), sought: null },
+    first,
+    table: Prisma.raw('domain'),
+    place: name,
+    columns: Prisma.raw('*'),
+    sought: null,
     conditions: conditionsOf(filter),
     follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
     reading: {
@@ -104,6 +105,7 @@ export function domainQuestion(
   };
 }
 
+const CREATED = Prisma.raw('created');
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
 /** What finds the names by an index, each a query of its own. */
@@ -111,30 +113,26 @@ export function queriesOfNames(
   { match, registrableDomain, ...times }: DomainFilter,
   most: number,
 ): Prisma.Sql[] {
-  const ofMatch = match === undefined ? null : namesMeeting(match, most, most);
-  const within = (column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined) =>
-    (from ?? to) !== undefined &&
-    firstOf('domain', { condition: isWithin(column, from, to), order: column }, most);
-  const sources: (Prisma.Sql | false)[] = [
+  const within = (order: Prisma.Sql, from: Time, to: Time) =>
+    (from ?? to) != null && firstOf('domain', { condition: isWithin(order, from, to), order }, most);
+  return [
     registrableDomain !== undefined &&
       Prisma.sql`
         (SELECT name FROM known_name WHERE name = ${registrableDomain})
         UNION ALL (${firstOf('known_name', endingWith(`.${registrableDomain}`), most)})`,
-    ofMatch !== null && ofMatch,
+    match !== undefined && (namesMeeting(match, most, most) ?? false),
     within(LAST_CHANGE, times.changedFrom, times.changedTo),
-    within(Prisma.raw('created'), times.createdFrom, times.createdTo),
-  ];
-  return sources.filter((source) => source !== false);
+    within(CREATED, times.createdFrom, times.createdTo),
+  ].filter((query) => query !== false);
 }
 
-/** Whether a row of table `domain` meets all that the filter has. */
 function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
   return allOf([
     match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
     registrableDomain !== undefined &&
       Prisma.sql`(domain.name = ${registrableDomain}
         OR ${startsWith(Prisma.sql`reverse(domain.name)`, `${reversed(registrableDomain)}.`)})`,
-    isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo),
+    isWithin(CREATED, times.createdFrom, times.createdTo),
     isWithin(LAST_CHANGE, times.changedFrom, times.changedTo),
   ]);
 }

@@ -1,30 +1,28 @@
-import { Prisma } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { instantOrNull, pageOf, upTo } from './columns.js';
+import { instantOrNull, literal, pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
   allOf,
   hashesOfTexts,
   hasTrigram,
-  literal,
   type Question,
   type SearchKey,
   type SoughtValues,
+  search,
 } from './search.js';
 
-/** Which headers, with their whole value or a part of it. */
-export interface HeaderFilter {
-  /** Field name in lower case. */
+interface HeaderFilter {
+  /** In lower case. */
   readonly name: string;
   readonly value?: string | undefined;
   readonly contains?: string | undefined;
-  /** Whether the header still has the value. */
-  readonly present?: boolean | undefined;
+  readonly present?: boolean | null | undefined;
   /** As of when; absent: now. */
   readonly at?: Instant | undefined;
   /** The header had the value at some time after `seenFrom`, up to `seenTo`. */
-  readonly seenFrom?: Instant | undefined;
-  readonly seenTo?: Instant | undefined;
+  readonly seenFrom?: Instant | null | undefined;
+  readonly seenTo?: Instant | null | undefined;
 }
 
 /** The place of a match: by domain, then by time. */
@@ -33,7 +31,7 @@ export interface HeaderPlace {
   readonly from: Instant;
 }
 
-/** A time at which a header of a domain had a value. */
+/** A time at which a header had a value. */
 export interface HeaderMatch extends HeaderPlace {
   readonly name: string;
   readonly value: string;
@@ -41,19 +39,26 @@ export interface HeaderMatch extends HeaderPlace {
   readonly to: Instant | null;
   /** Null: not known, or not asked for. */
   readonly lastSeen: Instant | null;
-  /** Who observed it first. */
   readonly source: string | null;
+  readonly at: Instant | undefined;
 }
 
 export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
 
 /** Times as digits. */
 type Row = readonly [
-  ...[domain: string, from: string],
-  ...[value: string, source: string | null, to: string | null, lastSeen: string | null],
+  string,
+  string,
+  string,
+  source: string | null,
+  to: string | null,
+  lastSeen: string | null,
 ];
 
-/** Which values of headers are searched. */
+export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey) {
+  return search(prisma, headerQuestion(key));
+}
+
 export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
   const { filter, first } = key;
   const { name, at } = filter;
@@ -89,7 +94,7 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
       rest: Prisma.sql`value, source, gone::text, ${seen}`,
       matchOf: ([, , value, source, end, last], place) => {
         const [to, lastSeen] = [instantOrNull(end), instantOrNull(last)];
-        return { ...place, name, value, source, to, lastSeen };
+        return { ...place, name, value, source, to, lastSeen, at };
       },
     },
   };
@@ -98,7 +103,7 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
 const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
 const PLACE = Prisma.raw('domain, observed_at');
 
-/** What is looked up, value by value; null where a part cannot be found by an index. */
+/** Null where a part cannot be found by an index. */
 function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | null {
   const lookups = [{ column: HASH, condition: Prisma.raw('value IS NOT NULL') }];
   if (value !== undefined) {
@@ -110,7 +115,6 @@ function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | 
   return { isOneValue: false, values: hashesOfTexts(name, hash, contains), lookups };
 }
 
-/** Whether a row of table `header_change` meets all that the filter has. */
 function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
   // When the header had another value or was gone; null if it was not.
   const end = Prisma.sql`
@@ -122,9 +126,9 @@ function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: 
     value !== undefined && Prisma.sql`value = ${value}`,
     contains !== undefined && Prisma.sql`strpos(value, ${contains}) > 0`,
     at !== undefined && Prisma.sql`observed_at <= ${at}`,
-    seenTo !== undefined && Prisma.sql`observed_at <= ${seenTo}`,
-    present !== undefined && Prisma.sql`(${end} IS NULL) = ${present}`,
-    seenFrom !== undefined && Prisma.sql`coalesce(${end} > ${seenFrom}, true)`,
+    seenTo != null && Prisma.sql`observed_at <= ${seenTo}`,
+    present != null && Prisma.sql`(${end} IS NULL) = ${present}`,
+    seenFrom != null && Prisma.sql`coalesce(${end} > ${seenFrom}, true)`,
   ]);
 }
 

@@ -1,8 +1,8 @@
-import { Prisma } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
-import { instantOrNull, knownAt, pageOf } from './columns.js';
+import { instantOrNull, knownAt, literal, pageOf } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
@@ -13,7 +13,6 @@ import {
   hasTrigram,
   isWithin,
   type Lookup,
-  literal,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   meetsPattern,
@@ -22,14 +21,13 @@ import {
   reversed,
   type SearchKey,
   type SoughtValues,
+  search,
   startsWith,
 } from './search.js';
 
-/** Which DNS records. All that is given has to be met. */
-export interface RecordFilter {
-  /** A domain's name, in canonical form. */
+/** Which DNS records. All that is given has to be met. Names and addresses are in canonical form. */
+interface RecordFilter {
   readonly domain?: string | undefined;
-  /** The address of an A or AAAA record, in canonical form. */
   readonly ip?: string | undefined;
   /** The first and the last address of a network. */
   readonly network?: { readonly first: string; readonly last: string } | undefined;
@@ -37,18 +35,17 @@ export interface RecordFilter {
   readonly target?: NamePattern | undefined;
   /** A part of the text of a TXT record. */
   readonly text?: string | undefined;
-  /** The owner name. */
   readonly host?: NamePattern | undefined;
   readonly types?: readonly string[] | undefined;
-  readonly present?: boolean | undefined;
+  readonly present?: boolean | null | undefined;
   /** As of when; absent: now. */
   readonly at?: Instant | undefined;
   /** The stay overlaps the time after `seenFrom`, up to `seenTo`. */
-  readonly seenFrom?: Instant | undefined;
-  readonly seenTo?: Instant | undefined;
+  readonly seenFrom?: Instant | null | undefined;
+  readonly seenTo?: Instant | null | undefined;
   /** First seen after `firstSeenFrom`, up to `firstSeenTo`. */
-  readonly firstSeenFrom?: Instant | undefined;
-  readonly firstSeenTo?: Instant | undefined;
+  readonly firstSeenFrom?: Instant | null | undefined;
+  readonly firstSeenTo?: Instant | null | undefined;
   /** That of digestOfRecord(). */
   readonly digest?: string | undefined;
 }
@@ -61,15 +58,18 @@ export interface RecordPlace {
   readonly position: number;
 }
 
-/** A record of a domain. */
 export interface RecordMatch {
   readonly record: DnsEntry;
-  /** Who observed it first. */
   readonly source: string | null;
   readonly place: RecordPlace;
 }
 
+/** Its filter has a condition besides types and times. */
 export type RecordSearchKey = SearchKey<RecordFilter, RecordPlace>;
+
+export function searchRecords(prisma: PrismaClient, key: RecordSearchKey) {
+  return search(prisma, recordQuestion(key));
+}
 
 /** Times as digits. */
 type Row = readonly [
@@ -77,11 +77,6 @@ type Row = readonly [
   ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
 ];
 
-/**
- * Which DNS records are searched.
- *
- * @param key Its filter has a condition besides types and times.
- */
 export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, RecordPlace> {
   const { filter, first, lastSeen } = key;
   const { domain: name, at } = filter;
@@ -115,14 +110,11 @@ export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch,
       place: Prisma.raw('domain, first_seen::text, type, position'),
       placeOf: ([domain, time, type, position]) => ({ domain, firstSeen: BigInt(time), type, position }),
       rest: Prisma.sql`source, host, class, removed::text, (${seen})::text, rdata`,
-      matchOf: ([, , , , source, host, className, removed, last, rdata], place) => {
-        const { domain, firstSeen, type } = place;
+      matchOf: ([domain, , type, , source, host, className, removed, last, rdata], place) => {
+        const { firstSeen } = place;
         const times = { firstSeen, removed: instantOrNull(removed), lastSeen: instantOrNull(last) };
-        return {
-          record: { host, class: className, type, ...times, of: { domain, at }, ...rdata },
-          source,
-          place,
-        };
+        const record = { host, class: className, type, ...times, of: { domain, at }, ...rdata };
+        return { record, source, place };
       },
     },
   };
@@ -137,7 +129,7 @@ const DIGEST = Prisma.raw(
         ${LENGTH_OF_DIGEST})`,
 );
 
-/** A host name that the rdata of some types has, reversed. */
+/** Of a host name that the rdata of some types has. */
 function targetLookup(types: string, name: string): Lookup {
   return { condition: Prisma.raw(types), column: Prisma.raw(`reverse(${name}) COLLATE "C"`) };
 }
@@ -158,39 +150,40 @@ const TARGETS = [TARGET, MAILBOX, HOST_NAME];
 function soughtBy({ filter, after }: RecordSearchKey): SoughtValues | null {
   const { domain, ip, network, target, text, host } = filter;
   if (domain !== undefined) return soughtDomain(domain, filter);
+  const addresses = [{ column: ADDRESS, condition: ADDRESS_TYPES }];
+  if (ip !== undefined) {
+    return { isOneValue: true, values: Prisma.sql`SELECT ${ip}::inet AS value`, lookups: addresses };
+  }
   const ofHost = soughtHosts(host, after);
-  if (ip !== undefined) return soughtAddresses(Prisma.sql`SELECT ${ip}::inet AS value`, true);
-  if (ofHost && isName(host)) return ofHost;
+  if (ofHost?.isOneValue) return ofHost;
   if (target) return soughtTargets(target);
   if (network !== undefined) {
     const inNetwork = Prisma.sql`${ADDRESS_TYPES} AND ${ADDRESS} <= ${network.last}::inet`;
-    return soughtAddresses(valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`), false);
+    const values = valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`);
+    return { isOneValue: false, values, lookups: addresses };
   }
   return soughtTexts(text) ?? ofHost;
 }
 
-function isName({ parts }: NamePattern = { parts: [] }): boolean {
+function isName({ parts }: NamePattern): boolean {
   return parts.length === 1;
 }
 
-function soughtAddresses(values: Prisma.Sql, isOneValue: boolean): SoughtValues {
-  return { isOneValue, values, lookups: [{ column: ADDRESS, condition: ADDRESS_TYPES }] };
-}
-
-/** The rows of a domain, by the index with the fewest others. What is removed may have been present then. */
+/** The rows of a domain, by the index with the fewest others. */
 function soughtDomain(domain: string, { types, present, at }: RecordFilter): SoughtValues {
-  const isOfDomain = Prisma.sql`domain = ${domain}`;
+  // As of an instant, what is removed may have been present.
   const onlyPresent = present === true && at === undefined;
   if (types === undefined && !onlyPresent) {
     const values = Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
     return { isOneValue: true, values, lookups: [{ column: Prisma.raw('domain'), condition: EVERY_ROW }] };
   }
   const column = Prisma.raw('type');
-  const isRemoved = onlyPresent ? ['removed IS NULL'] : ['removed IS NULL', 'removed IS NOT NULL'];
-  const conditions = isRemoved.map((condition) => Prisma.sql`${isOfDomain} AND ${Prisma.raw(condition)}`);
+  const isPresent = Prisma.sql`domain = ${domain} AND removed IS NULL`;
+  const isRemoved = Prisma.sql`domain = ${domain} AND removed IS NOT NULL`;
+  const conditions = onlyPresent ? [isPresent] : [isPresent, isRemoved];
   const values =
     types === undefined
-      ? valuesOf(column, Prisma.sql`${isOfDomain} AND removed IS NULL`)
+      ? valuesOf(column, isPresent)
       : Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${types}::text[]) AS type`;
   return { isOneValue: true, values, lookups: conditions.map((condition) => ({ column, condition })) };
 }
@@ -199,21 +192,20 @@ function soughtDomain(domain: string, { types, present, at }: RecordFilter): Sou
 export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlace): SoughtValues | null {
   const names = pattern && namesMeeting(pattern, MOST_ROWS_BY_VALUE, MOST_VALUES);
   if (!names) return null;
+  // Where an index of one domain's rows is entered, for what follows a place.
+  const begin =
+    after === undefined
+      ? Prisma.empty
+      : Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint
+                                           ELSE ${EARLIEST_INSTANT}::bigint END)`;
   return {
     isOneValue: isName(pattern),
     values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
     lookups: [
-      { column: Prisma.raw('domain'), condition: Prisma.sql`host = domain ${beginsAt(after)}` },
+      { column: Prisma.raw('domain'), condition: Prisma.sql`host = domain ${begin}` },
       { column: Prisma.raw('host'), condition: Prisma.raw('host <> domain') },
     ],
   };
-}
-
-/** Where an index of one domain's rows is entered, for what follows a place. */
-function beginsAt(after: RecordPlace | undefined): Prisma.Sql {
-  if (after === undefined) return Prisma.empty;
-  return Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint
-                                       ELSE ${EARLIEST_INSTANT}::bigint END)`;
 }
 
 /** By the known texts. */
@@ -227,18 +219,16 @@ export function soughtTexts(text: string | undefined): SoughtValues | null {
 }
 
 function soughtTargets(pattern: NamePattern): SoughtValues {
-  const { parts } = pattern;
+  const [name = '', suffix = ''] = pattern.parts.map(reversed);
   // One that both fields of SOA have is among those of the first.
   const isOther = Prisma.sql`${MAILBOX.condition} AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;
   const lookups = [TARGET, { ...MAILBOX, condition: isOther }, HOST_NAME];
   if (isName(pattern)) {
-    const values = Prisma.sql`SELECT ${reversed(parts[0] ?? '')}::text COLLATE "C" AS value`;
-    return { isOneValue: true, values, lookups };
+    return { isOneValue: true, values: Prisma.sql`SELECT ${name}::text COLLATE "C" AS value`, lookups };
   }
-  const prefix = reversed(parts[1] ?? '');
   const below = TARGETS.map(({ condition, column }) => {
-    const isBelow = Prisma.sql`${condition} AND ${startsWith(column, prefix)}`;
-    return Prisma.sql`(${valuesOf(column, isBelow, Prisma.sql`${prefix}::text`)})`;
+    const isBelow = Prisma.sql`${condition} AND ${startsWith(column, suffix)}`;
+    return Prisma.sql`(${valuesOf(column, isBelow, Prisma.sql`${suffix}::text`)})`;
   });
   return { isOneValue: false, values: Prisma.join(below, ' UNION '), lookups };
 }
@@ -249,33 +239,28 @@ function valuesOf(column: Prisma.Sql, condition: Prisma.Sql, from?: Prisma.Sql):
 
 /** Null for a row of another type. */
 function hasTarget({ condition, column }: Lookup, { parts }: NamePattern): Prisma.Sql {
-  const [first = '', suffix = ''] = parts;
-  const meets =
-    parts.length === 1 ? Prisma.sql`${column} = ${reversed(first)}` : startsWith(column, reversed(suffix));
+  const [name = '', suffix] = parts.map(reversed);
+  const meets = suffix === undefined ? Prisma.sql`${column} = ${name}` : startsWith(column, suffix);
   return Prisma.sql`(${condition} AND ${meets})`;
 }
 
-/** Whether a row of table `dns_record` meets all that the filter has. */
 function conditionsOf(filter: RecordFilter): Prisma.Sql {
   const { domain, ip, network, target, text, host, types, present, at } = filter;
   const removed = Prisma.sql`(${knownAt('removed', at)})`;
+  const targets = target && TARGETS.map((lookup) => hasTarget(lookup, target));
   return allOf([
     domain !== undefined && Prisma.sql`domain = ${domain}`,
     ip !== undefined && Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} = ${ip}::inet)`,
     network !== undefined &&
       Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} BETWEEN ${network.first}::inet AND ${network.last}::inet)`,
-    target !== undefined &&
-      Prisma.sql`(${Prisma.join(
-        TARGETS.map((column) => hasTarget(column, target)),
-        ' OR ',
-      )})`,
+    targets !== undefined && Prisma.join(targets, ' OR ', '(', ')'),
     text !== undefined && Prisma.sql`(type = 'TXT' AND strpos(rdata ->> 'txt', ${text}) > 0)`,
     host !== undefined && meetsPattern(Prisma.raw('host'), host),
     types !== undefined && Prisma.sql`type = ANY (${[...types]})`,
     at !== undefined && Prisma.sql`first_seen <= ${at}`,
-    present !== undefined && Prisma.sql`(${removed} IS NULL) = ${present}`,
-    filter.seenFrom !== undefined && Prisma.sql`(${removed} IS NULL OR ${removed} > ${filter.seenFrom})`,
-    filter.seenTo !== undefined && Prisma.sql`first_seen <= ${filter.seenTo}`,
+    present != null && Prisma.sql`(${removed} IS NULL) = ${present}`,
+    filter.seenFrom != null && Prisma.sql`(${removed} IS NULL OR ${removed} > ${filter.seenFrom})`,
+    filter.seenTo != null && Prisma.sql`first_seen <= ${filter.seenTo}`,
     isWithin(Prisma.raw('first_seen'), filter.firstSeenFrom, filter.firstSeenTo),
     filter.digest !== undefined && Prisma.sql`${DIGEST} = ${filter.digest}`,
   ]);

@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { LATEST_INSTANT } from '../model/instant.js';
-import { PLANNED } from './columns.js';
-import { EVERY_ROW, type Finding, literal, MOST_VALUES, readFound, type SoughtValues } from './search.js';
+import { literal, PLANNED } from './columns.js';
+import { EVERY_ROW, type Finding, MOST_VALUES, readFound, type SoughtValues } from './search.js';
 import { type DomainSearchKey, domainQuestion, MOST_SORTED, queriesOfNames } from './search-domains.js';
 import { type HeaderSearchKey, headerQuestion } from './search-headers.js';
 import { type RecordSearchKey, recordQuestion, soughtHosts, soughtTexts } from './search-records.js';
@@ -22,14 +22,12 @@ const ROWS_IN_ORDER = 10_000;
 /** The headers of so many domains. */
 const DOMAINS_IN_ORDER = 2_000;
 
-/** Searches DNS records. */
 export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSearchKey) {
   const { filter, lastSeen } = key;
   const { domain, ip, network, target, text, host } = filter;
   // Then the conditions have an index.
   const isIndexed = [domain, ip, network, target].some((condition) => condition !== undefined);
-  const source = soughtHosts(host) ?? soughtTexts(text);
-  const lookup = isIndexed ? EVERY_ROW : await lookupOf(prisma, source);
+  const lookup = isIndexed ? EVERY_ROW : await lookupOf(prisma, soughtHosts(host) ?? soughtTexts(text));
   const question = recordQuestion(key);
   // Those of one domain are in one shard.
   const isFound = domain === undefined ? Prisma.sql`IN (SELECT domain FROM found)` : Prisma.sql`= ${domain}`;
@@ -44,10 +42,79 @@ export async function searchRecordsOfShards(prisma: PrismaClient, key: RecordSea
   return readFound(prisma, question, queries);
 }
 
+/** Where no index finds values of headers, those of domains in their order are read. */
+export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSearchKey) {
+  const { filter, after, lastSeen } = key;
+  const question = headerQuestion(key);
+  const lookup = await lookupOf(prisma, question.sought);
+  const isNamed = Prisma.sql`name = ${filter.name}`;
+  const isVisited = Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`;
+  const found =
+    lookup === null
+      ? Prisma.sql`
+        visited AS MATERIALIZED (
+          SELECT name FROM domain WHERE name >= ${after?.domain ?? ''}
+           ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
+        ${firstMatches(question, isVisited, END_OF_VISITED)}`
+      : firstMatches(question, lookup);
+  // When a value was last seen is known from the times of all headers of its domain.
+  const queries = Prisma.sql`
+    ${found},
+    header_change AS MATERIALIZED (
+      SELECT domain, name, observed_at, last_seen, source, CASE WHEN ${isNamed} THEN value END AS value
+        FROM header_change
+       WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? EVERY_ROW : isNamed}),
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
+  return readFound(prisma, question, queries);
+}
+
+const END_OF_VISITED = Prisma.sql`
+  SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
+   ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)}`;
+
+export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSearchKey) {
+  const { match, registrableDomain, ...times } = key.filter;
+  const [names] = queriesOfNames({ match, registrableDomain }, MOST_SORTED);
+  const sought = names && {
+    values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
+    lookups: [{ column: Prisma.raw('domain.name'), condition: EVERY_ROW }],
+  };
+  // By times, each node has an index.
+  const isIndexed = Object.values(times).some((time) => time != null);
+  const lookup = (await lookupOf(prisma, sought ?? null, MOST_SORTED)) ?? (isIndexed ? EVERY_ROW : null);
+  const question = domainQuestion(key, 'domain');
+  const queries = Prisma.sql`
+    ${firstMatches(question, lookup)},
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM found))`;
+  return readFound(prisma, question, queries);
+}
+
+/**
+ * The condition by which an index finds rows; null: none finds them, or there are too many values. These are in
+ * a table of the coordinator, which is read before.
+ */
+async function lookupOf(
+  prisma: PrismaClient,
+  sought: Pick<SoughtValues, 'values' | 'lookups'> | null,
+  most = MOST_VALUES,
+): Promise<Prisma.Sql | null> {
+  if (sought === null) return null;
+  const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
+    ${PLANNED} SELECT DISTINCT value
+      FROM (SELECT value FROM (${sought.values}) AS found LIMIT ${literal(most + 1)}) AS found`;
+  if (rows.length > most) return null;
+  if (rows.length === 0) return Prisma.sql`false`;
+  const found = rows.map(({ value }) => value);
+  const type = Prisma.raw(typeof found[0] === 'bigint' ? 'bigint' : 'text');
+  const lookups = sought.lookups.map(
+    ({ column, condition }) => Prisma.sql`${condition} AND ${column} = ANY (${found}::${type}[])`,
+  );
+  return Prisma.join(lookups, ' OR ', '(', ')');
+}
+
 /**
  * Finds the first matches on all nodes, for readFound().
  *
- * @param lookup A condition by which an index finds rows; null: none finds them, or there are too many values.
  * @param end A query for the place up to which rows are examined.
  */
 function firstMatches(
@@ -66,75 +133,7 @@ function firstMatches(
       SELECT ${place} FROM examined WHERE matches ORDER BY ${place} LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
       SELECT ${place} FROM (
-        (SELECT ${place} FROM found ORDER BY ${place} LIMIT 1 OFFSET ${literal(first)})
-        UNION ALL
+        (SELECT ${place} FROM found ORDER BY ${place} LIMIT 1 OFFSET ${literal(first)}) UNION ALL
         (${end})) AS row
        ORDER BY ${place} LIMIT 1)`;
-}
-
-/** The values of a source are in a table of the coordinator: it is read before. */
-async function lookupOf(
-  prisma: PrismaClient,
-  source: Pick<SoughtValues, 'values' | 'lookups'> | null,
-  most = MOST_VALUES,
-): Promise<Prisma.Sql | null> {
-  if (source === null) return null;
-  const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
-    ${PLANNED} SELECT DISTINCT value
-      FROM (SELECT value FROM (${source.values}) AS found LIMIT ${literal(most + 1)}) AS found`;
-  if (rows.length > most) return null;
-  if (rows.length === 0) return Prisma.sql`false`;
-  const found = rows.map(({ value }) => value);
-  const type = Prisma.raw(typeof found[0] === 'bigint' ? 'bigint' : 'text');
-  const lookups = source.lookups.map(
-    ({ column, condition }) => Prisma.sql`${condition} AND ${column} = ANY (${found}::${type}[])`,
-  );
-  return Prisma.sql`(${Prisma.join(lookups, ' OR ')})`;
-}
-
-/** Searches the values of headers: where no index finds them, those of domains in their order. */
-export async function searchHeadersOfShards(prisma: PrismaClient, key: HeaderSearchKey) {
-  const { filter, after, lastSeen } = key;
-  const question = headerQuestion(key);
-  const lookup = await lookupOf(prisma, question.sought);
-  const isNamed = Prisma.sql`name = ${filter.name}`;
-  const visited = Prisma.sql`
-    SELECT name FROM domain WHERE name >= ${after?.domain ?? ''}
-     ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}`;
-  const isVisited = Prisma.sql`${isNamed} AND domain IN (SELECT name FROM visited)`;
-  const found =
-    lookup === null
-      ? Prisma.sql`visited AS MATERIALIZED (${visited}), ${firstMatches(question, isVisited, END_OF_VISITED)}`
-      : firstMatches(question, lookup);
-  // When a value was last seen is known from the times of all headers of its domain.
-  const queries = Prisma.sql`
-    ${found},
-    header_change AS MATERIALIZED (
-      SELECT domain, name, observed_at, last_seen, source, CASE WHEN ${isNamed} THEN value END AS value
-        FROM header_change
-       WHERE domain IN (SELECT domain FROM found) AND ${lastSeen ? EVERY_ROW : isNamed}),
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
-  return readFound(prisma, question, queries);
-}
-
-const END_OF_VISITED = Prisma.sql`
-  SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
-   ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)}`;
-
-/** Searches domains. */
-export async function searchDomainsOfShards(prisma: PrismaClient, key: DomainSearchKey) {
-  const { match, registrableDomain, ...times } = key.filter;
-  const [names] = queriesOfNames({ match, registrableDomain }, MOST_SORTED);
-  const source = names && {
-    values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
-    lookups: [{ column: Prisma.raw('domain.name'), condition: EVERY_ROW }],
-  };
-  // By times, each node has an index.
-  const isIndexed = Object.values(times).some((time) => time !== undefined);
-  const lookup = (await lookupOf(prisma, source ?? null, MOST_SORTED)) ?? (isIndexed ? EVERY_ROW : null);
-  const question = domainQuestion(key, 'domain');
-  const queries = Prisma.sql`
-    ${firstMatches(question, lookup)},
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM found))`;
-  return readFound(prisma, question, queries);
 }

@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
-import { PLANNED } from './columns.js';
+import { literal, PLANNED } from './columns.js';
 
 /**
  * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one
@@ -10,7 +10,7 @@ import { PLANNED } from './columns.js';
  * way a question reads a bounded number of rows; a page is shorter where it ends at that.
  */
 
-/** How many values are looked up, one by one. */
+/** How many values are looked up. */
 export const MOST_VALUES = 2_000;
 /** How many rows a page reads in order. */
 export const MOST_ROWS = 30_000;
@@ -21,7 +21,6 @@ export const MOST_ROWS_BY_VALUE = 10_000;
  * Reads a page from few rows, and where these are too few for it from many.
  *
  * @param read Null where the question is too wide for this way.
- * @param many How many.
  */
 export async function readFewThenMany<Read extends Page<unknown, unknown> | null>(
   first: number,
@@ -35,24 +34,20 @@ export async function readFewThenMany<Read extends Page<unknown, unknown> | null
   return read(many);
 }
 
-/** Which matches, and how many. */
 export interface SearchKey<Filter, Place> {
   readonly filter: Filter;
   readonly first: number;
-  /** The place that they follow. */
   readonly after?: Place | undefined;
   /** Whether `lastSeen` of what is present is needed. */
   readonly lastSeen?: boolean;
 }
 
-/** A page of a list in its order. */
 export interface Page<Item, Place> {
   readonly items: readonly Item[];
   /** The place after which the next page begins; null on the last one. */
   readonly next: Place | null;
 }
 
-/** Whether a page has as many as are wanted, or all. */
 export function isFull({ items, next }: Page<unknown, unknown>, first: number): boolean {
   return next === null || items.length >= first;
 }
@@ -65,14 +60,13 @@ export interface Lookup {
 
 /** What is looked up, value by value. */
 export interface SoughtValues {
-  /** The values, as rows with one column `value`. */
+  /** Rows with one column `value`. */
   readonly values: Prisma.Sql;
   /** Where rows have a value: those of each are joined. */
   readonly lookups: readonly Lookup[];
   readonly isOneValue: boolean;
 }
 
-/** The condition of an index of all rows. */
 export const EVERY_ROW = Prisma.sql`true`;
 
 /** Which rows of a table match, and how they are read. */
@@ -86,7 +80,6 @@ export interface Question<Row, Match, Place> {
   readonly columns?: Prisma.Sql;
   /** Where all are of one domain: the condition by which they are read in order. */
   readonly within?: Prisma.Sql | undefined;
-  /** What a match meets. */
   readonly conditions: Prisma.Sql;
   /** After other conditions: that rows come after the place of the question. */
   readonly follows: Prisma.Sql;
@@ -109,7 +102,6 @@ export interface Question<Row, Match, Place> {
   };
 }
 
-/** Reads a page of matches: by few rows where these are enough. */
 export async function search<Row, Match, Place>(
   prisma: PrismaClient,
   question: Question<Row, Match, Place>,
@@ -128,7 +120,6 @@ export async function search<Row, Match, Place>(
   return (await readFewThenMany(first, byValue, MOST_ROWS_BY_VALUE)) ?? readInOrder(MOST_ROWS);
 }
 
-/** What finds matches, of a question. */
 export type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
 
 /** Finds matches among up to so many rows in their order. */
@@ -146,7 +137,7 @@ export function queriesInOrder(
        WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
 }
 
-/** Finds matches, for readFound(): the queries, and whether it is too much. */
+/** What finds matches, for readFound(). */
 export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
 
 /**
@@ -199,7 +190,7 @@ interface PageRow<Row> {
 }
 
 /**
- * Reads a page of what was found, if that was not too much. It ends before that where the matches are long.
+ * Reads a page of what was found. It ends before that where the matches are long.
  *
  * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to
  *   which they are all, if there may be others.
@@ -211,9 +202,9 @@ export async function readFound<Row, Match, Place>(
   queries: Prisma.Sql,
   isTooMuch = Prisma.sql`false`,
 ): Promise<Page<Match, Place> & { readonly isTooMuch: boolean }> {
-  const { table, place, placeOf, rest, matchOf, queries: further } = reading;
+  const { table, place, placeOf, rest, matchOf, queries: further = Prisma.empty } = reading;
   const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
-    ${PLANNED} WITH ${queries} ${further ?? Prisma.empty}
+    ${PLANNED} WITH ${queries} ${further}
     SELECT ${isTooMuch} AS "isTooMuch", json_agg(json_build_array(${place}, ${rest})) AS rows,
            max(candidates)::int AS candidates, (SELECT json_build_array(${place}) FROM last) AS end
       FROM ${table}`;
@@ -252,7 +243,7 @@ const MOST_LONG_OCTETS = 4 * 1024 ** 2;
  * The hashes of the known texts with a part, as a query.
  *
  * @param kind `TXT` or the name of a header.
- * @param hash Of a row of table `known_text`.
+ * @param hash Of a row of `known_text`.
  */
 export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Prisma.Sql {
   const isKind = kind === 'TXT' ? Prisma.sql`kind = 'TXT'` : Prisma.sql`kind <> 'TXT' AND kind = ${kind}`;
@@ -281,35 +272,30 @@ export function distinctValues(
   from = Prisma.sql`''`,
 ): Prisma.Sql {
   const next = (comparison: Prisma.Sql) => Prisma.sql`
-    SELECT ${column} AS value FROM ${Prisma.raw(table)}
-     WHERE ${condition} AND ${column} ${comparison} ORDER BY ${column} LIMIT 1`;
+    (SELECT ${column} AS value FROM ${Prisma.raw(table)}
+      WHERE ${condition} AND ${column} ${comparison} ORDER BY ${column} LIMIT 1)`;
   return Prisma.sql`
     WITH RECURSIVE step AS (
-      (${next(Prisma.sql`>= ${from}`)})
-      UNION ALL
-      SELECT (${next(Prisma.sql`> step.value`)}) FROM step WHERE step.value IS NOT NULL
-    )
+      ${next(Prisma.sql`>= ${from}`)} UNION ALL
+      SELECT ${next(Prisma.sql`> step.value`)} FROM step WHERE step.value IS NOT NULL)
     SELECT value FROM step WHERE value IS NOT NULL`;
 }
 
 /** All of the conditions that are given. */
 export function allOf(conditions: readonly (Prisma.Sql | false)[]): Prisma.Sql {
   const given = conditions.filter((condition) => condition !== false);
-  return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
+  return Prisma.join([EVERY_ROW, ...given], ' AND ', '(', ')');
 }
 
 /** Whether a time is after `from`, up to `to`. */
-export function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
+export function isWithin(column: Prisma.Sql, from: Time, to: Time): Prisma.Sql {
   return allOf([
-    from !== undefined && Prisma.sql`${column} > ${from}`,
-    to !== undefined && Prisma.sql`${column} <= ${to}`,
+    from != null && Prisma.sql`${column} > ${from}`,
+    to != null && Prisma.sql`${column} <= ${to}`,
   ]);
 }
 
-/** A number in the text of a statement, where PostgreSQL plans with it. */
-export function literal(number: number): Prisma.Sql {
-  return Prisma.raw(String(number));
-}
+export type Time = Instant | null | undefined;
 
 function escapedLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
@@ -332,16 +318,14 @@ export function reversed(name: string): string {
   return [...name].reverse().join('');
 }
 
-/** Whether a column with names meets a pattern. */
 export function meetsPattern(column: Prisma.Sql, { parts }: NamePattern): Prisma.Sql {
   if (parts.length === 1) return Prisma.sql`${column} = ${parts[0]}`;
   return Prisma.sql`${column} LIKE ${parts.map(escapedLike).join('%')}`;
 }
 
-/** Rows that an index finds. */
+/** Rows that an index finds, and what it is sorted by, if it is. */
 interface Indexed {
   readonly condition: Prisma.Sql;
-  /** What the index is sorted by; absent: it is not sorted. */
   readonly order?: Prisma.Sql;
 }
 
@@ -355,21 +339,19 @@ export function firstOf(table: string, { condition, order }: Indexed, most: numb
   return Prisma.sql`SELECT name FROM ${of} WHERE ${condition} ${sorted} LIMIT ${literal(most + 1)}`;
 }
 
-/** The names that end with a text. */
 export function endingWith(text: string): Indexed {
   const order = Prisma.sql`reverse(name)`;
   return { condition: startsWith(order, reversed(text)), order };
 }
 
 /** The rows of `known_name` among which the names of a pattern are, by an index; null: none finds them. */
-function knownNamesOf({ parts }: NamePattern): Indexed | null {
-  const [first = ''] = parts;
-  const last = parts.at(-1) ?? '';
+function knownNamesOf(pattern: NamePattern): Indexed | null {
+  const { parts } = pattern;
+  const [first = '', last = ''] = [parts[0], parts.at(-1)];
   const name = Prisma.sql`name`;
-  if (parts.length === 1) return { condition: Prisma.sql`name = ${first}` };
-  const like = { condition: Prisma.sql`name LIKE ${parts.map(escapedLike).join('%')}` };
+  const like = { condition: meetsPattern(name, pattern) };
   // What is in the middle is mostly rarer than an ending that many names have.
-  if (parts.slice(1, -1).some(hasTrigram)) return like;
+  if (parts.length === 1 || parts.slice(1, -1).some(hasTrigram)) return like;
   if (last.length >= 3) return endingWith(last);
   if (first.length >= 3) return { condition: startsWith(name, first), order: name };
   return parts.some(hasTrigram) ? like : null;

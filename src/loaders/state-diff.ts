@@ -1,9 +1,8 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { knownAt, PLANNED, pageOf } from './columns.js';
-import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
+import { knownAt, literal, PLANNED, pageOf } from './columns.js';
+import { type DnsEntry, parseDnsEntries, RECORD_COLUMNS_SQL } from './dns-entries.js';
 import { seenUpTo, type TimesOfParts } from './observed-parts.js';
-import { literal } from './search.js';
 
 /** The net difference between the states of a domain at two instants, in the order of Get domain. */
 export interface StateDiff {
@@ -16,18 +15,15 @@ export interface StateDiff {
   readonly isCut: boolean;
 }
 
-/** The difference between the states of one header. */
-export interface HeaderDifference {
+interface HeaderDifference {
   readonly name: string;
   readonly difference: 'ADDED' | 'CHANGED' | 'REMOVED';
-  /** The value at `from`; null where the header was not there. */
+  /** The value at the earlier one; null where the header was not there. */
   readonly old: string | null;
-  /** The value at `to`; null where the header was not there. */
   readonly new: string | null;
 }
 
-/** A domain, and two instants in their order. */
-export interface DiffKey {
+interface DiffKey {
   readonly domain: string;
   readonly from: Instant;
   readonly to: Instant;
@@ -41,16 +37,6 @@ export interface DiffKey {
 /** More rows are not read, and not more characters: a list has at most half as many entries. */
 const MAX_ROWS = 10_000;
 const MAX_CHARACTERS = 2 * 1024 ** 2;
-
-interface Row {
-  readonly columns: string | null;
-  readonly rows: number;
-  readonly candidates: number | null;
-}
-
-interface HeaderRow extends Omit<HeaderDifference, 'difference'> {
-  readonly candidates: bigint;
-}
 
 /** Loads what is different at two instants: only stays and values that began or ended between them are read. */
 export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<StateDiff> {
@@ -69,7 +55,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
        ORDER BY first_seen, type, position LIMIT ${limit}`,
     ['rdata'],
     'first_seen, type, position',
-    { most: MAX_CHARACTERS },
+    { maxCharacters: MAX_CHARACTERS },
   );
   const valueAt = (instant: Instant) => Prisma.sql`
     (SELECT value FROM header_change AS earlier
@@ -85,34 +71,28 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
        WHERE old IS DISTINCT FROM new ORDER BY name LIMIT ${limit}`,
     ['old', 'new'],
     'name',
-    { most: MAX_CHARACTERS },
+    { maxCharacters: MAX_CHARACTERS },
   );
-  const [found] = await prisma.$queryRaw<readonly Row[]>`
-    ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates
+  const [found] = await prisma.$queryRaw<readonly { columns: string; rows: number; candidates: number }[]>`
+    ${PLANNED} SELECT coalesce(${RECORD_COLUMNS_SQL}, '') AS columns, count(*)::int AS rows,
+                      coalesce(max(candidates), 0)::int AS candidates
                  FROM (${records}) AS entry`;
-  const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
-    ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
-  const stays = parseDnsEntries(found?.columns ?? '', { domain, at: to });
-  const isCut = (rows: number, candidates: number) => rows < candidates || rows > MAX_ROWS;
-  return {
-    ...recordsOf(stays, key.times),
-    httpHeaders: differences.map(({ name, old, new: value }) => ({
-      name,
-      difference: old === null ? 'ADDED' : value === null ? 'REMOVED' : 'CHANGED',
-      old,
-      new: value,
-    })),
-    isCut:
-      isCut(found?.rows ?? 0, found?.candidates ?? 0) ||
-      isCut(differences.length, Number(differences[0]?.candidates ?? 0)),
-  };
+  const differences = await prisma.$queryRaw<readonly (HeaderDifference & { candidates: number })[]>`
+    ${PLANNED} SELECT name, CASE WHEN old IS NULL THEN 'ADDED' WHEN new IS NULL THEN 'REMOVED' ELSE 'CHANGED' END
+                      AS difference, old, new, candidates::int AS candidates FROM (${headers}) AS states`;
+  const { columns, ...ofRecords } = found ?? { columns: '', rows: 0, candidates: 0 };
+  const ofHeaders = { rows: differences.length, candidates: differences[0]?.candidates ?? 0 };
+  const isCut = [ofRecords, ofHeaders].some(({ rows, candidates }) => rows < candidates || rows > MAX_ROWS);
+  const httpHeaders = differences.map(({ candidates: _, ...difference }) => difference);
+  return { ...recordsOf(parseDnsEntries(columns, { domain, at: to }), key.times), httpHeaders, isCut };
 }
 
 /** The records that are at one of the instants only: of one that went and returned, one stay is at each. */
 function recordsOf(stays: readonly DnsEntry[], times: TimesOfParts | null) {
   const different = new Map<string, DnsEntry>();
   for (const stay of stays) {
-    const identity = identityOf(stay);
+    const { firstSeen: _first, removed: _gone, lastSeen: _last, of: _of, ...record } = stay;
+    const identity = JSON.stringify(record);
     if (!different.delete(identity)) different.set(identity, stay);
   }
   const [added, removed]: [DnsEntry[], DnsEntry[]] = [[], []];
@@ -121,9 +101,4 @@ function recordsOf(stays: readonly DnsEntry[], times: TimesOfParts | null) {
     else added.push({ ...entry, lastSeen: seenUpTo(entry, times?.types.get(entry.type)?.latest) });
   }
   return { dnsRecordsAdded: added, dnsRecordsRemoved: removed };
-}
-
-/** Text that two entries share if and only if they are of the same record. */
-function identityOf({ firstSeen: _first, removed: _gone, lastSeen: _last, of: _of, ...record }: DnsEntry) {
-  return JSON.stringify(record);
 }

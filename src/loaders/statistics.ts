@@ -3,7 +3,6 @@ import { ON_SERVER } from '../database/tables.js';
 import { UnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 
-/** How much there is. */
 export interface Statistics {
   readonly domains: number;
   readonly dnsRecords: number;
@@ -35,22 +34,6 @@ function estimateSql(index: string | undefined): string {
       FROM pg_class WHERE oid IN (${index === undefined ? part : ofIndex})`;
 }
 
-/** Rows of a table, or of a partial index of it. */
-interface Counted {
-  readonly table: string;
-  /** The first columns of the index: its name is another on each shard. */
-  readonly index?: string;
-  /** Of the index. */
-  readonly condition?: string;
-}
-
-const COUNTED: readonly Counted[] = [
-  { table: 'domain' },
-  { table: 'dns_record' },
-  { table: 'dns_record', index: '(domain, removed,', condition: 'removed IS NOT NULL' },
-  { table: 'header_change' },
-];
-
 interface Row {
   /** Of the changes, those that are the first of a header. */
   readonly headerShare: number;
@@ -58,21 +41,19 @@ interface Row {
   readonly lastChangedAt: Instant | null;
 }
 
-/**
- * How much there is in the database: exact for up to MOST_COUNTED rows of each table, or part of it, otherwise
- * an estimate.
- */
+/** Exact for up to MOST_COUNTED rows of each table, or part of it, otherwise an estimate. */
 export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): Promise<Statistics> {
-  const counts: number[] = [];
-  for (const { table, index, condition = 'true' } of COUNTED) {
+  /** @param index Of the rows with the condition, its first columns: its name is another on each shard. */
+  const count = async (table: string, condition = 'true', index?: string) => {
     const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MOST_COUNTED}`;
     const counted = await read(prisma, tables.eachPart(table, `SELECT count(*) FROM (${rows}) AS row`));
-    const isAll = counted < MOST_COUNTED;
-    counts.push(
-      isAll ? counted : Math.max(counted, await read(prisma, tables.eachPart(table, estimateSql(index)))),
-    );
-  }
-  const [domains = 0, dnsRecords = 0, removed = 0, changes = 0] = counts.map(Math.round);
+    if (counted < MOST_COUNTED) return counted;
+    return Math.round(Math.max(counted, await read(prisma, tables.eachPart(table, estimateSql(index)))));
+  };
+  const domains = await count('domain');
+  const dnsRecords = await count('dns_record');
+  const removed = await count('dns_record', 'removed IS NOT NULL', '(domain, removed,');
+  const changes = await count('header_change');
   const some = `SELECT recorded_at FROM %s LIMIT ${MOST_COUNTED}`;
   const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (${some}) AS row`;
   const lastRecordedAt = BigInt(await read(prisma, tables.eachPart('domain', recorded), 'max'));
@@ -108,13 +89,11 @@ export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): 
 }
 
 /**
- * The results of a statement together, each of a shard or of the whole table.
- *
+ * @param results Of a statement, of each shard or of the whole table.
  * @throws UnavailableError if a shard does not respond.
  */
 async function read(prisma: PrismaClient, results: Prisma.Sql, aggregate = 'sum'): Promise<number> {
-  type Found = { readonly value: number | null; readonly isComplete: boolean };
-  const [found] = await prisma.$queryRaw<readonly Found[]>`
+  const [found] = await prisma.$queryRaw<readonly { value: number | null; isComplete: boolean }[]>`
     SELECT ${Prisma.raw(aggregate)}(CASE WHEN success THEN result::float8 END) AS value,
            bool_and(success) AS "isComplete"
       FROM ${results}`;

@@ -1,4 +1,4 @@
-import type { Change as ChangeData, ChangePosition } from '../loaders/change-rows.js';
+import type { Change as ChangeData, ChangePosition } from '../loaders/changes.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
 import {
   CHANGE_KINDS,
@@ -11,9 +11,9 @@ import { invalidParameter } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { paging, questionOf } from './connection.js';
 import { loadersOf } from './context.js';
+import { sortedNames, sortedTypes } from './lists.js';
 import { idOf } from './node-names.js';
 import { domainOfEntry } from './Query/domain.js';
-import { sortedNames, sortedTypes } from './select-entries.js';
 import type { ChangeResolvers, DnsRecordAddedResolvers, DomainResolvers } from './types.generated.js';
 
 const PLACE = {
@@ -24,30 +24,32 @@ const PLACE = {
   position: 'number',
 } as const;
 
-const OF_HEADERS: ReadonlySet<ChangeKind> = new Set(HEADER_CHANGES);
-const OF_RECORDS: ReadonlySet<ChangeKind> = new Set(RECORD_CHANGES);
-
-/** A page of the changes of a domain, as of the instant that its history is of. */
 export const changesOf: NonNullable<DomainResolvers['changes']> = async (history, args, context) => {
   const { name, at, times } = history;
   const { from, to } = args;
   requireInterval('from', from, 'to', to);
   const types = sortedTypes(args.types);
   const headers = sortedNames(args.headers);
-  const notable = args.notable ?? undefined;
   // With types or headers alone, there is nothing of the others.
+  const ofParts: ReadonlySet<ChangeKind> = new Set([
+    ...(types === undefined ? [] : RECORD_CHANGES),
+    ...(headers === undefined ? [] : HEADER_CHANGES),
+  ]);
   const isAll = types === undefined && headers === undefined;
-  const isSelected = (kind: ChangeKind) =>
-    isAll || (OF_HEADERS.has(kind) ? headers : OF_RECORDS.has(kind) ? types : undefined) !== undefined;
-  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(isSelected));
-  const newestFirst = args.order === 'NEWEST_FIRST';
+  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter((kind) => isAll || ofParts.has(kind)));
   const end = to == null || (at !== undefined && at < to) ? at : to;
-  const question = questionOf(`changes ${name}`, {
-    ...{ at, from, to: end, kinds: [...kinds].sort(), types, headers, notable, newestFirst },
-  });
+  const filter = {
+    at,
+    from: from ?? undefined,
+    to: end,
+    types,
+    headers,
+    notable: args.notable ?? undefined,
+    newestFirst: args.order === 'NEWEST_FIRST',
+  };
+  const question = questionOf(`changes ${name}`, { ...filter, kinds: [...kinds].sort() });
   const { first, after, pageOf } = paging<ChangePosition>(question, args, PLACE);
-  const interval = { from: from ?? undefined, to: end, at };
-  const key = { name, kinds, types, headers, notable, newestFirst, first, ...interval, after };
+  const key = { ...filter, name, kinds, first, after };
   const page = await loadersOf(history, context).changes.load(key, context.caller);
   for (const { record } of page.items) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
@@ -61,8 +63,7 @@ type Time = Instant | null | undefined;
 export function requireInterval(nameOfFrom: string, from: Time, nameOfTo: string, to: Time): void {
   if (from == null || to == null || from <= to) return;
   const [first, second] = [from, to].map(formatInstant);
-  const message = `${nameOfFrom}, ${first}, is later than ${nameOfTo}, ${second}: exchange them.`;
-  throw invalidParameter(message);
+  throw invalidParameter(`${nameOfFrom}, ${first}, is later than ${nameOfTo}, ${second}: exchange them.`);
 }
 
 const TYPES = {
@@ -85,5 +86,4 @@ const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
   domain: ({ domain, asOf: at }, _args, context, info) => domainOfEntry({ domain, at }, context, info),
 };
 
-/** The resolvers of changes, by type. */
 export const changeResolvers = Object.fromEntries(CHANGE_KINDS.map((kind) => [TYPES[kind], OF_CHANGE]));

@@ -1,5 +1,4 @@
 import { MAX_LIST_ENTRIES, TooLargeError } from '../limits/response-size.js';
-import type { Change } from '../loaders/change-rows.js';
 import type { HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';
@@ -13,17 +12,11 @@ import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf, requireInterval } from './Change.js';
 import { octetsOf, paging, RECORD_PLACE } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
-import { headersOf, recordFilter, recordsOf } from './lists.js';
+import { headersOf, recordFilter, recordsOf, sortedNames, sortedTypes } from './lists.js';
 import { idOf } from './node-names.js';
 import { instantOf } from './Query/domain.js';
-import { sortedNames, sortedTypes } from './select-entries.js';
 import { type Selecting, selected } from './selections.js';
-import type {
-  DomainDiffArgs,
-  DomainDiffResolvers,
-  DomainResolvers,
-  HeaderHistoryResolvers,
-} from './types.generated.js';
+import type { DomainDiffResolvers, DomainResolvers, HeaderHistoryResolvers } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
   id: ({ name: domain, at }) => writeNodeId({ kind: 'domain', domain, at, key: [] }),
@@ -50,11 +43,10 @@ export const Domain: DomainResolvers = {
     const key = { name, at, types: sortedTypes(args.types) };
     const rrsets = await loadersOf(history, context).rrsets.load(key, context.caller);
     if (rrsets === null) throw new TooLargeError('The RRsets have more than 30,000 stays.', BY_TYPES);
-    const pools = rrsets.map(({ type, pool, ...rrset }) => ({
-      ...rrset,
-      type,
-      pool: pool.map(({ rdata, ...value }) => ({ data: rdataText(type, { ...rdata }), ...value })),
-    }));
+    const pools = rrsets.map((rrset) => {
+      const data = (rdata: object) => rdataText(rrset.type, { ...rdata });
+      return { ...rrset, pool: rrset.pool.map(({ rdata, ...value }) => ({ data: data(rdata), ...value })) };
+    });
     const values = pools.flatMap(({ pool }) => pool);
     context.size.addList(values.length, octetsOf(values), 1, BY_TYPES);
     return pools;
@@ -64,30 +56,34 @@ export const Domain: DomainResolvers = {
     const names = sortedNames(args.names);
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
     const { first, after, pageOf } = paging<{ name: string }>(question, args, { name: 'text' });
-    const needsHistory = selected(info).anywhere.has('history');
-    const key = { of, names, first, after, history: needsHistory };
+    const key = { of, names, first, after, history: selected(info).anywhere.has('history') };
     const page = await loadersOf(history, context).headerPage.load(key, context.caller);
     return pageOf(page, (header) => header);
   },
   changes: changesOf,
   async parts(history, _args, context) {
     const { name, times, at } = history;
-    const { attempt: attempts } = loadersOf(history, context);
-    const attempt = at === undefined ? await attempts.load({ name }, context.caller) : null;
-    return observedParts(loadedPart(times), attempt);
+    const { attempt } = loadersOf(history, context);
+    const latest = at === undefined ? await attempt.load({ name }, context.caller) : null;
+    return observedParts(loadedPart(times), latest);
   },
   async diff(history, args, context) {
     const { from, to } = args;
     requireInterval('from', from, 'to', to);
     instantOf(to);
-    const { name: domain, at, times } = history;
+    const { name: domain, at } = history;
     // As of an instant, nothing is different after it.
     const upTo = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
     const loaders = loadersOf(history, context);
     const { caller } = context;
     const seen =
-      times && (await loaders.domainHistory.load({ name: domain, at: upTo(to), times: true }, caller));
-    const key = { domain, from: upTo(from), to: upTo(to), times: seen?.times ?? null, ...partsOfDiff(args) };
+      history.times &&
+      (await loaders.domainHistory.load({ name: domain, at: upTo(to), times: true }, caller));
+    // With types or headers alone, there is nothing of the others.
+    const isAll = args.types == null && args.headers == null;
+    const types = sortedTypes(isAll ? undefined : (args.types ?? []));
+    const names = sortedNames(isAll ? undefined : (args.headers ?? []));
+    const key = { domain, from: upTo(from), to: upTo(to), times: seen?.times ?? null, types, names };
     const diff = await loaders.diff.load(key, caller);
     if (!diff.isCut) return { ...diff, from, to };
     throw new TooLargeError(`The difference has more than ${MAX_LIST_ENTRIES} entries.`, BY_TIMES);
@@ -97,12 +93,6 @@ export const Domain: DomainResolvers = {
 const BY_TIMES = 'Request changes, which has pages, or times that are nearer to each other.';
 const BY_TYPES = 'Select fewer types, or request dnsRecordsConnection, which has pages.';
 const BY_HISTORY = 'Request historyConnection, which has pages.';
-
-/** The types and names of a difference: with one of the two alone, nothing of the other list. */
-function partsOfDiff({ types, headers }: DomainDiffArgs) {
-  if (types == null && headers == null) return { types: undefined, names: undefined };
-  return { types: sortedTypes(types ?? []), names: sortedNames(headers ?? []) };
-}
 
 export const HeaderHistory: HeaderHistoryResolvers = {
   id: idOf,
@@ -115,22 +105,20 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     const { name, of } = header;
     const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const { first, after, pageOf } = paging<{ date: Instant }>(question, args, { date: 'bigint' });
-    const { domain, at } = of;
-    const interval = { from: after?.date, to: at, at };
-    const key = { name: domain, kinds: EVENTS, headers: [name], newestFirst: false, first, ...interval };
+    const interval = { from: after?.date, to: of.at, at: of.at };
+    const key = { name: of.domain, kinds: EVENTS, headers: [name], newestFirst: false, first, ...interval };
     const { items, next } = await loadersOf(header, context).changes.load(key, context.caller);
-    return pageOf({ items: items.map(eventOf), next }, (item) => item);
+    const events = items.map(({ kind, date, new: value, old = null }): HeaderHistoryItem => {
+      return { event: kind === 'HEADER_CREATED' ? 'created' : 'updated', date, new: value ?? '', old };
+    });
+    return pageOf({ items: events, next }, (item) => item);
   },
 };
 
 /** The changes of a header's value that are events. */
 const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);
 
-function eventOf({ kind, date, new: value, old = null }: Change): HeaderHistoryItem {
-  return { event: kind === 'HEADER_CREATED' ? 'created' : 'updated', date, new: value ?? '', old };
-}
-
-/** Counts a list of a difference in the size of the response. */
+/** Counts the list in the size of the response. */
 function sized<Field extends 'dnsRecordsAdded' | 'dnsRecordsRemoved' | 'httpHeaders'>(field: Field) {
   return ({ [field]: entries }: StateDiff, _args: object, { size }: RequestContext, info: Selecting) => {
     size.addList(entries.length, octetsOf(entries), selected(info).copies, BY_TIMES);
@@ -144,7 +132,7 @@ export const DomainDiff: DomainDiffResolvers = {
   httpHeaders: sized('httpHeaders'),
 };
 
-/** @throws Error where neededParts and the resolvers disagree on what a field is read from. */
+/** @throws Error where neededParts() and the resolvers disagree on what a field is read from. */
 function loadedPart<Part>(part: Part | null): Part {
   if (part === null) throw new Error('A part of the history was selected but not loaded.');
   return part;

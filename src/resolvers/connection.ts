@@ -1,24 +1,51 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { DEFAULT_FIRST } from '../limits/costs.js';
+import type { Change } from '../loaders/changes.js';
+import type { DnsEntry } from '../loaders/dns-entries.js';
+import type { DomainRow } from '../loaders/domain-row.js';
+import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import type { Page } from '../loaders/search.js';
+import type { HeaderMatch } from '../loaders/search-headers.js';
+import type { RecordMatch } from '../loaders/search-records.js';
 import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { invalidParameter } from '../model/errors.js';
 import type { RequestContext } from './context.js';
-import type { EdgeOf, PageOf } from './pages.js';
 import { selected } from './selections.js';
-import type { QueryChangesArgs } from './types.generated.js';
+
+/** A page of a list: its nodes, and how cursors are written. */
+interface PageOf<Node> {
+  readonly nodes: readonly Node[];
+  /** The cursor after which the next page begins; null on the last one. */
+  readonly next: string | null;
+  readonly hasPreviousPage: boolean;
+  /** Where the page ends, where that is known without `next` and a node. */
+  readonly end?: string;
+  cursorOf(node: Node): string;
+}
+
+interface EdgeOf<Node> {
+  readonly node: Node;
+  readonly cursor: string;
+}
+
+export type ChangePage = PageOf<Change>;
+export type RecordMatchPage = PageOf<RecordMatch>;
+export type HeaderMatchPage = PageOf<HeaderMatch>;
+export type DomainPage = PageOf<DomainRow>;
+export type DomainEdge = EdgeOf<DomainRow>;
+export type RecordPage = PageOf<DnsEntry>;
+export type HeaderPage = PageOf<HeaderEntry>;
+export type HeaderHistoryPage = PageOf<HeaderHistoryItem>;
 
 /**
- * Reads the arguments of a page.
- *
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
- * @returns them, and what makes the page; `end`: where it ends, if `next` and nodes do not tell.
+ * @returns the arguments of a page, and what makes it; `end`: where it ends, if `next` and nodes do not tell.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
   question: string,
-  { first, after }: Partial<Pick<QueryChangesArgs, 'first' | 'after'>>,
+  { first, after }: { readonly first?: number | null; readonly after?: string | null },
   fields: PlaceFields<Place>,
 ) {
   // Also for null.
@@ -87,9 +114,7 @@ function placeIn<Place extends object>(value: unknown, fields: PlaceFields<Place
 
 const SMALLER_PAGES = 'Request fewer pages in one request, or shorter ones with first.';
 
-/** The resolvers of every connection. */
 export const CONNECTION = {
-  /** Counts the nodes in the size of the response. */
   nodes<Node>({ nodes }: PageOf<Node>, _args: object, { size }: RequestContext, info: GraphQLResolveInfo) {
     size.add(octetsOf(nodes) * selected(info).copies, SMALLER_PAGES);
     return nodes;

@@ -5,10 +5,8 @@ import type { ResponseSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { OfDomain } from '../loaders/dns-entries.js';
 
-/** What the resolvers of a request share. */
 export interface RequestContext {
   readonly caller: Caller;
-  /** What the request reads from. */
   loaders: Loaders;
   /** Those of the primary, for what a replica does not have. */
   readonly primary: Loaders;
@@ -19,11 +17,7 @@ export interface RequestContext {
   cost: RequestCost;
   /** How many units the request has taken so far. An object, since Apollo Server copies the context. */
   readonly spent: { units: number };
-  /**
-   * Takes units from what the caller may spend: for what is known only while it runs.
-   *
-   * @throws RateLimitedError where nothing is left.
-   */
+  /** Takes units for what is known only while it runs. @throws RateLimitedError where nothing is left. */
   charge(units: number): Promise<void>;
   /** Whether large histories are rejected, so that they are read by pages: for REST. */
   readonly rejectsLarge: boolean;

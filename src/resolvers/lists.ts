@@ -1,17 +1,18 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { LargeHistoryError, MAX_LIST_ENTRIES, requireListSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import type { Page } from '../loaders/search.js';
 import type { RecordPlace } from '../loaders/search-records.js';
-import { BusyError } from '../model/errors.js';
+import { requireType } from '../model/dns-types.js';
+import { BusyError, readArgument } from '../model/errors.js';
 import { octetsOf } from './connection.js';
 import { loadersOf, type RequestContext } from './context.js';
-import { selectDnsEntries, selectHeaders, sortedNames, sortedTypes } from './select-entries.js';
 import { selected } from './selections.js';
 import type { DomainDnsRecordsArgs, DomainResolvers } from './types.generated.js';
 
-/** A list of a domain without pages: loaded with it, or of a large history read by the connection's pages. */
+/** A list without pages: loaded with its domain, or of a large history read by the connection's pages. */
 interface List {
   readonly history: DomainHistory;
   readonly name: 'dnsRecords' | 'httpHeaders';
@@ -28,7 +29,7 @@ const ADVICE = {
 /** What a page has that is longer than a list may be. */
 const WHOLE = MAX_LIST_ENTRIES + 1;
 
-/** The records of a domain that the arguments select: of a large history, no others are read. */
+/** Of a large history, no others are read than the arguments select. */
 export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, args, context, info) => {
   const list: List = { history, name: 'dnsRecords', context, info };
   const { dnsRecords: all, times } = history;
@@ -40,11 +41,13 @@ export const recordsOf: NonNullable<DomainResolvers['dnsRecords']> = (history, a
   });
 };
 
-/** The same for headers. */
 export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, args, context, info) => {
   const list: List = { history, name: 'httpHeaders', context, info };
   const { httpHeaders: all, of } = history;
-  if (all !== null) return selectedOf(list, all, selectHeaders(all, args));
+  if (all !== null) {
+    const names = args.names == null ? null : canonicalNames(args.names);
+    return selectedOf(list, all, names === null ? all : all.filter(({ name }) => names.has(name)));
+  }
   const needsHistory = selected(info).fields.has('history');
   const page = { of, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
   return readList(list, ({ headerPage }, after: { readonly name: string } | undefined) =>
@@ -52,7 +55,23 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   );
 };
 
-/** Which records of a domain. */
+/**
+ * The entries of the given types, in any case, that are present or that were removed.
+ *
+ * @throws PublicError INVALID_PARAMETER for what is not a type of records.
+ */
+export function selectDnsEntries(
+  entries: readonly DnsEntry[],
+  { types, present }: Partial<DomainDnsRecordsArgs>,
+): readonly DnsEntry[] {
+  if (types == null && present == null) return entries;
+  const wanted = types == null ? null : canonicalTypes(types);
+  return entries.filter(
+    ({ type, removed }) =>
+      (wanted === null || wanted.has(type)) && (present == null || (removed === null) === present),
+  );
+}
+
 export function recordFilter(
   { name: domain, at }: DomainHistory,
   { types, present }: Partial<DomainDnsRecordsArgs>,
@@ -80,23 +99,52 @@ async function readList<Entry, Place>(
   if (context.rejectsLarge) throw new LargeHistoryError(name, history.octets[list]);
   const loaders = loadersOf(history, context);
   const { size } = context;
+  const advice = ADVICE[list];
   return size.inTurn(async () => {
     const all: Entry[] = [];
     let octets = 0;
     for (let after: Place | null | undefined; after !== null; ) {
       // Nothing more is read where others have read too much.
-      size.addRead(0, ADVICE[list]);
+      size.addRead(0, advice);
       const { items, next } = await load(loaders, after);
-      for (const entry of items) all.push(entry);
+      all.push(...items);
       const read = octetsOf(items);
-      size.addRead(read, ADVICE[list]);
+      size.addRead(read, advice);
       octets += read;
-      requireListSize(all.length, octets, ADVICE[list]);
+      requireListSize(all.length, octets, advice);
       after = next;
     }
-    size.addList(all.length, octets, selected(info).copies, ADVICE[list]);
+    size.addList(all.length, octets, selected(info).copies, advice);
     const found = await loaders.domainHistory.load({ name, at }, context.caller);
     if (found?.version !== version) throw new BusyError(1, 'The history changed while it was read.');
     return all;
   });
+}
+
+const canonicalTypes = canonicalizer((types) =>
+  types.map((type) => readArgument('types', () => requireType(type))),
+);
+// PostgreSQL has no text with this character.
+const canonicalNames = canonicalizer((names) =>
+  names.filter((name) => !name.includes('\0')).map((name) => name.toLowerCase()),
+);
+
+/** Types in canonical form, sorted; undefined: all. @throws PublicError INVALID_PARAMETER */
+export function sortedTypes(types: readonly string[] | null | undefined): readonly string[] | undefined {
+  return types == null ? undefined : [...canonicalTypes(types)];
+}
+
+/** Field names in lower case, sorted, without those that no header has; undefined: all. */
+export function sortedNames(names: readonly string[] | null | undefined): readonly string[] | undefined {
+  return names == null ? undefined : [...canonicalNames(names)];
+}
+
+/** A list in a variable is one object, under however many aliases it is used, as types or as names. */
+function canonicalizer(write: (list: readonly string[]) => readonly string[]) {
+  const known = new WeakMap<readonly string[], ReadonlySet<string>>();
+  return (list: readonly string[]): ReadonlySet<string> => {
+    const set = known.get(list) ?? new Set([...write(list)].sort());
+    known.set(list, set);
+    return set;
+  };
 }

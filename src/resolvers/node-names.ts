@@ -1,9 +1,8 @@
-import type { Change } from '../loaders/change-rows.js';
+import type { Change } from '../loaders/changes.js';
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { digestOfRecord, writeNodeId } from '../model/node-id.js';
 
-/** What a domain has. */
 export type Entry = DnsEntry | HeaderEntry | Change;
 
 /**

@@ -6,8 +6,7 @@ import { DnsRecord, recordResolvers } from './DnsRecord.js';
 import * as ofDomain from './Domain.js';
 import { ofDomains } from './Query/domain.js';
 import { Node, node } from './Query/node.js';
-import { acrossDomains, toDomains } from './Query/search.js';
-import { Subscription } from './Subscription.js';
+import { acrossDomains, Subscription, toDomains } from './Query/search.js';
 import type { Resolvers } from './types.generated.js';
 
 const checked: Resolvers = {

@@ -4,8 +4,6 @@ import type { HistoryParts } from '../loaders/domain-history.js';
 /** Where a field is selected: part of GraphQLResolveInfo. */
 export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
-type Fragments = Selecting['fragments'];
-
 /** What is selected in a field. What `@skip` or `@include` leaves out counts as selected. */
 interface Selected {
   /** The names of the fields, of fragments too. */
@@ -23,17 +21,25 @@ const known = new WeakMap<FieldNode, Selected>();
 
 /** What is selected in a field, in all places where it stands. */
 export function selected({ fieldNodes, fragments }: Selecting): Selected {
-  return fieldNodes.map((node) => selectedIn(node, fragments)).reduce(together);
+  return fieldNodes
+    .map((node) => selectedIn(node, fragments))
+    .reduce((one, other) => ({
+      fields: new Set([...one.fields, ...other.fields]),
+      anywhere: new Set([...one.anywhere, ...other.anywhere]),
+      copies: one.copies + other.copies,
+      times: one.times || other.times,
+    }));
 }
 
 /** The parts of a domain's history that a query's field selects, so that no other is loaded. */
 export function neededParts(info: Selecting): HistoryParts {
   const { fields, times } = selected(info);
-  const counts = COUNTS.some((field) => fields.has(field));
-  const has = (field: string) => fields.has(field);
   return {
-    ...{ dnsRecords: has('dnsRecords'), httpHeaders: has('httpHeaders'), site: has('site') },
-    ...{ counts, times },
+    dnsRecords: fields.has('dnsRecords'),
+    httpHeaders: fields.has('httpHeaders'),
+    site: fields.has('site'),
+    counts: COUNTS.some((field) => fields.has(field)),
+    times,
   };
 }
 
@@ -47,14 +53,7 @@ export function selectsNames(info: Selecting): boolean {
   return [...selected(info).fields].every((name) => NAMES.has(name));
 }
 
-function together(one: Selected, other: Selected): Selected {
-  return {
-    fields: new Set([...one.fields, ...other.fields]),
-    anywhere: new Set([...one.anywhere, ...other.anywhere]),
-    copies: one.copies + other.copies,
-    times: one.times || other.times,
-  };
-}
+type Fragments = Selecting['fragments'];
 
 function selectedIn(node: FieldNode, fragments: Fragments): Selected {
   const read = known.get(node) ?? readSelected(fieldsIn(node.selectionSet, fragments), fragments);

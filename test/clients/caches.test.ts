@@ -21,11 +21,7 @@ afterAll(async () => {
 const THEN = '2023-03-01T00:00:00Z';
 
 interface Shown {
-  readonly domain: {
-    readonly id: string;
-    readonly at: string | null;
-    readonly dnsRecords: readonly { readonly data: string; readonly removed: string | null }[];
-  };
+  readonly domain: { readonly id: string; readonly dnsRecords: readonly object[] };
 }
 
 /** How many changes example.com has in the samples. */
@@ -50,27 +46,20 @@ function skipWaits(path: string): readonly number[] {
 test.each(['Apollo Client', 'urql'])(
   'the versions that are installed for %s are those that these tests run',
   (heading) => {
-    const { dependencies, devDependencies } = JSON.parse(
-      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-    );
-    const installed = documentedCode(heading, '').get('sh') ?? '';
-    const packages = Array.from(installed.matchAll(/(\S+)@([\d.]+)/g), ([, name = '', version]) => [
-      name,
-      version,
-    ]);
-    expect(packages.length).toBeGreaterThan(1);
-    for (const [name = '', version] of packages) {
-      expect([name, { ...dependencies, ...devDependencies }[name]]).toEqual([name, version]);
-    }
+    const project = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    const documented = (documentedCode(heading, '').get('sh') ?? '').matchAll(/(\S+)@([\d.]+)/g);
+    const packages = Object.fromEntries(Array.from(documented, ([, name, version]) => [name, version]));
+    expect(Object.keys(packages).length).toBeGreaterThan(1);
+    expect({ ...project.dependencies, ...project.devDependencies }).toMatchObject(packages);
   },
 );
 
 /** What tells the two times apart. */
 function expectThenAndNow(then: Shown, now: Shown): void {
-  const stateOf = ({ domain }: Shown) =>
-    domain.dnsRecords.flatMap(({ data, removed }) => (data === '2001:db8::7' ? [removed] : []));
-  expect(stateOf(then)).toEqual([null]);
-  expect(stateOf(now)).toEqual(['2023-05-20T14:30:12.345678Z']);
+  const data = '2001:db8::7';
+  expect(then.domain.dnsRecords).toContainEqual(expect.objectContaining({ data, removed: null }));
+  const removed = '2023-05-20T14:30:12.345678Z';
+  expect(now.domain.dnsRecords).toContainEqual(expect.objectContaining({ data, removed }));
 }
 
 test('Apollo Client, as documented, shows the present after the past was read, and the past after the present', async () => {
@@ -97,18 +86,12 @@ test('Apollo Client, as documented, joins the pages of a domain, and keeps what 
   expect(new Set(edges().map(({ node }: { node: { id: string } }) => node.id)).size).toBe(10);
 });
 
-test('Apollo Client, as documented, reads a list to its last page', async () => {
-  const { allChanges } = await folder.load('Apollo Client', service.url);
-  const changes: readonly { readonly id: string }[] = await allChanges('example.com');
-  expect([changes.length, new Set(changes.map(({ id }) => id)).size]).toEqual([CHANGES, CHANGES]);
-});
-
 test('Apollo Client, as documented, tells a domain that is unknown from a name that is not valid', async () => {
   const { allChanges } = await folder.load('Apollo Client', service.url);
   expect(await allChanges('unknown.example')).toBeNull();
-  for (const _again of [1, 2]) {
-    await expect(allChanges('a b')).rejects.toThrow('is not a domain name');
-  }
+  // Also where the error might be cached.
+  await expect(allChanges('a b')).rejects.toThrow('is not a domain name');
+  await expect(allChanges('a b')).rejects.toThrow('is not a domain name');
 });
 
 test('Apollo Client, as documented, waits for as long as a limit says, and gets all', async () => {
@@ -116,7 +99,8 @@ test('Apollo Client, as documented, waits for as long as a limit says, and gets 
   onTestFinished(() => limited.stop());
   const waits = skipWaits(folder.path);
   const { allChanges } = await folder.load('Apollo Client', limited.url);
-  expect(await allChanges('example.com')).toHaveLength(CHANGES);
+  const changes: readonly { readonly id: string }[] = await allChanges('example.com');
+  expect([changes.length, new Set(changes.map(({ id }) => id)).size]).toEqual([CHANGES, CHANGES]);
   expect(waits.length).toBeGreaterThan(1);
   for (const wait of waits) expect(wait).toBeLessThanOrEqual(60_000);
 });
@@ -136,25 +120,20 @@ test('Apollo Client, as documented, listens by its HttpLink, and is told the cur
   await expect.poll(() => heard[1]).toMatchObject({ data: { changes: { nodes: [node], pageInfo } } });
   const [, { data }] = heard as [unknown, { data: { changes: { pageInfo: { endCursor: string } } } }];
   await stopped.stop();
-  const cursor = data.changes.pageInfo.endCursor;
-  await expect
-    .poll(() => heard[2])
-    .toMatchObject({
-      data: undefined,
-      error: { name: 'CombinedGraphQLErrors', errors: [{ extensions: { code: 'UNAVAILABLE', cursor } }] },
-    });
+  const extensions = { code: 'UNAVAILABLE', cursor: data.changes.pageInfo.endCursor };
+  const error = { name: 'CombinedGraphQLErrors', errors: [{ extensions }] };
+  await expect.poll(() => heard[2]).toMatchObject({ data: undefined, error });
   await expect.poll(() => subscription.closed).toBe(true);
   expect(heard).toHaveLength(3);
 });
 
 test('Apollo Client, as documented, keeps the fields beside one that fails', async () => {
-  const { client, DOMAIN } = await folder.load('Apollo Client', service.url);
+  const { client } = await folder.load('Apollo Client', service.url);
   const { gql } = await import('@apollo/client');
   const query = gql`{ good: domain(name: "example.com") { id name } bad: domain(name: "a b") { id name } }`;
   const { data, error } = await client.query({ query });
   expect(data).toMatchObject({ good: { name: 'example.com' }, bad: null });
   expect(error.errors[0].extensions.code).toBe('INVALID_DOMAIN');
-  expect(DOMAIN.kind).toBe('Document');
 });
 
 /** As the one in a browser, without a disk. */
@@ -198,9 +177,7 @@ test('urql with graphcache, as documented, shows the past and the present apart,
   expect(await read(online, undefined, 'cache-only')).toEqual(now);
   await expect.poll(() => JSON.stringify(storage.kept)).toContain(then.domain.id);
   // Short queries are sent by GET.
-  expect(service.logged.filter(({ path }) => path === '/graphql').map(({ method }) => method)).toContain(
-    'GET',
-  );
+  expect(service.logged).toContainEqual(expect.objectContaining({ path: '/graphql', method: 'GET' }));
 
   const offline = createClient(storage);
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
@@ -210,15 +187,11 @@ test('urql with graphcache, as documented, shows the past and the present apart,
   expect(warn.mock.calls).toEqual([]);
 });
 
-test('urql with graphcache, as documented, reads a list to its last page', async () => {
+test('urql with graphcache, as documented, reads a list to its last page, none of a domain that is unknown, and fails for a name that is not valid', async () => {
   const { allChanges, createClient } = await folder.load('urql', service.url);
   const ids = new Set<string>();
   for await (const { id } of allChanges(createClient(), 'example.com')) ids.add(id);
   expect(ids.size).toBe(CHANGES);
-});
-
-test('urql with graphcache, as documented, has no changes of a domain that is unknown, and fails for a name that is not valid', async () => {
-  const { allChanges, createClient } = await folder.load('urql', service.url);
   const read = (name: string) => allChanges(createClient(), name).next();
   expect(await read('unknown.example')).toEqual({ done: true, value: undefined });
   await expect(read('a b')).rejects.toThrow('is not a domain name');

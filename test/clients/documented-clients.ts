@@ -12,12 +12,8 @@ export function documentedCode(heading: string, url: string): ReadonlyMap<string
   const section = sections.find((text) => text.startsWith(`${heading}\n`));
   if (section === undefined) throw new Error(`docs/clients.md has no section ${heading}.`);
   const blocks = section.matchAll(/^```(\w+)\n(.*?)^```$/gms);
-  return new Map(
-    Array.from(blocks, ([, language = '', code = '']) => [
-      language,
-      code.replaceAll('http://127.0.0.1:4000', url),
-    ]),
-  );
+  const here = (code: string) => code.replaceAll('http://127.0.0.1:4000', url);
+  return new Map(Array.from(blocks, ([, language = '', code = '']) => [language, here(code)]));
 }
 
 /** A folder as that of a client's project: it has this project's packages. */

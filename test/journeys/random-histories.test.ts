@@ -100,10 +100,7 @@ it(
       lines.set(`d.r${run}.example`, timedLinesOf(given));
     }
     const all = [...lines.values()].flat().map(({ line }) => line);
-    await record(
-      all,
-      Array.from({ length: all.length / 200 }, () => 200),
-    );
+    await record(all, Array(Math.floor(all.length / 200)).fill(200));
     await expectInstants(serving.url, lines, { seed, count });
   },
   10 * TIMEOUT,

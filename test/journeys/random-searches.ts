@@ -27,23 +27,19 @@ const IPV6 = '2001:db8::1 2001:DB8:0:0:0:0:0:2 2001:db8:0:1::1 fe80::1 :: ::ffff
 export const TARGETS = 'ns1.example.net NS2.Example.NET. example.net notexample.net mail.@ @ .'.split(' ');
 const SOME_TARGETS = TARGETS.slice(0, 3);
 const TEXTS = [
-  ...[
-    'v=spf1 -all',
-    'V=SPF1 -ALL',
-    'verification=@',
-    'Verification=@',
-    '100%_sure',
-    '50% off: /deals',
-    'a%b',
-  ],
-  ...['a_b and axb', 'C:\\dir\\new', '\\\\', 'naïve: /é/', '日本語テキスト', '😀😀😀 smile', 'a "b"\tc'],
-  ...['', ': / :', '\\000 and \\255', 'long '.repeat(2_000)],
+  ...'v=spf1 -all|V=SPF1 -ALL|verification=@|Verification=@|100%_sure|50% off: /deals|a%b'.split('|'),
+  ...'C:\\dir\\new|\\\\|naïve: /é/|日本語テキスト|😀😀😀 smile|a "b"\tc||: / :|\\000 and \\255'.split('|'),
+  ...['a_b and axb', 'long '.repeat(2_000)],
 ];
 const VALUES = ['nginx', 'NGINX', 'nginx/1.25 (@)', '100%_sure: \\/', 'naïve é', '', 'long '.repeat(2_000)];
 const ISSUERS = [
-  ...['ns1.example.net', ' NS1.Example.net. ; policy=ev', 'mail.@\t;a=b;c', ';', '', ';ns1.example.net'],
-  ...['ns1.example.net other', 'notexample.net;'.repeat(500)],
+  ...'ns1.example.net| NS1.Example.net. ; policy=ev|mail.@\t;a=b;c|;||;ns1.example.net|ns1.example.net other'.split(
+    '|',
+  ),
+  'notexample.net;'.repeat(500),
 ];
+const TAGS = ['IssueWild', 'ISSUEMAIL', 'issuevmc', 'iodef'];
+const HTTPS_DATA = ['1 ns1.example.net. alpn="h2"', '0 mail.@.', '1 . ipv4hint=192.0.2.1', '\\# 4 00010000'];
 const SOA = { serial: 4294967295, refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 };
 const NAPTR = { order: 1, pref: 2, flags: 'S', services: 'SIP+D2U', regex: '' };
 
@@ -62,18 +58,8 @@ export const RECORDS: readonly (Readonly<Record<string, unknown>> & { readonly t
   ...TEXTS.map((text) => ({ type: 'TXT', entries: [text] })),
   { type: 'TXT', host: '_dmarc.@', entries: ['v=spf1 ', 'include:_spf.example.net ', '-all'] },
   ...ISSUERS.map((value) => ({ type: 'CAA', flags: 0, tag: 'issue', value })),
-  ...['IssueWild', 'ISSUEMAIL', 'issuevmc', 'iodef'].map((tag) => ({
-    type: 'CAA',
-    flags: 128,
-    tag,
-    value: 'mail.@',
-  })),
-  ...['1 ns1.example.net. alpn="h2"', '0 mail.@.', '1 . ipv4hint=192.0.2.1', '\\# 4 00010000'].map(
-    (data) => ({
-      type: 'HTTPS',
-      data,
-    }),
-  ),
+  ...TAGS.map((tag) => ({ type: 'CAA', flags: 128, tag, value: 'mail.@' })),
+  ...HTTPS_DATA.map((data) => ({ type: 'HTTPS', data })),
   { type: 'SVCB', host: '_dns.@', data: '1 mail.example.net. alpn="dot"' },
   { type: 'DNAME', data: 'example.net.' },
   ...['AFSDB', 'KX', 'LP', 'RT'].map((type) => ({ type, data: '10 ns1.example.net.' })),
@@ -104,12 +90,9 @@ export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine
   return fc
     .tuple(fc.constantFrom(...domains), lineTime, fc.oneof(everyType, everyType, oneType, headers, headers))
     .map(([domain, observedAt, parts]): ObservationLine => {
-      const dnsRecords = 'dnsRecords' in parts && {
-        dnsRecords: parts.dnsRecords.map((record) => ({ host: '@', class: 'IN', ...record })),
-      };
-      return JSON.parse(
-        JSON.stringify({ domain, observedAt, ...parts, ...dnsRecords }).replaceAll('@', domain),
-      );
+      const records = 'dnsRecords' in parts ? parts.dnsRecords : undefined;
+      const dnsRecords = records?.map((record) => ({ host: '@', class: 'IN', ...record }));
+      return JSON.parse(JSON.stringify({ domain, observedAt, ...parts, dnsRecords }).replaceAll('@', domain));
     });
 }
 
@@ -131,11 +114,11 @@ export interface Paging {
   readonly byEdge: boolean;
 }
 
-const sometimes = <Options extends object>(options: fc.Arbitrary<Options>) =>
+const sometimes = (options: fc.Arbitrary<Filter>): fc.Arbitrary<Filter> =>
   fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: options });
 
 /** The two ends of an interval, of which one may be missing. */
-const interval = <From extends string, To extends string>(from: From, to: To) =>
+const interval = (from: End, to: End) =>
   sometimes(
     fc
       .tuple(fc.array(lineTime, { minLength: 2, maxLength: 2 }), fc.constantFrom(0, 1, 2))
@@ -177,56 +160,51 @@ const network = fc
   .tuple(fc.constantFrom(...IPV4, ...IPV6), fc.nat(128))
   .map(([address, prefix]) => `${address}/${address.includes(':') ? prefix : prefix % 33}`);
 
-const value: fc.Arbitrary<Filter> = fc.oneof(
-  fc.constantFrom(...IPV4, ...IPV6).map((ip) => ({ ip })),
-  network.map((each) => ({ network: each })),
-  named([...TARGETS, 'HostMaster.@.', '*.example.net', '*.net', '*.@', '*.Example.']).map((target) => ({
-    target,
-  })),
-  partOf(TEXTS).map((text) => ({ text })),
-  partOf(['include:_spf -all', 'v=spf1 include', '%_%', ' -a']).map((text) => ({ text })),
-  fc.oneof(named(HOSTS), pattern(HOSTS)).map((host) => ({ host })),
+const SOUGHT_TARGETS = [...TARGETS, 'HostMaster.@.', '*.example.net', '*.net', '*.@', '*.Example.'];
+const value = fc.oneof<fc.Arbitrary<Filter>[]>(
+  fc.record({ ip: fc.constantFrom(...IPV4, ...IPV6) }),
+  fc.record({ network }),
+  fc.record({ target: named(SOUGHT_TARGETS) }),
+  fc.record({ text: partOf(TEXTS) }),
+  fc.record({ text: partOf(['include:_spf -all', 'v=spf1 include', '%_%', ' -a']) }),
+  fc.record({ host: fc.oneof(named(HOSTS), pattern(HOSTS)) }),
 );
-const present = fc.boolean().map((each) => ({ present: each }));
-const at = lineTime.map((each) => ({ at: each }));
+const present = sometimes(fc.record({ present: fc.boolean() }));
+const at = sometimes(fc.record({ at: lineTime }));
 const seen = interval('seenFrom', 'seenTo');
+const types = fc.record({ types: fc.subarray([...TYPES, 'txt', 'TYPE65534']) });
+const joined = (parts: readonly Filter[]): Filter => Object.assign({}, ...parts);
 
 export const recordFilter = fc
   .tuple(
-    fc.tuple(value, sometimes(value)),
-    sometimes(fc.subarray([...TYPES, 'txt', 'TYPE65534']).map((types) => ({ types }))),
-    sometimes(present),
-    sometimes(at),
+    value,
+    sometimes(value),
+    sometimes(types),
+    present,
+    at,
     seen,
     interval('firstSeenFrom', 'firstSeenTo'),
   )
-  .map(([values, ...options]): Filter => Object.assign({}, ...values, ...options));
+  .map(joined);
 
-export const headerFilter = fc
-  .tuple(
-    fc.constantFrom(...HEADER_NAMES, 'SERVER', 'x-none').map((name) => ({ name })),
-    fc.oneof(
-      named(VALUES).map((text) => ({ value: text.trim() })),
-      partOf(VALUES).map((contains) => ({ contains })),
-    ),
-    sometimes(present),
-    sometimes(at),
-    seen,
-  )
-  .map((parts): Filter => Object.assign({}, ...parts));
+const header = fc.record({ name: fc.constantFrom(...HEADER_NAMES, 'SERVER', 'x-none') });
+const headerValue = fc.oneof<fc.Arbitrary<Filter>[]>(
+  fc.record({ value: named(VALUES).map((text) => text.trim()) }),
+  fc.record({ contains: partOf(VALUES) }),
+);
+export const headerFilter = fc.tuple<Filter[]>(header, headerValue, present, at, seen).map(joined);
 
-export const domainFilter = fc
+const match = fc.record({ match: fc.oneof(fc.constantFrom(...DOMAINS), pattern(['@'])) });
+const REGISTRABLE = ['shop.example', 'example.co.uk', 'A.Example.', 'bücher.test', 'none.example'];
+const registrable = fc.record({ registrableDomain: fc.constantFrom(...REGISTRABLE) });
+const domainFilter = fc
   .tuple(
-    sometimes(fc.oneof(fc.constantFrom(...DOMAINS), pattern(['@'])).map((match) => ({ match }))),
-    sometimes(
-      fc
-        .constantFrom('shop.example', 'example.co.uk', 'A.Example.', 'bücher.test', 'none.example')
-        .map((registrableDomain) => ({ registrableDomain })),
-    ),
+    sometimes(match),
+    sometimes(registrable),
     interval('createdFrom', 'createdTo'),
     interval('changedFrom', 'changedTo'),
   )
-  .map((parts): Filter => Object.assign({}, ...parts));
+  .map(joined);
 
 /** Often short pages, which are read in other ways. */
 const pageLength = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 20 }));
@@ -239,7 +217,7 @@ export interface RecordMatch {
   readonly record: Readonly<Record<string, unknown>> & { firstSeen: string; removed: string | null };
 }
 
-export interface HeaderMatch {
+interface HeaderMatch {
   readonly domain: string;
   readonly name: string;
   readonly value: string;
@@ -270,17 +248,8 @@ function withGraphqlNames(data: object): object {
   return { ...others, naptrFlags };
 }
 
-export function headersOf(history: DomainHistory) {
-  const { httpHeaders } = JSON.parse(body(history));
-  return httpHeaders.map(
-    ({ name, value, history: items }: { name: string; value: string; history: object[] }) => ({
-      ...{ name, value, present: history.present.has(name), items },
-    }),
-  ) as { name: string; items: object[] }[];
-}
-
 /** Each time that a header of a domain had a value. */
-export function headerStaysOf({ domain, changes }: DomainHistory): HeaderMatch[] {
+function headerStaysOf({ domain, changes }: DomainHistory): HeaderMatch[] {
   const stays: HeaderMatch[] = [];
   for (const { date, name, new: value = null } of changes) {
     if (name === undefined) continue;
@@ -291,7 +260,7 @@ export function headerStaysOf({ domain, changes }: DomainHistory): HeaderMatch[]
   return stays;
 }
 
-export function given<Value>(wanted: Value | undefined, meets: (wanted: Value) => boolean): boolean {
+function given<Value>(wanted: Value | undefined, meets: (wanted: Value) => boolean): boolean {
   return wanted === undefined || meets(wanted);
 }
 
@@ -319,7 +288,7 @@ function isInNetwork(address: string, cidr: string): boolean {
   return list.check(address, family);
 }
 
-export function meetsRecordFilter({ record: data }: RecordMatch, where: Filter): boolean {
+function meetsRecordFilter({ record: data }: RecordMatch, where: Filter): boolean {
   const { firstSeen, removed } = data;
   const address = String(data['ip'] ?? data['ipv6'] ?? '');
   const names = namesIn(data);
@@ -364,7 +333,7 @@ function namesIn(data: RecordMatch['record']): string[] {
   }
 }
 
-export function meetsHeaderFilter({ name, value: text, from, to }: HeaderMatch, where: Filter): boolean {
+function meetsHeaderFilter({ name, value: text, from, to }: HeaderMatch, where: Filter): boolean {
   return (
     given(where.name, (wanted) => name === wanted.toLowerCase()) &&
     given(where.value, (whole) => text === whole) &&
@@ -374,11 +343,11 @@ export function meetsHeaderFilter({ name, value: text, from, to }: HeaderMatch, 
   );
 }
 
-export function lastChangeOf({ created = '', changes }: DomainHistory): string {
+function lastChangeOf({ created = '', changes }: DomainHistory): string {
   return changes.reduce((latest, { date }) => (date > latest ? date : latest), created);
 }
 
-export function meetsDomainFilter(history: DomainHistory, where: Filter): boolean {
+function meetsDomainFilter(history: DomainHistory, where: Filter): boolean {
   const { domain, created = '' } = history;
   return (
     given(where.match, (match) => isLike(domain, match)) &&
@@ -402,12 +371,15 @@ const DOMAINS_FOUND = `query ($where: DomainFilter, $first: Int!, $after: String
 const EVERY_RECORD = `query ($names: [String!]!, $at: Timestamp) {
   domains(names: $names, at: $at) { name dnsRecords { ${RECORD} } } }`;
 
+const HEADER = 'name value present history { event date new old }';
+export const OWN_LISTS = `query ($name: String!, $at: Timestamp, $types: [String!], $present: Boolean, $names: [String!]) {
+  domain(name: $name, at: $at) { dnsRecords(types: $types, present: $present) { ${RECORD} } httpHeaders(names: $names) { ${HEADER} } } }`;
 export const OWN_RECORDS = `query ($name: String!, $at: Timestamp, $types: [String!], $present: Boolean, $first: Int!, $after: String) {
   domain(name: $name, at: $at) {
     page: dnsRecordsConnection(types: $types, present: $present, first: $first, after: $after) ${page(RECORD)} } }`;
 export const OWN_HEADERS = `query ($name: String!, $at: Timestamp, $names: [String!], $first: Int!, $after: String) {
   domain(name: $name, at: $at) {
-    page: httpHeadersConnection(names: $names, first: $first, after: $after) ${page('name value present')} } }`;
+    page: httpHeadersConnection(names: $names, first: $first, after: $after) ${page(HEADER)} } }`;
 export const OWN_VALUES = `query ($name: String!, $at: Timestamp, $header: String!, $first: Int!, $after: String) {
   domain(name: $name, at: $at) { httpHeaders(names: [$header]) {
     page: historyConnection(first: $first, after: $after) ${page('event date new old')} } } }`;
@@ -450,7 +422,7 @@ export async function walk<Node>(
 }
 
 /** A service, and what is recorded there by a replay, by the names of the domains. */
-export interface Searched {
+interface Searched {
   readonly url: string;
   historiesAt(at?: string): readonly DomainHistory[];
   /** Those that were asked for, by time. */
@@ -471,7 +443,7 @@ export function searched(url: string, lines: readonly ObservationLine[]): Search
 }
 
 /** All records as the domains have them, which the replay confirms but for `lastSeen`. */
-export async function everyRecord(asked: Searched, at: string | undefined): Promise<RecordMatch[]> {
+async function everyRecord(asked: Searched, at: string | undefined): Promise<RecordMatch[]> {
   const records = asked.records.get(at) ?? (await recordsAt(asked, at));
   asked.records.set(at, records);
   return records;
@@ -559,3 +531,9 @@ export async function expectDomains(asked: Searched, where: Filter, paging: Pagi
   expectSame(found, expected, where);
   return found.length;
 }
+
+export const SEARCHES = [
+  ['DNS records, each with when it was last seen as its domain has it', recordFilter, expectRecords],
+  ['HTTP headers, one match for each time that a domain had the value', headerFilter, expectHeaders],
+  ['domains', domainFilter, expectDomains],
+] as const;

@@ -13,29 +13,26 @@ import { startTestService, type TestService } from '../support/service.js';
 import type { ObservationLine } from './random-observations.js';
 import {
   DOMAINS,
-  domainFilter,
-  everyRecord,
   expectDomains,
   expectHeaders,
   expectRecords,
   expectSame,
   type Filter,
-  given,
   HEADER_NAMES,
   headerFilter,
-  headersOf,
   historiesAt,
   lineOf,
   lineTime,
   manyLines,
-  meetsRecordFilter,
   OWN_HEADERS,
+  OWN_LISTS,
   OWN_RECORDS,
   OWN_VALUES,
   type Paging,
   paging,
   RECORDS,
   recordFilter,
+  SEARCHES,
   searched,
   several,
   TARGETS,
@@ -94,12 +91,6 @@ async function holds<Question>(
   if (numRuns >= 20) expect(matched).toBeGreaterThan(0);
 }
 
-const SEARCHES = [
-  ['DNS records, each with when it was last seen as its domain has it', recordFilter, expectRecords],
-  ['HTTP headers, one match for each time that a domain had the value', headerFilter, expectHeaders],
-  ['domains', domainFilter, expectDomains],
-] as const;
-
 test.each(SEARCHES)(
   'of any observations, a search for %s: it finds what a plain filter over all histories does, on pages of any size each match once; the statistics are the exact numbers',
   (_what, filter, expectFound) =>
@@ -121,36 +112,23 @@ const ownQuestion = fc.record({
 });
 
 test(
-  "of any observations, the pages of a domain's own records, headers, and values of a header, now and at any time, are the plain filter of its history",
+  "of any observations, the pages of a domain's own records, headers, and values of a header, now and at any time, are its lists",
   () =>
     holds(several(ownQuestion), async (lines, questions) => {
-      const everything = searched(service.url, lines);
-      const { url } = everything;
-      for (const [{ domain, at, types, present, names }, pages] of questions) {
-        const histories = everything.historiesAt(at);
-        const history = histories[domain % histories.length];
-        if (history === undefined) continue;
-        const variables = { name: history.domain, at };
-        const where = { ...(types && { types }), ...(present !== undefined && { present }) };
-        const found = await walk(url, OWN_RECORDS, { ...variables, ...where }, pages);
-        const matches = (await everyRecord(everything, at)).filter((match) =>
-          meetsRecordFilter(match, where),
-        );
-        const expected = matches.filter((match) => match.domain === history.domain);
-        expectSame(
-          found,
-          expected.map((match) => match.record),
-        );
-        matched += found.length;
-        const asked = names?.map((name) => name.toLowerCase());
-        const some = headersOf(history).filter(({ name }) => given(asked, (each) => each.includes(name)));
-        expectSame(
-          await walk(url, OWN_HEADERS, { ...variables, names }, pages),
-          some.map(({ items: _, ...header }) => header),
-        );
-        for (const { name, items } of some) {
-          expectSame(await walk(url, OWN_VALUES, { ...variables, header: name }, pages), items);
+      for (const [{ domain, at, ...selection }, pages] of questions) {
+        const histories = historiesAt(lines, at);
+        const name = histories[domain % histories.length]?.domain;
+        if (name === undefined) continue;
+        const variables = { name, at, ...selection };
+        const pagesOf = (query: string, more = {}) =>
+          walk<object>(service.url, query, { ...variables, ...more }, pages);
+        const { dnsRecords, httpHeaders } = (await askGraphql(service, OWN_LISTS, variables)).data.domain;
+        expectSame(await pagesOf(OWN_RECORDS), dnsRecords);
+        expectSame(await pagesOf(OWN_HEADERS), httpHeaders);
+        for (const { name: header, history } of httpHeaders) {
+          expectSame(await pagesOf(OWN_VALUES, { header }), history);
         }
+        matched += dnsRecords.length;
       }
     }),
   TIMEOUT,
@@ -291,53 +269,42 @@ describe('questions about three domains', () => {
   const NO_NETWORK = /network: .* such as 192\.0\.2\.0\/24/;
   const tooFew = (field: string) => new RegExp(`^${field}:? .*at least 3 characters`);
   const LENGTH = /first must be from 1 to 500/;
+  const reversed = (name: string) =>
+    new RegExp(`^${name}From, .* is later than ${name}To, .*: exchange them`);
 
   test.each([
     [
       records('types: ["A"], present: true'),
-      /At least one of ip, network, target, text and host is required; /,
-    ],
-    [
-      records('types: ["A"], present: true'),
-      /domains by changedFrom or createdFrom, or read changes after your last/,
+      /^At least one of ip, network, target, text and host is required; .* read changes after your last/,
     ],
     [records('ip: "192.0.2.256"'), NO_ADDRESS],
     [records('ip: "192.0.2.0/24"'), NO_ADDRESS],
-    [records('ip: "192.0.2"'), NO_ADDRESS],
     [records('ip: "fe80::1%eth0"'), NO_ADDRESS],
     [records('network: "192.0.2.0"'), NO_NETWORK],
     [records('network: "192.0.2.0/33"'), NO_NETWORK],
     [records('network: "192.0.2/24"'), NO_NETWORK],
     [records('network: "2001:db8::/129"'), NO_NETWORK],
     [records('target: "ns*.example.net"'), /target: write a host name, or "\*\." and a name/],
-    [records('target: "*.a"'), tooFew('target')],
     [records('target: "a..example"'), /target: .* empty label/],
-    [records('text: "ab"'), tooFew('text')],
     [records('text: "😀😀"'), tooFew('text')],
     [records('host: "*a*b*"'), tooFew('host')],
     [records('host: "büch*.example"'), /host: .* a label with "\*" may have letters, digits, "-" and "_"/],
     [records('ip: "192.0.2.1", types: ["no type"]'), /types: "no type"/],
     [records('ip: "192.0.2.1", at: "2999-01-01T00:00:00Z"'), /more than five minutes ahead/],
-    [
-      records(`ip: "192.0.2.1", ${exchanged('seen')}`),
-      /seenFrom, .* is later than seenTo, .*: exchange them/,
-    ],
-    [records(`ip: "192.0.2.1", ${exchanged('firstSeen')}`), /firstSeenFrom, .* is later than firstSeenTo, /],
+    [records(`ip: "192.0.2.1", ${exchanged('seen')}`), reversed('seen')],
+    [records(`ip: "192.0.2.1", ${exchanged('firstSeen')}`), reversed('firstSeen')],
     [headers('present: true'), /Exactly one of value and contains/],
     [headers('value: "nginx", contains: "nginx"'), /Exactly one of value and contains/],
     [headers('contains: "ng"'), tooFew('contains')],
-    [headers(`value: "nginx", ${exchanged('seen')}`), /seenFrom, .* is later than seenTo, .*: exchange them/],
+    [headers(`value: "nginx", ${exchanged('seen')}`), reversed('seen')],
     [domains('match: "a*b"'), tooFew('match')],
     [domains('registrableDomain: "co.uk"'), /co\.uk is not a registrable domain: it is a public suffix/],
     [domains('registrableDomain: "www.b.example"'), /is not a registrable domain: use b\.example/],
-    [domains(exchanged('created')), /createdFrom, .* is later than createdTo, .*: exchange them/],
-    [domains(exchanged('changed')), /changedFrom, .* is later than changedTo, .*: exchange them/],
+    [domains(exchanged('created')), reversed('created')],
+    [domains(exchanged('changed')), reversed('changed')],
     [records('ip: "192.0.2.1"', 0), LENGTH],
-    [records('ip: "192.0.2.1"', 501), LENGTH],
-    [headers('value: "nginx"', 0), LENGTH],
     [headers('value: "nginx"', 501), LENGTH],
     [domains('', 0), LENGTH],
-    [domains('', 501), LENGTH],
     [own('dnsRecordsConnection(first: 501)'), LENGTH],
     [own('httpHeadersConnection(first: 0)'), LENGTH],
     [own('httpHeaders { historyConnection(first: 501)', ' }'), LENGTH],
@@ -360,32 +327,20 @@ describe('questions about three domains', () => {
     for (const { extensions } of errors) expect(extensions.code).toBe('INVALID_PARAMETER');
   });
 
-  const find = (after: string, where = 'ip: "192.0.2.1"') => records(where, 1, `, after: "${after}"`);
+  const find = (after: string, where: string) => records(where, 1, `, after: "${after}"`);
 
   test.each<[string, (cursor: string) => string]>([
-    ['that is empty', () => find('')],
-    ['that is none', () => find('cursor')],
-    ['that is cut', (cursor) => find(cursor.slice(0, -3))],
+    ['value', (cursor) => find(cursor, 'ip: "192.0.2.2"')],
+    ['condition', (cursor) => find(cursor, 'ip: "192.0.2.1", present: true')],
+    ['time', (cursor) => find(cursor, 'ip: "192.0.2.1", at: "2024-01-01T00:00:00Z"')],
+    ['search', (cursor) => `searchDomains(first: 1, after: "${cursor}") ${NODES}`],
+    ["list, a domain's records", (cursor) => own(`dnsRecordsConnection(first: 1, after: "${cursor}")`)],
+    ["list, a domain's headers", (cursor) => own(`httpHeadersConnection(first: 1, after: "${cursor}")`)],
     [
-      'that is changed',
-      (cursor) => find(cursor.slice(0, -3) + (cursor.at(-3) === 'A' ? 'B' : 'A') + cursor.slice(-2)),
-    ],
-    ['of another value', (cursor) => find(cursor, 'ip: "192.0.2.2"')],
-    ['of other conditions', (cursor) => find(cursor, 'ip: "192.0.2.1", present: true')],
-    ['of another time', (cursor) => find(cursor, 'ip: "192.0.2.1", at: "2024-01-01T00:00:00Z"')],
-    [
-      'of a search for headers',
-      (cursor) =>
-        `httpHeaders(where: { name: "server", value: "nginx" }, first: 1, after: "${cursor}") ${NODES}`,
-    ],
-    ['of a search for domains', (cursor) => `searchDomains(first: 1, after: "${cursor}") ${NODES}`],
-    ["of a domain's records", (cursor) => own(`dnsRecordsConnection(first: 1, after: "${cursor}")`)],
-    ["of a domain's headers", (cursor) => own(`httpHeadersConnection(first: 1, after: "${cursor}")`)],
-    [
-      "of a header's values",
+      "list, a header's values",
       (cursor) => own(`httpHeaders { historyConnection(first: 1, after: "${cursor}")`, '}'),
     ],
-  ])('a cursor %s is INVALID_CURSOR', async (_which, question) => {
+  ])('a cursor of another %s is INVALID_CURSOR', async (_which, question) => {
     const { data } = await askGraphql(service, `{ ${records('ip: "192.0.2.1"')} }`);
     const { errors } = await askGraphql(service, `{ ${question(data.page.pageInfo.endCursor)} }`);
     const error = { message: expect.stringMatching(/begin without/), extensions: { code: 'INVALID_CURSOR' } };
@@ -393,10 +348,8 @@ describe('questions about three domains', () => {
   });
 
   test('a cursor may be used for the same question in other words, with pages of another length', async () => {
-    const first = await askGraphql(
-      service,
-      `{ ${records('types: ["A", "AAAA"], network: "192.0.2.1/32"')} }`,
-    );
+    const question = records('types: ["A", "AAAA"], network: "192.0.2.1/32"');
+    const first = await askGraphql(service, `{ ${question} }`);
     const after = `, after: "${first.data.page.pageInfo.endCursor}"`;
     const words = 'network: "192.0.2.1/32", types: ["aaaa", "A", "A"]';
     const rest = await askGraphql(service, `{ ${records(words, 5, after)} }`);

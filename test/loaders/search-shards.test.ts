@@ -1,9 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { QueryConfig } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import type { HeaderPlace } from '../../src/loaders/search-headers.js';
-import type { RecordPlace } from '../../src/loaders/search-records.js';
+import type { Page, SearchKey } from '../../src/loaders/search.js';
 import {
   searchDomainsOfShards,
   searchHeadersOfShards,
@@ -41,67 +40,43 @@ beforeAll(async () => {
   });
   prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
 });
-
-beforeEach(() => {
-  secondReadings = 0;
-});
-
-afterEach(() => {
-  expect(secondReadings).toBeGreaterThan(0);
-});
-
 afterAll(() => database.close());
 
-const OTHERS = ['a.example', 'c.example', 'd.example'];
-const PAGES = [1, 2, 3];
-
-test.each(PAGES)(
-  'a domain that is erased between the finding of a page of %i and its reading is missing from the domains alone',
-  async (first) => {
-    for (const filter of [{}, { match: { parts: ['', 'example'] } }]) {
-      const found = await all((after: { name: string } | undefined) =>
-        searchDomainsOfShards(prisma, { filter, first, after }),
-      );
-      expect(found.map(({ name }) => name)).toEqual(OTHERS);
+/** For each filter, the domains of the matches of all pages. */
+async function domainsOf<Filter, Match, Place>(
+  search: (prisma: PrismaClient, key: SearchKey<Filter, Place>) => Promise<Page<Match, Place>>,
+  domainOf: (match: Match) => string,
+  filters: readonly Filter[],
+  first: number,
+): Promise<string[][]> {
+  const found: string[][] = [];
+  for (const filter of filters) {
+    secondReadings = 0;
+    const matches: Match[] = [];
+    for (let after: Place | null | undefined; after !== null; ) {
+      const { items, next } = await search(prisma, { filter, first, after, lastSeen: true });
+      matches.push(...items);
+      after = next;
     }
-  },
-);
-
-test.each(PAGES)(
-  'a domain that is erased between the finding of a page of %i and its reading is missing from the records alone',
-  async (first) => {
-    for (const filter of [{ ip: '192.0.2.1' }, { types: ['A'] }]) {
-      const found = await all((after: RecordPlace | undefined) =>
-        searchRecordsOfShards(prisma, { filter, first, after, lastSeen: true }),
-      );
-      expect(found.map(({ place }) => place.domain)).toEqual(OTHERS);
-    }
-  },
-);
-
-test.each(PAGES)(
-  'a domain that is erased between the finding of a page of %i and its reading is missing from the headers alone',
-  async (first) => {
-    for (const filter of [{ name: 'server', value: 'nginx' }, { name: 'server' }]) {
-      const found = await all((after: HeaderPlace | undefined) =>
-        searchHeadersOfShards(prisma, { filter, first, after, lastSeen: true }),
-      );
-      expect(found.map(({ domain }) => domain)).toEqual(OTHERS);
-    }
-  },
-);
-
-/** The matches of all pages. */
-async function all<Match, Place>(
-  page: (
-    after: Place | undefined,
-  ) => Promise<{ readonly items: readonly Match[]; readonly next: Place | null }>,
-): Promise<Match[]> {
-  const found: Match[] = [];
-  for (let after: Place | undefined; ; ) {
-    const { items, next } = await page(after);
-    found.push(...items);
-    if (next === null) return found;
-    after = next;
+    expect(secondReadings).toBeGreaterThan(0);
+    found.push(matches.map(domainOf));
   }
+  return found;
 }
+
+test.each([1, 2, 3])(
+  'a domain that is erased between the finding of a page of %i and its reading is missing alone from domains, records and headers',
+  async (first) => {
+    const names = [{}, { match: { parts: ['', 'example'] } }];
+    const records = [{ ip: '192.0.2.1' }, { types: ['A'] }];
+    const headers = [{ name: 'server', value: 'nginx' }, { name: 'server' }];
+    const others = [OTHERS, OTHERS];
+    expect(await domainsOf(searchDomainsOfShards, ({ name }) => name, names, first)).toEqual(others);
+    expect(await domainsOf(searchRecordsOfShards, ({ place }) => place.domain, records, first)).toEqual(
+      others,
+    );
+    expect(await domainsOf(searchHeadersOfShards, ({ domain }) => domain, headers, first)).toEqual(others);
+  },
+);
+
+const OTHERS = ['a.example', 'c.example', 'd.example'];

@@ -19,19 +19,10 @@ const ask = (names: readonly string[], { at = '', selection = 'name', asked = se
 
 test('several domains come in the order of their names, each as often as it is named, and null for one that is not recorded', async () => {
   const names = ['b.example', 'nothing.example', 'BÜCHER.example.', 'a.example', 'b.example'];
-  const { text } = await ask(names, { selection: 'name dnsRecords { ... on ARecord { ip } }' });
-  expect(JSON.parse(text)).toEqual({
-    data: {
-      domains: [
-        { name: 'b.example', dnsRecords: [{ ip: '192.0.2.1' }] },
-        null,
-        { name: 'xn--bcher-kva.example', dnsRecords: [{ ip: '192.0.2.2' }] },
-        { name: 'a.example', dnsRecords: [{ ip: '192.0.2.0' }] },
-        { name: 'b.example', dnsRecords: [{ ip: '192.0.2.1' }] },
-      ],
-    },
-    extensions: { cost: 5 },
-  });
+  const { data } = await ask(names, { selection: 'name dnsRecords { ... on ARecord { ip } }' });
+  const domain = (name: string, ip: string) => ({ name, dnsRecords: [{ ip }] });
+  const [a, b] = [domain('a.example', '192.0.2.0'), domain('b.example', '192.0.2.1')];
+  expect(data.domains).toEqual([b, null, domain('xn--bcher-kva.example', '192.0.2.2'), a, b]);
 });
 
 test('several domains have an error at the place of what is no name, beside the others, however often the document comes', async () => {
@@ -67,11 +58,8 @@ test('several domains may be 1,000, and not more', async () => {
 test('several domains count by name in the rate limit', async () => {
   const rateLimits = { anonymous: 10, token: 1 };
   const asked = await startServiceForTest({ database: service.database, rateLimits });
-  const first = await ask(['a.example', 'b.example', 'c.example', 'd.example'], { asked });
-  expect([first.fields.get('ratelimit'), first.extensions]).toEqual([
-    expect.stringContaining('r=6'),
-    { cost: 4 },
-  ]);
+  const { fields, extensions } = await ask(Array(4).fill('a.example'), { asked });
+  expect([fields.get('ratelimit'), extensions]).toEqual([expect.stringContaining('r=6'), { cost: 4 }]);
   expect((await ask(Array(8).fill('a.example'), { asked })).data.domains).toHaveLength(8);
   const { errors } = await ask(['a.example'], { asked });
   expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);

@@ -4,7 +4,7 @@ import { tablesOf } from '../../src/database/tables.js';
 import type { FeedPage, FeedPlace } from '../../src/feed/change-feed.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
-import { loadHeaderPage } from '../../src/loaders/header-pages.js';
+import { loadHeaderPage } from '../../src/loaders/header-entries.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { formatInstant } from '../../src/model/instant.js';
 import { forget } from '../../src/recorder/forget.js';
@@ -54,19 +54,25 @@ async function ask(query: string, variables = {}) {
   return { data: JSON.parse(JSON.stringify(data ?? null)), codes, paths };
 }
 
+/** The fields of a domain that must have no errors. */
+async function fieldsOf(fields: string, name = 'one.example') {
+  const { data, codes } = await ask(`{ domain(name: "${name}") { ${fields} } }`);
+  expect(codes).toBeUndefined();
+  return data.domain;
+}
+
 test('a header that is gone is gone on a page of headers, too, however long its value was', async () => {
   const fields = 'name present lastSeen';
-  const { data } = await ask(
-    `{ domain(name: "one.example") { httpHeaders { ${fields} } httpHeadersConnection(first: 10) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
-  );
-  const { httpHeaders, httpHeadersConnection: page } = data.domain;
-  expect(page.nodes[0]).toMatchObject({ name: 'content-security-policy', present: false });
-  if (!page.pageInfo.hasNextPage) return expect(page.nodes).toEqual(httpHeaders);
-  const after = `first: 10, after: "${page.pageInfo.endCursor}"`;
-  const next = await ask(
-    `{ domain(name: "one.example") { httpHeadersConnection(${after}) { nodes { ${fields} } } } }`,
-  );
-  expect([...page.nodes, ...next.data.domain.httpHeadersConnection.nodes]).toEqual(httpHeaders);
+  const { httpHeaders } = await fieldsOf(`httpHeaders { ${fields} }`);
+  const found = [];
+  for (let after = 'null'; after !== ''; ) {
+    const page = `httpHeadersConnection(after: ${after}) { nodes { ${fields} } pageInfo { hasNextPage endCursor } }`;
+    const { nodes, pageInfo } = (await fieldsOf(page)).httpHeadersConnection;
+    found.push(...nodes);
+    after = pageInfo.hasNextPage ? JSON.stringify(pageInfo.endCursor) : '';
+  }
+  expect(found).toEqual(httpHeaders);
+  expect(found[0]).toMatchObject({ name: 'content-security-policy', present: false });
 });
 
 test('a list or page of a domain that cannot be given leaves its other fields', async () => {
@@ -103,10 +109,8 @@ test('a list or page of a domain that cannot be given leaves its other fields', 
 test('as of an instant, a list, a page and the parts tell the same of what an absence shows since', async () => {
   const name = 'gone.example';
   await insertDomain(database.pool, { name, created: 1n });
-  await database.pool.query(
-    `UPDATE domain SET http_first = 1, http_latest = 30, http_digest = '' WHERE name = $1`,
-    [name],
-  );
+  const update = `UPDATE domain SET http_first = 1, http_latest = 30, http_digest = '' WHERE name = $1`;
+  await database.pool.query(update, [name]);
   await insertHeaderChanges(database.pool, name, [
     { name: 'server', observedAt: 1n, value: 'nginx' },
     { name: 'server', observedAt: 30n, lastSeen: 20n },
@@ -126,9 +130,8 @@ test('as of an instant, a list, a page and the parts tell the same of what an ab
 
 test('a cursor of the history of a header is one of its domain', async () => {
   const page = (domain: string, after = '') =>
-    ask(
-      `{ domain(name: "${domain}") { httpHeaders(names: ["server"]) { historyConnection(first: 1 ${after}) { nodes { new } pageInfo { endCursor } } } } }`,
-    );
+    ask(`{ domain(name: "${domain}") { httpHeaders(names: ["server"]) {
+      historyConnection(first: 1 ${after}) { nodes { new } pageInfo { endCursor } } } } }`);
   const { data } = await page('one.example');
   const [{ historyConnection }] = data.domain.httpHeaders;
   const after = `after: "${historyConnection.pageInfo.endCursor}"`;
@@ -139,21 +142,15 @@ test('a cursor of the history of a header is one of its domain', async () => {
 });
 
 test('one type of a domain with many present records of another is a complete page', async () => {
-  const { data } = await ask(
-    '{ domain(name: "one.example") { dnsRecords(types: ["TXT"]) { __typename } dnsRecordsConnection(types: ["TXT"], first: 10) { nodes { __typename } pageInfo { hasNextPage } } } }',
-  );
-  expect(data.domain).toEqual({
-    dnsRecords: [],
-    dnsRecordsConnection: { nodes: [], pageInfo: { hasNextPage: false } },
-  });
+  const fields = `dnsRecords(types: ["TXT"]) { __typename }
+    dnsRecordsConnection(types: ["TXT"], first: 10) { nodes { __typename } pageInfo { hasNextPage } }`;
+  const dnsRecordsConnection = { nodes: [], pageInfo: { hasNextPage: false } };
+  expect(await fieldsOf(fields)).toEqual({ dnsRecords: [], dnsRecordsConnection });
 });
 
-test.each([
-  'httpHeadersConnection(names: ["a\\u0000"], first: 2)',
-  'httpHeadersConnection(names: [""], first: 2)',
-])('a name that no header can have is found nowhere: %s', async (field) => {
-  const { data, codes } = await ask(`{ domain(name: "one.example") { ${field} { nodes { name } } } }`);
-  expect([codes, data]).toEqual([undefined, { domain: { httpHeadersConnection: { nodes: [] } } }]);
+test('a name that no header can have is found nowhere', async () => {
+  const found = await fieldsOf('httpHeadersConnection(names: ["a\\u0000", ""], first: 2) { nodes { name } }');
+  expect(found).toEqual({ httpHeadersConnection: { nodes: [] } });
 });
 
 test('pages of headers have each in its order, however PostgreSQL joins', async () => {
@@ -172,12 +169,8 @@ test('pages of headers have each in its order, however PostgreSQL joins', async 
         const of = { domain: 'order.example', at: undefined };
         const key = { of, names: given, first: 2, history: false };
         const { items, next } = await loadHeaderPage(other.prisma, key);
-        expect([method, ...items.map(({ name }) => name), next?.name]).toEqual([
-          method,
-          'x-001',
-          'x-002',
-          'x-002',
-        ]);
+        const found = [method, ...items.map(({ name }) => name), next?.name];
+        expect(found).toEqual([method, 'x-001', 'x-002', 'x-002']);
       }
     }
   } finally {
@@ -189,28 +182,28 @@ test('pages of headers have each in its order, however PostgreSQL joins', async 
 });
 
 test('pageInfo tells where a page begins and ends, and that of another than the first that others precede it', async () => {
-  const page = (args: string) =>
-    ask(
-      `{ domain(name: "one.example") { dnsRecordsConnection(${args}) { edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`,
-    ).then(({ data }) => data.domain.dnsRecordsConnection);
+  const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
+  const page = async (args: string) =>
+    (await fieldsOf(`page: dnsRecordsConnection(${args}) { edges { cursor } ${pageInfo} }`)).page;
   const first = await page('first: 2');
-  expect(first.pageInfo).toEqual({
-    ...{ hasNextPage: true, hasPreviousPage: false },
-    ...{ startCursor: first.edges[0].cursor, endCursor: first.edges[1].cursor },
-  });
-  const second = await page(`first: 2, after: "${first.pageInfo.endCursor}"`);
+  const [startCursor, endCursor] = first.edges.map(({ cursor }: { cursor: string }) => cursor);
+  expect(first.pageInfo).toEqual({ hasNextPage: true, hasPreviousPage: false, startCursor, endCursor });
+  const second = await page(`first: 2, after: "${endCursor}"`);
   expect(second.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: second.edges[0].cursor });
   const none = await page('present: false, first: 2');
   expect(none.pageInfo).toEqual({
-    ...{ hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+    hasNextPage: false,
+    hasPreviousPage: false,
+    startCursor: null,
+    endCursor: null,
   });
 });
 
 test('a page has up to 100 entries where its size is not given, or null', async () => {
-  const { data } = await ask(
-    '{ domain(name: "one.example") { one: dnsRecordsConnection { nodes { __typename } } other: dnsRecordsConnection(first: null) { nodes { __typename } } } }',
-  );
-  expect([data.domain.one.nodes.length, data.domain.other.nodes.length]).toEqual([100, 100]);
+  for (const args of ['', '(first: null)']) {
+    const { page } = await fieldsOf(`page: dnsRecordsConnection${args} { nodes { __typename } }`);
+    expect(page.nodes).toHaveLength(100);
+  }
 });
 
 const changesOf = (selection: string) =>

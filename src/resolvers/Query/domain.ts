@@ -8,7 +8,6 @@ import type { RequestContext } from '../context.js';
 import { neededParts, selectsNames } from '../selections.js';
 import type { QueryResolvers } from '../types.generated.js';
 
-/** How many names one field may have. */
 const MOST_NAMES = 1_000;
 
 export const ofDomains: QueryResolvers = {
@@ -23,7 +22,6 @@ export const ofDomains: QueryResolvers = {
   },
 };
 
-/** @throws PublicError INVALID_PARAMETER for a list of more names than one field may have. */
 export function requireFew(argument: string, { length }: readonly string[]): void {
   if (length <= MOST_NAMES) return;
   throw invalidParameter(`${argument}: ${length} names; ${MOST_NAMES} are allowed.`);

@@ -1,4 +1,4 @@
-import type { Change as ChangeData } from '../../loaders/change-rows.js';
+import type { Change as ChangeData } from '../../loaders/changes.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS } from '../../model/change-kinds.js';
 import { instantOfKey, type NodeName, readNodeId, writeNodeId } from '../../model/node-id.js';

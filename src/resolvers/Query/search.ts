@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { requireScope, type Viewer } from '../../auth/viewer.js';
 import { type FeedPage, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
+import { ResponseSize } from '../../limits/response-size.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
@@ -18,9 +19,9 @@ import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
-import { CONNECTION, paging, questionOf, RECORD_PLACE } from '../connection.js';
-import type { HeaderMatchAt } from '../pages.js';
-import { sortedNames, sortedTypes } from '../select-entries.js';
+import { type ChangePage, CONNECTION, paging, questionOf, RECORD_PLACE } from '../connection.js';
+import type { RequestContext } from '../context.js';
+import { sortedNames, sortedTypes } from '../lists.js';
 import { selected } from '../selections.js';
 import type {
   DnsRecordFilter,
@@ -29,6 +30,7 @@ import type {
   QueryChangesArgs,
   QueryResolvers,
   Resolvers,
+  SubscriptionResolvers,
 } from '../types.generated.js';
 import { domainOfEntry, instantOf, requireFew } from './domain.js';
 
@@ -47,9 +49,7 @@ export const acrossDomains: QueryResolvers = {
     const question = questionOf('httpHeaders', filter);
     const { first, after, pageOf } = paging<HeaderPlace>(question, args, { domain: 'text', from: 'bigint' });
     const key = { filter, first, after, lastSeen: selected(info).anywhere.has('lastSeen') };
-    const { items, next } = await loaders.headers.load(key, caller);
-    const nodes = items.map((match): HeaderMatchAt => ({ ...match, at: filter.at }));
-    return pageOf({ items: nodes, next }, (match) => match);
+    return pageOf(await loaders.headers.load(key, caller), (match) => match);
   },
   async searchDomains(_query, args, { caller, loaders }) {
     requireScope(caller.viewer, 'search:read');
@@ -68,41 +68,33 @@ export const acrossDomains: QueryResolvers = {
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller),
 };
 
-type Given<Filter> = { readonly [Key in keyof Filter]: NonNullable<Filter[Key]> | undefined };
-
-/** The conditions of a filter: what is null is not given. */
-function given<Filter extends object>(filter: Filter): Given<Filter> {
-  return Object.fromEntries(
-    Object.entries(filter).map(([name, value]): unknown[] => [name, value ?? undefined]),
-  );
-}
-
-function optional<Value, Read>(value: Value | undefined, read: (value: Value) => Read): Read | undefined {
-  return value === undefined ? undefined : read(value);
+function optional<Value, Read>(
+  value: Value | null | undefined,
+  read: (value: Value) => Read,
+): Read | undefined {
+  return value == null ? undefined : read(value);
 }
 
 /** Nothing is found by them alone: what is new at any domain has other questions. */
 const OTHER_CONDITIONS = `; other conditions select among what is found. ${WHAT_IS_NEW}`;
 
 function recordFilter(where: DnsRecordFilter) {
-  const filter = given(where);
-  const { ip, network, target, text, host } = filter;
-  if ([ip, network, target, text, host].every((condition) => condition === undefined)) {
-    throw invalidParameter(
-      `At least one of ip, network, target, text and host is required${OTHER_CONDITIONS}`,
-    );
+  const { ip, network, target, text, host } = where;
+  if ([ip, network, target, text, host].every((condition) => condition == null)) {
+    const rule = 'At least one of ip, network, target, text and host is required';
+    throw invalidParameter(`${rule}${OTHER_CONDITIONS}`);
   }
-  requireInterval('seenFrom', filter.seenFrom, 'seenTo', filter.seenTo);
-  requireInterval('firstSeenFrom', filter.firstSeenFrom, 'firstSeenTo', filter.firstSeenTo);
+  requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
+  requireInterval('firstSeenFrom', where.firstSeenFrom, 'firstSeenTo', where.firstSeenTo);
   return {
-    ...filter,
+    ...where,
     ip: optional(ip, requireIp),
     network: optional(network, requireNetwork),
     target: optional(target, (name) => parseNameOrSubdomains('target', name)),
     text: optional(text, (part) => requirePart('text', part)),
     host: optional(host, (pattern) => parseNamePattern('host', pattern)),
-    types: sortedTypes(filter.types),
-    at: instantOf(filter.at),
+    types: sortedTypes(where.types),
+    at: instantOf(where.at),
   };
 }
 
@@ -127,31 +119,29 @@ function requireNetwork(text: string): { readonly first: string; readonly last: 
 }
 
 function headerFilter(where: HttpHeaderFilter) {
-  const filter = given(where);
-  const { name = '', value, contains } = filter;
-  if ((value === undefined) === (contains === undefined)) {
+  const { name, value, contains } = where;
+  if ((value == null) === (contains == null)) {
     throw invalidParameter(`Exactly one of value and contains is required${OTHER_CONDITIONS}`);
   }
   if (name === '') throw invalidParameter('name must not be empty.');
-  requireInterval('seenFrom', filter.seenFrom, 'seenTo', filter.seenTo);
+  requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
   return {
-    ...filter,
+    ...where,
     name: requireText('name', name).toLowerCase(),
     // Recorded values are trimmed (RFC 9110, section 5.5).
     value: optional(value, (whole) => trimmed(requireText('value', whole))),
     contains: optional(contains, (part) => requirePart('contains', part)),
-    at: instantOf(filter.at),
+    at: instantOf(where.at),
   };
 }
 
 function domainFilter(where: DomainFilter) {
-  const filter = given(where);
-  requireInterval('createdFrom', filter.createdFrom, 'createdTo', filter.createdTo);
-  requireInterval('changedFrom', filter.changedFrom, 'changedTo', filter.changedTo);
+  requireInterval('createdFrom', where.createdFrom, 'createdTo', where.createdTo);
+  requireInterval('changedFrom', where.changedFrom, 'changedTo', where.changedTo);
   return {
-    ...filter,
-    match: optional(filter.match, (pattern) => parseNamePattern('match', pattern)),
-    registrableDomain: optional(filter.registrableDomain, requireRegistrable),
+    ...where,
+    match: optional(where.match, (pattern) => parseNamePattern('match', pattern)),
+    registrableDomain: optional(where.registrableDomain, requireRegistrable),
   };
 }
 
@@ -164,38 +154,66 @@ function requireRegistrable(text: string): string {
 }
 
 /** Which changes of all domains. @throws PublicError FORBIDDEN, INVALID_PARAMETER, INVALID_CURSOR */
-export function feedQuestion(args: Partial<QueryChangesArgs>, viewer: Viewer) {
+function feedQuestion(args: Partial<QueryChangesArgs>, viewer: Viewer) {
   if (args.watched != null) requireScope(viewer, 'watch:read');
   requireFew('domains', args.domains ?? []);
   const read = (text: string) =>
     text.includes('*') ? parseNameOrSubdomains('domains', text) : { parts: [parseDomainName(text)] };
   const patterns = new Map(args.domains?.map(read).map((each) => [each.parts.join('*'), each]));
   const conditions = {
-    registrableDomain: optional(args.registrableDomain ?? undefined, requireRegistrable),
+    registrableDomain: optional(args.registrableDomain, requireRegistrable),
     watched: args.watched ?? undefined,
     types: sortedTypes(args.types),
     headers: sortedNames(args.headers),
     notable: args.notable ?? undefined,
+    newestFirst: args.order === 'NEWEST_FIRST',
   };
   const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
-  const newestFirst = args.order === 'NEWEST_FIRST';
   const names = args.domains == null ? undefined : [...patterns.keys()].sort();
-  const question = questionOf('feed', {
-    ...conditions,
-    domains: names,
-    kinds: [...kinds].sort(),
-    newestFirst,
-  });
+  const question = questionOf('feed', { ...conditions, domains: names, kinds: [...kinds].sort() });
   const { first, after, pageOf } = paging<FeedPlace>(question, args, PLACE_IN_FEED);
   return {
-    key: { ...conditions, domains: names && [...patterns.values()], kinds, newestFirst, first, after },
+    key: { ...conditions, domains: names && [...patterns.values()], kinds, first, after },
     pageOf: (page: Omit<FeedPage, 'octets'>) => pageOf(page, (change) => change.feedPlace, page.end),
   };
 }
 
 const PLACE_IN_FEED = { number: 'bigint', recordedAt: 'bigint', given: 'number' } as const;
 
-/** What leads from what is found to its domain. */
+export const Subscription: SubscriptionResolvers = {
+  changes: {
+    async subscribe(_root, args, context) {
+      requireScope(context.caller.viewer, 'search:read');
+      const question = feedQuestion(args, context.caller.viewer);
+      context.resumeAfter = args.after ?? undefined;
+      return pages(question, context);
+    },
+    resolve: (page: ChangePage) => page,
+  },
+};
+
+const CHANGES_PER_UNIT = 100;
+
+/** The pages of a listener. The next one is loaded when the result of the last one is executed and sent. */
+async function* pages(
+  { key, pageOf }: ReturnType<typeof feedQuestion>,
+  context: RequestContext,
+): AsyncGenerator<ChangePage, void, void> {
+  const { caller, feed, cost } = context;
+  let sent = 0;
+  for await (const found of feed.listen({ ...key, ...caller })) {
+    const before = Math.floor(sent / CHANGES_PER_UNIT);
+    sent += found.items.length;
+    const units = Math.floor(sent / CHANGES_PER_UNIT) - before + cost.unitsOfChange * found.items.length;
+    if (units > 0) await context.charge(units);
+    const hasPreviousPage = context.resumeAfter !== undefined;
+    const page = { ...pageOf({ ...found, next: null }), hasPreviousPage };
+    context.size = new ResponseSize();
+    yield page;
+    context.resumeAfter = page.end;
+  }
+}
+
 export const toDomains: Resolvers = {
   DnsRecordMatch: { domain: ({ record }, _args, context, info) => domainOfEntry(record.of, context, info) },
   HttpHeaderMatch: { domain: (match, _args, context, info) => domainOfEntry(match, context, info) },
