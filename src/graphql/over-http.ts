@@ -5,14 +5,14 @@ import { requireToken, type Viewer } from '../auth/viewer.js';
 import { setRateFields } from '../limits/rates.js';
 import { memoized } from '../model/memoized.js';
 import { searchOf } from '../model/request-target.js';
-import type { GraphqlContext, Outcome } from './context.js';
+import { PARTS, type StreamFormat } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { shownError } from './format-error.js';
 import { onlyListed } from './listed-operations.js';
+import type { GraphqlContext, Outcome } from './plugins.js';
 import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
-import { PARTS, type StreamFormat } from './stream-formats.js';
 
 interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */

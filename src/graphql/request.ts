@@ -6,7 +6,7 @@ import Negotiator from 'negotiator';
 import { nextTurn } from '../limits/turns.js';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
-import { EVENTS, PARTS, type StreamFormat } from './stream-formats.js';
+import { EVENTS, PARTS, type StreamFormat } from './event-stream.js';
 
 declare module 'node:http' {
   interface IncomingMessage {

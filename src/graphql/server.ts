@@ -8,13 +8,15 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { DocumentNode, ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { GraphqlContext } from './context.js';
 import type { GraphqlExecutor } from './execute.js';
 import { formatError, shownError } from './format-error.js';
-import { costPlugin } from './plugins/cost.js';
-import { errorsPlugin } from './plugins/errors.js';
-import { responsePlugin } from './plugins/response.js';
-import { subscriptionPlugin } from './plugins/subscription.js';
+import {
+  costPlugin,
+  errorsPlugin,
+  type GraphqlContext,
+  responsePlugin,
+  subscriptionPlugin,
+} from './plugins.js';
 import { sandboxPlugin } from './sandbox.js';
 
 export interface GraphqlServerOptions {

@@ -25,18 +25,15 @@ export interface RateState {
   readonly resetAfter: number;
 }
 
-/** Counts what clients use of one limit. */
-export interface Limiter {
+/** Creates what counts the use of one limit. */
+export type Limiters = (policy: RatePolicy) => {
   /**
    * Takes points. Whoever has something left is granted all of them: otherwise a request that costs more than
-   * the limit could never succeed. Rejects with the result, as the library's own do, where nothing was left;
+   * the limit could never succeed. Rejects with the result where nothing was left, as the library's own do;
    * taking nothing never rejects.
    */
   consume(key: string, points: number): Promise<RateLimiterRes>;
-}
-
-/** Creates the limiter of a policy. */
-export type Limiters = (policy: RatePolicy) => Limiter;
+};
 
 /**
  * Limiters that count in Redis while it is there, and otherwise in memory.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { EVENTS, PARTS } from '../../src/graphql/event-stream.js';
 import { acceptedBy } from '../../src/graphql/request.js';
-import { EVENTS, PARTS } from '../../src/graphql/stream-formats.js';
 import { ACCEPT_PARTS } from '../support/parts.js';
 
 const JSON_UTF_8 = 'application/json; charset=utf-8';

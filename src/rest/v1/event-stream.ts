@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { sendStream } from '../../graphql/event-stream.js';
+import { EVENTS, sendStream } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
-import { EVENTS } from '../../graphql/stream-formats.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rates.js';
 import type { Variables } from './parameters.js';
@@ -43,7 +42,7 @@ export async function* eventPages(
   variables: Variables,
   caller: Caller,
 ): AsyncGenerator<EventPage, void, void> {
-  const results = await executor.subscribeStored(stream.stored, variables, executor.contextFor(caller));
+  const results = await executor.subscribeStored(stream.stored, variables, caller);
   for await (const result of Symbol.asyncIterator in results ? results : [results]) {
     yield presentEvents(foundBy(result, stream, variables) as LiveResult);
   }
