@@ -44,8 +44,6 @@ export function createAuthentication({
   anonymousScopes,
   tokenRequired: needsToken = false,
 }: AuthenticationOptions): Authenticate {
-  const commonScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
-
   return async (authorization, client) => {
     if (authorization === undefined) {
       const scopes = anonymousScopes;
@@ -56,7 +54,7 @@ export function createAuthentication({
     const verify = isJwt(token) ? jwts : tokens;
     const recheck = () => verify(token);
     const { kind, rateLimitKey, scopes: own } = await recheck();
-    const scopes = new Set([...own, ...commonScopes]);
+    const scopes = new Set([...own, ...(needsToken ? [] : anonymousScopes)]);
     return { kind, rateLimitKey, scopes, recheck, rates: undefined };
   };
 }

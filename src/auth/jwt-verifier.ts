@@ -37,7 +37,7 @@ export function isJwt(text: string): boolean {
  * ProviderUnavailableError comes from `keys`, and no other error: whatever cannot be verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
-  return cachedVerifier((token) => verifyJwt(token, options), { ...options, lifetime: CACHED_FOR });
+  return cachedVerifier((token) => verifyJwt(token, options), CACHED_FOR, options.now);
 }
 
 async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<ValidToken> {

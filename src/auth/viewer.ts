@@ -25,18 +25,18 @@ export interface Viewer {
 export function requireScope(viewer: Viewer, scope: Scope): void {
   if (viewer.scopes.has(scope)) return;
   if (viewer.kind === 'token') throw new ForbiddenError(scope);
-  throw new UnauthenticatedError(
-    `An access token with the scope ${scope} is required, in the header "Authorization: Bearer <token>". ` +
-      `The operator creates one: dms token create --name NAME --scope ${scope}.`,
-    false,
-  );
+  throw tokenRequired(` with the scope ${scope}`, ` --scope ${scope}`);
 }
 
+/** @throws UnauthenticatedError */
 export function requireToken({ needsToken }: Viewer): void {
-  if (needsToken !== true) return;
-  throw new UnauthenticatedError(
-    'An access token is required, in the header "Authorization: Bearer <token>". ' +
-      'The operator creates one: dms token create --name NAME.',
+  if (needsToken === true) throw tokenRequired('', '');
+}
+
+function tokenRequired(kind: string, option: string): UnauthenticatedError {
+  return new UnauthenticatedError(
+    `An access token${kind} is required, in the header "Authorization: Bearer <token>". ` +
+      `The operator creates one: dms token create --name NAME${option}.`,
     false,
   );
 }

@@ -70,9 +70,9 @@ function failed(
   error: unknown,
   { resumeAfter: cursor, onInternalError }: StreamContext,
 ): FormattedExecutionResult {
-  const isGraphql = error instanceof GraphQLError;
-  if (!isGraphql || !isOfRequest(error)) maskError(error, onInternalError);
-  const { message, path, extensions } = formatError(isGraphql ? error.toJSON() : { message: '' }, error);
+  const graphql = error instanceof GraphQLError ? error : undefined;
+  if (graphql === undefined || !isOfRequest(graphql)) maskError(error, onInternalError);
+  const { message, path, extensions } = formatError(graphql?.toJSON() ?? { message: '' }, error);
   const shown = { ...extensions, ...(cursor !== undefined && { cursor }) };
   return { errors: [{ message, ...(path !== undefined && { path }), extensions: shown }] };
 }

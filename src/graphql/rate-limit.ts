@@ -28,10 +28,8 @@ export function limitRates(
   limiters: Limiters,
   onRateLimited?: OnRateLimited,
 ) {
-  const policies = {
-    token: { name: 'token', limit: limits.token, seconds: WINDOW_SECONDS },
-    anonymous: { name: 'anonymous', limit: limits.anonymous, seconds: WINDOW_SECONDS },
-  };
+  const policyOf = (name: Viewer['kind']) => ({ name, limit: limits[name], seconds: WINDOW_SECONDS });
+  const policies = { token: policyOf('token'), anonymous: policyOf('anonymous') };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
   const note = (viewer: Viewer, { remainingPoints: remaining, msBeforeNext: resetAfter }: RateLimiterRes) => {

@@ -8,13 +8,6 @@ import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
 import { EVENTS, PARTS, type StreamFormat } from './event-stream.js';
 
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** The value of the body, once it was read. */
-    body?: unknown;
-  }
-}
-
 /** An error of a request that is not executed, with the status and header fields of its response. */
 export function rejection(
   status: number,
@@ -26,21 +19,10 @@ export function rejection(
   return new GraphQLError(message, { extensions: { code, http } });
 }
 
-/** Every client knows this one. */
 export const JSON_RESPONSE = 'application/json; charset=utf-8';
 
 /** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
 const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
-
-/** What a client accepts, by its field Accept. */
-interface Accepted {
-  /** The value of Content-Type for a response; undefined: none that is supported. */
-  readonly mediaType: string | undefined;
-  /** As what it accepts the results of a subscription, and, without a media type, any result. */
-  readonly stream: StreamFormat | undefined;
-  /** Whether it prefers a page to a response to GET. */
-  readonly page: boolean;
-}
 
 /** In order of preference where the client has none. */
 const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
@@ -49,15 +31,18 @@ const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
 /** What a request accepts. Clients send few different fields: each is read once. */
-export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>): Accepted {
+export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>) {
   return readAccept(accept || '*/*');
 }
 
-const readAccept = memoized((accept: string): Accepted => {
+const readAccept = memoized((accept: string) => {
   const client = new Negotiator({ headers: { accept } });
   return {
+    /** The value of Content-Type for a response; undefined: none that is supported. */
     mediaType: client.mediaType(OF_RESPONSE),
+    /** As what it accepts the results of a subscription, and, without a media type, any result. */
     stream: streamFor(client, accept),
+    /** Whether it prefers a page to a response to GET. */
     page: /text\//i.test(accept) && client.mediaType(WITH_PAGE) === 'text/html',
   };
 }, 1_000);
@@ -151,11 +136,13 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
       response.once('close', () => reject(new ClientGoneError()));
     }
     readText(request, response, (error?: unknown) => {
+      const { status } = Object(error);
+      const wrong = OF_BODY[status];
       if (error === undefined) resolve();
-      else reject(bodyError(error));
+      else reject(wrong === undefined ? error : rejection(status, ...wrong));
     });
   });
-  const text = String(request.body);
+  const text = String(Reflect.get(request, 'body'));
   if (text.length > LARGE_BODY) await nextTurn();
   try {
     return JSON.parse(text);
@@ -175,13 +162,6 @@ const OF_BODY: Readonly<Record<number, readonly [code: string, message: string]>
   413: ['PAYLOAD_TOO_LARGE', 'The body is larger than 512 kB. Ask for less in one request.'],
   415: ['UNSUPPORTED_MEDIA_TYPE', ENCODINGS],
 };
-
-/** The error for a body that could not be read; itself if it is not the client's. */
-function bodyError(error: unknown): unknown {
-  const { status } = Object(error);
-  const wrong = OF_BODY[status];
-  return wrong === undefined ? error : rejection(status, ...wrong);
-}
 
 /** The parameters of a GET as a body (GraphQL over HTTP, section 6.2). @throws GraphQLError, a rejection() */
 export function bodyOfSearch(search: string): object {

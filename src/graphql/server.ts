@@ -1,7 +1,6 @@
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
-  ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
@@ -47,26 +46,21 @@ export async function startGraphqlServer(
   { introspection, sandbox, maxFields }: GraphqlServerOptions,
 ): Promise<ApolloServer<GraphqlContext>> {
   const { schema } = executor;
-  const ofRequests = [
-    errorsPlugin,
-    costPlugin(executor, maxFields),
-    subscriptionPlugin(executor),
-    responsePlugin,
-  ];
+  const costs = costPlugin(executor, maxFields);
+  const ofRequests = [errorsPlugin, costs, subscriptionPlugin(executor), responsePlugin];
   const plugins: ApolloServerPlugin<GraphqlContext>[] = [
     // Cache control would wrap every field's resolver for hints that the schema does not have.
     ApolloServerPluginCacheControlDisabled(),
-    ApolloServerPluginInlineTraceDisabled(),
     ApolloServerPluginSchemaReportingDisabled(),
     ApolloServerPluginUsageReportingDisabled(),
     sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
     ...ofRequests.map((plugin) => ({ requestDidStart: async () => plugin })),
     {
       async unexpectedErrorProcessingRequest({ error, requestContext: { operation, contextValue } }) {
+        const { outcome, onInternalError } = contextValue;
         // Such as a document that is nested too deep to be validated.
-        if (operation === undefined)
-          contextValue.outcome.rejection = shownError(error, contextValue.onInternalError);
-        else contextValue.onInternalError(error);
+        if (operation === undefined) outcome.rejection = shownError(error, onInternalError);
+        else onInternalError(error);
       },
     },
   ];

@@ -12,12 +12,7 @@ export interface RejectionObserver {
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-interface Rejection {
-  readonly status: number;
-  /** For the log: Node.js' code of what is wrong with the request. */
-  readonly reason: string;
-  readonly body: string;
-}
+type Rejection = ReturnType<typeof rejectionOf>;
 
 /** How many header fields a request may have. */
 export const MAX_HEADER_FIELDS = 2_000;
@@ -53,11 +48,7 @@ export function handleClientErrors(
   });
 }
 
-/**
- * What handles the request finds that its response has ended.
- *
- * @param reason Node.js' code of what is wrong with it.
- */
+/** What handles the request finds that its response has ended. @param reason As rejectionOf() takes it. */
 export function rejectRequest(
   response: ServerResponse,
   reason: string | undefined,
@@ -66,7 +57,7 @@ export function rejectRequest(
   const rejection = rejectionOf(reason);
   // A request that has its id in the response has a line in the log, too.
   const logged = response.getHeader(REQUEST_ID_FIELD);
-  const id = typeof logged === 'string' ? logged : logRejection(observer, rejection, response.req.headers);
+  const id = logged === undefined ? logRejection(observer, rejection, response.req.headers) : String(logged);
   response.writeHead(rejection.status, fieldsOf(rejection, id)).end(rejection.body);
 }
 
@@ -93,7 +84,8 @@ const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
   ],
 };
 
-function rejectionOf(reason = ''): Rejection {
+/** @param reason Node.js' code of what is wrong with a request: for the log, too. */
+function rejectionOf(reason = '') {
   if (reason === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, reason, body: '' };
   const [code, detail] = ERRORS[reason] ?? ['INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).'];
   const { body } = problemOf(new PublicError(code, detail), () => {});

@@ -25,9 +25,8 @@ export function trackConnections(server: Server, perClient: number) {
     connections.set(socket, exchanges);
     return socket.once('close', () => {
       connections.delete(socket);
-      const left = (counts.get(client) ?? 1) - 1;
-      if (left > 0) counts.set(client, left);
-      else counts.delete(client);
+      counts.set(client, (counts.get(client) ?? 1) - 1);
+      if (counts.get(client) === 0) counts.delete(client);
       // Node.js closes that which had the socket, and none that waited behind it.
       for (const response of exchanges)
         if (response.socket === null && !response.closed) response.emit('close');

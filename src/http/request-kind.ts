@@ -1,9 +1,8 @@
 import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
 
-/** A kind of request, with the path of its route where an API answers it. */
 export interface RoutedKind extends RequestKind {
-  /** With the base path; a part that stands for any is in braces. */
+  /** Of an API, with the base path; a part that stands for any is in braces. */
   readonly route?: string;
   /** Whether its clients may be readers of feeds, which know HTTP Basic alone. */
   readonly isFeed?: boolean;

@@ -29,9 +29,9 @@ export const TIME_LIMITS = {
 
 export type TimeLimits = Readonly<typeof TIME_LIMITS>;
 
-/** Where to listen. Port 0 takes a free one. */
 export interface ListenOptions extends RejectionObserver {
   readonly host: string;
+  /** 0 takes a free one. */
   readonly port: number;
   /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
@@ -116,13 +116,12 @@ const MAX_REQUESTS = 1_000;
 const BACKLOG = 4_096;
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
-  const { port: own } = names;
   const next = port === 65_535 ? 4000 : port + 1;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use: set ${own} to a free one, such as ${own}=${next}.`;
+      return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${next}.`;
     case 'EACCES':
-      return `Port ${port} needs privileges that this user lacks: set ${own} above 1023, such as ${own}=4000.`;
+      return `Port ${port} needs privileges that this user lacks: set ${names.port} above 1023, such as ${names.port}=4000.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

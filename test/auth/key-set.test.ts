@@ -83,7 +83,7 @@ test.each<readonly [string, ServedResponse, string]>([
   [
     'an OpenID configuration',
     { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
-    'the response is an OpenID configuration, not a set of keys',
+    'the response is not a set of keys',
   ],
   ['other JSON', { body: '[]' }, 'the response is not a set of keys'],
   ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the response is not a set of keys'],

@@ -46,8 +46,8 @@ export function validatorsOf(found: { readonly version?: string }, operationTag:
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
 }
 
-/** The validators of a body without a version: its changes may be recorded long after their dates. */
-export function validatorsOfText(body: string): Validators {
+/** The validators of a body without a version: what changes it may be recorded long after its date. */
+export function validatorsOfText(body: string | Buffer): Validators {
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return { etag: `W/"${digest}"`, lastModified: Number.POSITIVE_INFINITY };
 }
