@@ -21,15 +21,17 @@ export interface DescribedOperation {
   readonly 'x-stream'?: string;
 }
 
+type Schemas = Readonly<Record<string, Schema>>;
+
 /** What openapi.yaml says: all of OpenAPI's document that does not follow from routes, types and settings. */
 interface Described {
-  readonly info: Readonly<Record<string, unknown>> & { readonly description: string };
+  readonly info: Schema & { readonly description: string };
   readonly tags: readonly object[];
   /** What a time may be, as every parameter that is one says. */
   readonly 'x-time-forms': string;
   readonly paths: Readonly<Record<string, { readonly get: DescribedOperation }>>;
   readonly 'x-rdata': {
-    readonly common: Readonly<Record<string, Schema>>;
+    readonly common: Schemas;
     readonly kinds: Readonly<Record<RdataFieldKind, Schema>>;
     readonly notes: Partial<Record<RdataFieldKind, string>>;
   };
@@ -37,16 +39,11 @@ interface Described {
   readonly 'x-tables': Readonly<
     Record<'text/csv' | 'application/x-ndjson', { readonly description: string }>
   >;
-  readonly components: {
-    /** The conditions of requests, and the header field with which a stream is resumed. */
-    readonly parameters: Readonly<Record<string, object>>;
-    readonly headers: Readonly<Record<string, object>>;
-    readonly schemas: Readonly<Record<string, Schema>>;
-    /** What each status means, and its header fields. */
+  /** `parameters`: the conditions of requests, and the header field with which a stream is resumed. */
+  readonly components: Readonly<Record<'parameters' | 'headers' | 'schemas' | 'securitySchemes', Schemas>> & {
     readonly responses: Readonly<
       Record<string, { readonly description: string; readonly 'x-headers': readonly string[] }>
     >;
-    readonly securitySchemes: object;
   };
 }
 
@@ -55,7 +52,6 @@ const FILE = new URL('../../../dist/openapi.json', import.meta.url);
 
 export const DESCRIBED: Described = JSON.parse(readFileSync(FILE, 'utf8'));
 
-/** Where the document keeps its schemas. */
 export function schemaReference(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }

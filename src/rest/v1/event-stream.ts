@@ -51,7 +51,6 @@ export async function* eventPages(
 /** In milliseconds: when a client reconnects. */
 const RECONNECT_AFTER = 3_000;
 
-/** The events of a stream as text. */
 async function* textsOf(
   first: EventPage,
   pages: AsyncGenerator<EventPage, void, void>,

@@ -24,10 +24,8 @@ import {
   validatorsOfText,
 } from './validators.js';
 
-/** Answers a request for a path under `/api/v1`. */
 export type RestHandler = ReturnType<typeof createRestV1>;
 
-/** What responses of REST v1 have besides the data. */
 interface RestOptions {
   /** '' or like `/dms`: errors name paths. */
   readonly basePath: string;
@@ -66,7 +64,7 @@ export function createRestV1(
   { basePath, maxAge, cache, onInternalError }: RestOptions,
 ) {
   const match = pathMatcher(ROUTES.map((route) => prepareRoute(executor, route)));
-  const answers = new Answers(executor, cache);
+  const answer = createAnswers(executor, cache);
   return async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -94,7 +92,7 @@ export function createRestV1(
     // A stale answer must be revalidated: a 304 where nothing has changed (RFC 9111, section 5.2.2).
     const caching = `${audience}, max-age=${maxAge}, must-revalidate`;
     // Field by field: this is on the way of every request, and to spread objects takes some microseconds each.
-    return answers.answer({
+    return answer({
       route,
       variables,
       query,
@@ -148,89 +146,86 @@ function validationOf(route: PreparedRoute, mediaType: MediaType, { countedFrom 
   return { stored, tag: `${tag}-${mediaType.replace(/.*\W/, '')}` };
 }
 
-class Answers {
-  readonly #executor: GraphqlExecutor;
-  readonly #bodies: BodyCache;
-  readonly #findBody: ReturnType<typeof bodyFinder>;
+/** Makes what answers a request: by a body that is kept, or by its operation, in a place of the gate. */
+function createAnswers(executor: GraphqlExecutor, cache: BodyCacheOptions) {
+  const bodies = new BodyCache(cache);
+  const findBody = bodyFinder(executor);
 
-  constructor(executor: GraphqlExecutor, cache: BodyCacheOptions) {
-    this.#executor = executor;
-    this.#bodies = new BodyCache(cache);
-    this.#findBody = bodyFinder(executor);
-  }
-
-  async answer(exchange: Exchange): Promise<void> {
-    const { route, variables, caller, response, validation, cost } = exchange;
-    const key =
-      route.isPlain && validation !== null ? `${route.path} ${JSON.stringify(variables)}` : undefined;
-    const kept = this.#bodies.find(key);
-    if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
-      return this.#send(exchange, kept.validators, kept.octets);
-    }
-    const leave = await this.#executor.gate.enter(caller, cost.isSearch);
-    try {
-      await this.#answerFrom(exchange, key, kept);
-    } finally {
-      leave();
-    }
-  }
-
-  async #answerFrom(exchange: Exchange, key: string | undefined, kept: KeptBody | undefined): Promise<void> {
+  const answerFrom = async (exchange: Exchange, key: string | undefined, kept: KeptBody | undefined) => {
     const { route, variables, caller, response, loaders, validation } = exchange;
     const askedAt = performance.now();
-    if (
-      validation !== null &&
-      key !== undefined &&
-      (kept !== undefined || isConditional(response.req.headers))
-    ) {
-      const state = await this.#executor.executeStored(validation.stored, variables, caller, loaders, false);
+    const isConditioned = kept !== undefined || isConditional(response.req.headers);
+    if (validation !== null && key !== undefined && isConditioned) {
+      const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
       const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
       if (kept?.validators.etag === validators.etag) {
         kept.checkedAt = askedAt;
-        return this.#send(exchange, validators, kept.octets);
+        return send(executor, exchange, validators, kept.octets);
       }
       if (sendIfUnmodified(exchange, validators)) return;
     }
-    const { state, body, next } = await this.#findBody(exchange);
-    const validators = validation
-      ? validatorsOf(state, validation.tag)
-      : route.state === null && route.body.feed && typeof body === 'string'
-        ? validatorsOfText(body)
-        : null;
-    this.#send(exchange, validators, body, next);
+    const { state, body, next } = await findBody(exchange);
+    const validators = validatorsFor(exchange, state, body);
+    send(executor, exchange, validators, body, next);
     if (key !== undefined && validators !== null && typeof body === 'string')
-      this.#bodies.keep(key, { validators, body, checkedAt: askedAt });
-  }
+      bodies.keep(key, body, validators, askedAt);
+  };
 
-  /** @param next The cursor of the next page; null: there is none. */
-  #send(
-    exchange: Exchange,
-    validators: Validators | null,
-    body: string | Buffer | readonly Buffer[],
-    next: string | null = null,
-  ): void {
-    if (sendIfUnmodified(exchange, validators)) return;
-    if (next !== null) setLink(exchange, next);
-    const { caller, response, mediaType, caching } = exchange;
-    const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
-    const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-    response.writeHead(200, {
-      'content-type': `${mediaType}; charset=utf-8`,
-      'content-length': octets,
-      ...(validators && {
-        etag: validators.etag,
-        ...(validators.lastModified !== Number.POSITIVE_INFINITY && {
-          // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
-          'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
-        }),
-        'cache-control': caching,
+  return async (exchange: Exchange): Promise<void> => {
+    const { route, variables, caller, response, validation, cost } = exchange;
+    const isKept = route.isPlain && validation !== null;
+    const key = isKept ? `${route.path} ${JSON.stringify(variables)}` : undefined;
+    const kept = bodies.find(key);
+    if (kept !== undefined && bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
+      return send(executor, exchange, kept.validators, kept.octets);
+    }
+    const leave = await executor.gate.enter(caller, cost.isSearch);
+    try {
+      await answerFrom(exchange, key, kept);
+    } finally {
+      leave();
+    }
+  };
+}
+
+function validatorsFor(
+  { route, validation }: Exchange,
+  state: object,
+  body: string | readonly Buffer[],
+): Validators | null {
+  if (validation !== null) return validatorsOf(state, validation.tag);
+  return route.state === null && route.body.feed && typeof body === 'string' ? validatorsOfText(body) : null;
+}
+
+/** @param next The cursor of the next page; null: there is none. */
+function send(
+  { gate }: GraphqlExecutor,
+  exchange: Exchange,
+  validators: Validators | null,
+  body: string | Buffer | readonly Buffer[],
+  next: string | null = null,
+): void {
+  if (sendIfUnmodified(exchange, validators)) return;
+  if (next !== null) setLink(exchange, next);
+  const { caller, response, mediaType, caching } = exchange;
+  const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
+  const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  response.writeHead(200, {
+    'content-type': `${mediaType}; charset=utf-8`,
+    'content-length': octets,
+    ...(validators && {
+      etag: validators.etag,
+      ...(validators.lastModified !== Number.POSITIVE_INFINITY && {
+        // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
+        'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
       }),
-    });
-    for (const part of parts.slice(0, -1)) response.write(part);
-    // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
-    response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
-    this.#executor.gate.written(caller, octets, response);
-  }
+      'cache-control': caching,
+    }),
+  });
+  for (const part of parts.slice(0, -1)) response.write(part);
+  // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
+  response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
+  gate.written(caller, octets, response);
 }
 
 /** Whether a kept body may be used without a look at the database: not where the client may have a later. */
