@@ -324,27 +324,31 @@ test('__typename is answered without introspection', async () => {
   expect(data).toEqual({ __typename: 'Query', domain: { __typename: 'Domain' } });
 });
 
-test.each(['development', 'production'])('an inside error is masked, NODE_ENV=%s', async (env) => {
-  vi.stubEnv('NODE_ENV', env);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { database } = service;
-  const started = await startServiceForTest({ database, role: 'api' });
-  await database.pool.query('ALTER TABLE domain RENAME TO hidden');
-  onTestFinished(() => void database.pool.query('ALTER TABLE hidden RENAME TO domain'));
-  const { status, text } = await askGraphql(started, NAME, { name: 'a.example' });
-  const message = "Internal error. It is in the server's log.";
-  expect([status, JSON.parse(text)]).toEqual([
-    200,
-    {
-      data: { domain: null },
-      errors: [{ message, path: ['domain'], extensions: { code: 'INTERNAL' } }],
-      extensions: { cost: 1 },
-    },
-  ]);
-  const logged = started.logged.filter(({ level }) => level === 'error');
-  expect(logged).toHaveLength(1);
-  expect(JSON.stringify(logged)).toContain('relation \\"domain\\" does not exist');
-});
+test.each(['development', 'production'])(
+  'an inside error is masked and logged under the id of its request, NODE_ENV=%s',
+  async (env) => {
+    vi.stubEnv('NODE_ENV', env);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { database } = service;
+    const started = await startServiceForTest({ database, role: 'api' });
+    await database.pool.query('ALTER TABLE domain RENAME TO hidden');
+    onTestFinished(() => void database.pool.query('ALTER TABLE hidden RENAME TO domain'));
+    const headers = { 'x-request-id': 'inside' };
+    const { status, text } = await askGraphql(started, NAME, { name: 'a.example' }, headers);
+    const message = "Internal error. It is in the server's log.";
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      {
+        data: { domain: null },
+        errors: [{ message, path: ['domain'], extensions: { code: 'INTERNAL' } }],
+        extensions: { cost: 1 },
+      },
+    ]);
+    const logged = started.logged.filter(({ level }) => level === 'error');
+    expect(logged).toMatchObject([{ requestId: 'inside', msg: 'request failed' }]);
+    expect(JSON.stringify(logged)).toContain('relation \\"domain\\" does not exist');
+  },
+);
 
 test.each<[string, string, object]>([
   ['a found domain', NAME, { name: 'a.example' }],
@@ -384,27 +388,6 @@ test.each<[string, string, object]>([
     answers.add(`${status} ${fields.get('content-type')} ${text}`);
   }
   expect([...answers]).toHaveLength(1);
-});
-
-test('a request is answered alike to all that send it at once, also one of 120,000 characters', async () => {
-  const query = `{ ${' '.repeat(120_000)} __typename }`;
-  for (const { status, data } of await Promise.all([1, 2, 3].map(() => post(query))))
-    expect([status, data]).toEqual([200, { __typename: 'Query' }]);
-});
-
-test.each([
-  ['application/graphql-response+json', 200, 'application/graphql-response+json; charset=utf-8'],
-  ['application/json; charset=UTF-8, application/graphql-response+json;q=0.5', 200, JSON_UTF_8],
-  [
-    'multipart/mixed;deferSpec=20220824, application/graphql-response+json;q=0.9, */*;q=0.1',
-    200,
-    'application/graphql-response+json; charset=utf-8',
-  ],
-  ['image/png', 406, JSON_UTF_8],
-])('a request that comes again is answered in the media type of each: %s', async (accept, status, type) => {
-  for (let time = 0; time < 4; time += 1) await post(NAME, { name: 'a.example' });
-  const response = await post(NAME, { name: 'a.example' }, { accept });
-  expect([response.status, response.fields.get('content-type')]).toEqual([status, type]);
 });
 
 test.each([

@@ -236,11 +236,3 @@ test.each([PATH, '/nothing', '/api/v1/domain/example.com/dns', '/graphql', '/'])
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; frame-ancestors 'none'/);
   },
 );
-
-test('Sandbox has the policy under which it loads, for one page', async () => {
-  const { headers } = await fetch(`${closed.url}/graphql`, { headers: { accept: 'text/html' } });
-  const policy = headers.get('content-security-policy');
-  expect(policy).toContain('https://embeddable-sandbox.cdn.apollographql.com');
-  expect(policy).toContain('frame-src https://sandbox.embed.apollographql.com');
-  expect(headers.get('cache-control'), 'its nonce is for one page').toBe('no-store');
-});

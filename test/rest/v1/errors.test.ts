@@ -123,11 +123,6 @@ test.each([
   expect(headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
 });
 
-test('a client that accepts application/problem+json gets what is found as JSON', async () => {
-  const response = await get('/domain/example.com', { headers: { accept: 'application/problem+json' } });
-  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-});
-
 const PROTECTED = [
   ['/dns', 'dns:read'],
   ['/details', 'details:read'],
@@ -197,22 +192,6 @@ test.each([
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge]);
     expect(await response.text()).toBe(problem(401, 'Unauthorized', 'UNAUTHENTICATED', detail));
   }
-});
-
-test('429 RATE_LIMITED has Retry-After, by address without a token and by token with one', async () => {
-  const limited = await startBeside({ rateLimits: { anonymous: 1, token: 2 } });
-  const ask = (headers = {}) => askRest(limited, '/domain/example.com', headers);
-  const token = bearer(await service.createToken());
-  const statuses = [];
-  for (const headers of [{}, {}, token, token, token]) statuses.push((await ask(headers)).status);
-  expect(statuses).toEqual([200, 429, 200, 200, 429]);
-  // A client cannot choose its address.
-  const rejected = await ask({ 'x-forwarded-for': '192.0.2.77' });
-  const seconds = Number(rejected.fields.get('retry-after'));
-  expect(seconds).toBeGreaterThanOrEqual(1);
-  expect(seconds).toBeLessThanOrEqual(60);
-  const detail = `Too many requests. Try again in ${seconds} s.`;
-  expect(rejected.text).toBe(problem(429, 'Too Many Requests', 'RATE_LIMITED', detail));
 });
 
 test('what fails inside is 500 INTERNAL without a word of it, and is logged under the request id', async () => {
