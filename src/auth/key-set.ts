@@ -7,8 +7,7 @@ interface KeySetEvents {
   back(): void;
 }
 
-// All in milliseconds.
-
+// In milliseconds.
 const FETCH_TIMEOUT = 3_000;
 /** Between two fetches, successful or not, whatever clients send. */
 const FETCH_INTERVAL = 10_000;
@@ -22,10 +21,8 @@ const MAX_AGE = 24 * 60 * 60_000;
  * start; when they are old; and when a token names a key that is not among them.
  *
  * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old
- * keys while the provider is away, and takes ages from the wall clock, which may step.
- *
- * The function throws JOSEError for a token whose key the provider does not have, and ProviderUnavailableError
- * where that cannot be known.
+ * keys while the provider is away, and takes ages from the wall clock, which may step. The function throws
+ * JOSEError for a token whose key the provider does not have, ProviderUnavailableError where that is not known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
@@ -85,11 +82,7 @@ function unavailable(cause: unknown): ProviderUnavailableError {
 const RIGHT_ADDRESS =
   'AUTH_JWKS_URL should be the address that the OpenID configuration of the identity provider has in "jwks_uri"';
 
-/**
- * Fetches a set of keys (RFC 7517, section 5), by no redirect: the keys are where the setting says.
- *
- * @throws Error, whose message tells the operator what is wrong there.
- */
+/** By no redirect: the keys are where the setting says. @throws Error, whose message tells what is wrong there. */
 async function fetchKeys(url: URL): Promise<JWTVerifyGetKey> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT);
   const accept = 'application/json, application/jwk-set+json';

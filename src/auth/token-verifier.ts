@@ -7,8 +7,6 @@ import { digestOf, isAccessToken } from './tokens.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
 /**
- * Finds the viewer of a token.
- *
  * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what
  *   the database's driver throws where the database is unavailable; ProviderUnavailableError.
  */
@@ -59,7 +57,6 @@ export function cachedVerifier(
   };
 }
 
-/** The key of a token, or of what identifies a subject, for caches and rate limits. */
 export function keyOf(text: string): string {
   return Buffer.from(digestOf(text)).toString('base64');
 }
@@ -72,8 +69,7 @@ const LAST_USED_EVERY = 60_000_000n;
  * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are
  * behind.
  *
- * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be
- *   revoked.
+ * @param replica For the time in which the primary is stopped and no token can be revoked.
  */
 export function createTokenVerifier(
   prisma: PrismaClient,
@@ -93,11 +89,7 @@ export function createTokenVerifier(
   return cachedVerifier(find, CACHED_FOR, now);
 }
 
-/**
- * One query for every reason: it takes as long for a revoked token as for an unknown one.
- *
- * @param primary Where its use is recorded.
- */
+/** One query for every reason: it takes as long for a revoked token as for an unknown one. */
 async function findToken(
   prisma: PrismaClient,
   primary: PrismaClient,

@@ -8,16 +8,15 @@ export type Scope = (typeof SCOPES)[number];
 
 /** Who sent a request: determined once, before any operation runs. */
 export interface Viewer {
-  /** Whether the viewer has a valid token: it decides which rate limit applies. */
   readonly kind: 'anonymous' | 'token';
-  /** The key of the viewer's rate limit: from the client's address, or from its token. */
+  /** From the client's address, or from its token. */
   readonly rateLimitKey: string;
   readonly scopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token, and the viewer has none. */
   readonly needsToken?: boolean;
   /** Checks the token again, for what outlasts a request; absent without one. @throws UnauthenticatedError */
   readonly recheck?: () => Promise<unknown>;
-  /** What is left of the viewer's rate limit; absent until the request has selected a limited field. */
+  /** Absent until the request has selected a limited field. */
   rates?: RateState | undefined;
 }
 

@@ -7,7 +7,6 @@ import { formatError, isOfRequest, maskError, type OnInternalError } from './for
 
 /** How results are written to a client that listens, each given as JSON. */
 export interface StreamFormat {
-  /** The value of Content-Type. */
   readonly mediaType: string;
   readonly begin: string;
   /** Tells nothing but that the stream is open. */
@@ -81,7 +80,7 @@ function failed(
 const HEARTBEAT_EVERY = 15_000;
 
 /**
- * Sends the texts of a stream as they come, and reads no more of them than the client does.
+ * Reads no more texts than the client does.
  *
  * @param texts Each whole, so that a heartbeat may follow; they are ended when the client disconnects.
  */

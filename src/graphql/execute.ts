@@ -34,7 +34,6 @@ export interface StoredOperation {
   cost(variables: Variables): RequestCost;
 }
 
-/** What a client's operation is executed with. */
 interface Execution extends Pick<ExecutionArgs, 'document' | 'operationName'> {
   readonly variableValues: Variables;
   readonly contextValue: RequestContext;
@@ -63,7 +62,6 @@ export class GraphqlExecutor {
   readonly gate: Gate;
   /** Where requests that read a large history take a second place. */
   readonly largeHistories = new Gate(LARGE_HISTORIES);
-  /** The loaders that read all that is recorded. */
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
   readonly #unlimited: GraphQLSchema;
@@ -106,8 +104,6 @@ export class GraphqlExecutor {
   }
 
   /**
-   * Compiles an operation of this program's own.
-   *
    * @param source A document with one operation, whose variables have no default values.
    * @throws Error for an invalid document: the program is wrong.
    */
@@ -125,7 +121,6 @@ export class GraphqlExecutor {
   /**
    * Executes an operation of this program's own. It is paid for, and has its place, before.
    *
-   * @param loaders What all of it is read from.
    * @param rejectsLarge Whether a large history is a LargeHistoryError, to be read by pages, or a limited list.
    */
   async executeStored(
@@ -138,7 +133,6 @@ export class GraphqlExecutor {
     return compiled.query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
   }
 
-  /** The results of a subscription of this program's own, or an error. */
   async subscribeStored({ compiled, cost }: StoredOperation, variables: Variables, caller: Caller) {
     const context = Object.assign(this.contextFor(caller), { cost: cost(variables) });
     const subscribed = await compiled.subscribe?.(undefined, context, variables);

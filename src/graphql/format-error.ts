@@ -11,7 +11,6 @@ interface MaskedError {
   readonly retryAfter?: number;
 }
 
-/** Takes errors that clients are not shown, for the log. */
 export type OnInternalError = (error: unknown) => void;
 
 /** In characters: a message repeats what the client has sent. */
@@ -24,7 +23,7 @@ const CHANGED_TABLES =
 
 /**
  * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database
- * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
+ * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`, for the log.
  *
  * @param error As it was thrown, or as an execution's result holds it.
  */

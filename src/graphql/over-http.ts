@@ -8,26 +8,20 @@ import { PARTS, type StreamFormat } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { shownError } from './format-error.js';
 import { onlyListed } from './listed-operations.js';
-import type { GraphqlContext, Outcome } from './plugins.js';
+import type { GraphqlContext, Outcome } from './plugin.js';
 import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
 
 interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   readonly viewerOf: (request: IncomingMessage) => Viewer;
-  /** Takes the errors that the client of a request is not shown, for the log. */
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
-  /** The only documents that are executed, by their ids; absent: any document is. */
   readonly listed?: ReadonlyMap<string, string> | undefined;
 }
 
 export type GraphqlOverHttp = Awaited<ReturnType<typeof createGraphqlOverHttp>>;
 
-/**
- * GraphQL over HTTP on one path, by Apollo Server on node:http: POST, GET, HEAD, and Sandbox for a browser.
- *
- * @throws OperationError where a listed operation is not allowed.
- */
+/** Apollo Server on node:http. @throws OperationError where a listed operation is not allowed. */
 export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: GraphqlOverHttpOptions) {
   const { sandbox, viewerOf } = options;
   const listed = options.listed && onlyListed(executor, options.listed, options.maxFields);

@@ -12,13 +12,12 @@ const WINDOW_SECONDS = 60;
 /** The rate limit of each kind of viewer: units in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
-/** Called for each occurrence of a limited field that is rejected. */
+/** Called for each occurrence. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
 /**
  * The schema with its `@rateLimit` fields limited, in each occurrence. What a viewer has left is in `rates`.
  *
- * @param limiters Where requests are counted.
  * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws
  *   RateLimitedError where nothing is left.
  */

@@ -64,11 +64,7 @@ export const METHODS = 'GET, HEAD, POST';
 const HOW_TO_SEND =
   'Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json';
 
-/**
- * Rejects a request by its method and header fields, before its body is read.
- *
- * @throws GraphQLError, a rejection()
- */
+/** Before the body is read. @throws GraphQLError, a rejection() */
 export function checkHead(request: IncomingMessage, response: ServerResponse): void {
   const { method, headers } = request;
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
@@ -109,7 +105,7 @@ function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse):
   );
 }
 
-/** The largest body that is read, in octets, decompressed. */
+/** In octets, decompressed. */
 const BODY_LIMIT = 512 * 1024;
 
 const readText = express.text({
@@ -124,11 +120,7 @@ const readText = express.text({
 /** In characters: to parse as many takes a millisecond, 512 kB with 45,000 names up to a hundred. */
 const LARGE_BODY = 16_384;
 
-/**
- * Reads the body of a request: JSON, in Unicode (RFC 8259, section 8.1). Large ones are parsed in turns.
- *
- * @throws GraphQLError, a rejection()
- */
+/** JSON, in Unicode (RFC 8259, section 8.1): large ones in turns. @throws GraphQLError, a rejection() */
 export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   await new Promise<void>((resolve, reject) => {
     if (request.headers['content-encoding'] !== undefined) {

@@ -18,7 +18,6 @@ export interface AppOptions extends DocumentedService, RequestParts, RequestAuth
   readonly trustProxy: number | readonly string[];
   /** As beginResponses() takes them. */
   readonly corsOrigins: '*' | readonly string[];
-  /** Takes an error that the client of a request is not shown. */
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
   readonly rest: RestHandler;
   readonly graphql: GraphqlOverHttp['handle'];

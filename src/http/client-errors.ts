@@ -14,7 +14,6 @@ export interface RejectionObserver {
 
 type Rejection = ReturnType<typeof rejectionOf>;
 
-/** How many header fields a request may have. */
 export const MAX_HEADER_FIELDS = 2_000;
 
 /** How long, in milliseconds, a rejected client may take to read the response. */
@@ -61,7 +60,7 @@ export function rejectRequest(
   response.writeHead(rejection.status, fieldsOf(rejection, id)).end(rejection.body);
 }
 
-/** Logs a rejection that has no other log line, and returns its request id. */
+/** For a rejection that has no other log line. @returns its request id. */
 function logRejection(
   { log, onRejected }: RejectionObserver,
   { status, reason }: Rejection,

@@ -8,7 +8,7 @@ import { clientKey } from '../limits/client-key.js';
 export type Connections = ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
 
 /**
- * Tracks the connections of a server and their exchanges. To be called before all that listens to requests.
+ * To be called before all that listens to requests.
  *
  * @param perClient How many one address, or network of IPv6, may have. Infinity: clients may share an address.
  */
@@ -69,7 +69,6 @@ export function trackConnections(server: Server, perClient: number) {
   };
 }
 
-/** The last response that has not left yet. */
 function lastOf(exchanges: ReadonlySet<ServerResponse>): ServerResponse | undefined {
   return [...exchanges].findLast(({ writableFinished }) => !writableFinished);
 }

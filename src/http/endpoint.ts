@@ -9,7 +9,6 @@ import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields
  */
 export type Endpoint = (request: IncomingMessage) => Promise<TextResponse> | undefined;
 
-/** A whole response, which is not cached. */
 export interface TextResponse {
   readonly status: number;
   /** JSON, if its fields do not say otherwise. */
@@ -17,11 +16,7 @@ export interface TextResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Has a request answered by an endpoint, if it is GET or HEAD: other methods are rejected.
- *
- * @returns whether it is for it.
- */
+/** @returns whether the request is for the endpoint, also by a method that is rejected. */
 export function answerAt(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): boolean {
   const answer = endpoint(request);
   void answer?.then((answered) => {
@@ -35,7 +30,6 @@ export function answerAt(endpoint: Endpoint, request: IncomingMessage, response:
   return answer !== undefined;
 }
 
-/** The endpoint of all other paths, on a port with nothing but endpoints. */
 export async function nothingHere(): Promise<TextResponse> {
   return { status: 404, text: rejected('There is nothing at this path: use /livez, /readyz or /metrics.') };
 }

@@ -15,7 +15,6 @@ const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
  * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is
  * available. They are at the root, whatever the base path: they are not requested through the proxy.
  *
- * @param check What the process depends on, within a short time.
  * @param log Gets changes of the state, and not each probe.
  * @param details What the body of `/readyz` has besides, without places: anyone may ask.
  */
@@ -42,7 +41,6 @@ export function createHealth(
   };
   return {
     endpoint,
-    /** Makes the process not ready: it is stopping. */
     stopping() {
       stopping = true;
     },

@@ -31,9 +31,8 @@ export interface RequestParts {
 const STREAM = /^(?:text\/event-stream|multipart\/mixed)/;
 
 /**
- * Makes the function that gives each request its id and its kind, has it answered, and logs, counts and traces
- * it when its response is closed. The line of the log has no query, which may be confidential, and no header
- * fields, of which one has the token.
+ * Gives each request its id and its kind, and logs, counts and traces it when its response is closed. The line
+ * of the log has no query, which may be confidential, and no header fields, of which one has the token.
  */
 export function observeRequests(
   kindOf: (path: string) => RoutedKind,
@@ -86,7 +85,6 @@ function statusOf(
   return headersSent && wasSent ? statusCode : 0;
 }
 
-/** Begins the span of a request, with what is sent of it. */
 function startSpan(
   request: IncomingMessage,
   tracing: Tracing,

@@ -9,11 +9,7 @@ export interface Exposition {
   text(): Promise<string>;
 }
 
-/**
- * Answers `/metrics`.
- *
- * @param isAllowed Whether a client is allowed; all others get 404.
- */
+/** @param isAllowed All others get 404. */
 export function metricsEndpoint(
   exposition: Exposition,
   log: Logger,

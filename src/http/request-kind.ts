@@ -15,8 +15,8 @@ export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown' };
 export const PAGE: RoutedKind = { api: 'page', operation: 'page' };
 
 /**
- * Makes what tells as what a request counts, by its path as it came, without the query: before REST's handler,
- * since a request that is rejected earlier has a kind too, and a trace has its name from the start.
+ * Tells as what a request counts, by its path as it came, without the query: before REST's handler, since a
+ * request that is rejected earlier has a kind too, and a trace has its name from the start.
  *
  * @param basePath '' or like `/dms`.
  */

@@ -33,7 +33,6 @@ export interface ListenOptions extends RejectionObserver {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests in progress may take once the server is closing; 10,000 if absent. */
   readonly lastRequests?: number | undefined;
@@ -51,11 +50,7 @@ export interface HttpServer {
 
 const SETTINGS = { host: 'HOST', port: 'PORT' };
 
-/**
- * Listens, and handles requests by `listener`.
- *
- * @throws OperationError, one line that names the setting, if it cannot listen there.
- */
+/** @throws OperationError, one line that names the setting, if it cannot listen there. */
 export async function startHttpServer(
   listener: RequestListener,
   options: ListenOptions,
@@ -96,8 +91,7 @@ export async function startHttpServer(
 
 /**
  * Brings every form of a request's target (RFC 9112, section 3.2) into the one that is routed: the path. A
- * fragment has no place in a target, and clients leave it out: it is ignored. A router remembers the first form
- * that it sees, so this comes before.
+ * fragment has no place in a target, and is ignored. A router remembers the first form that it sees.
  */
 function readTarget(request: IncomingMessage): void {
   const { url = '' } = request;
@@ -134,7 +128,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
   }
 }
 
-/** The address of a server's root, without a slash at the end, that a client on this machine can open. */
+/** An address that a client on this machine can open, without a slash at the end. */
 export function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

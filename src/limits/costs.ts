@@ -46,11 +46,9 @@ class Measure {
   written = 0;
   /** Fields in fields. */
   depth = 0;
-  /** How many of its fields read much of the database. */
   wideFields = 0;
   /** Whether one of its fields is a list of a domain. */
   hasLists = false;
-  /** Whether it takes a place for searches. */
   isSearch = false;
   /** Whether it is read from the primary: after a cursor, or where replicas may lack what the client knows. */
   ofPrimary = false;
@@ -70,7 +68,6 @@ class Measure {
 export interface RequestCost extends Readonly<Omit<Measure, 'add' | 'units' | 'own' | 'hasLists'>> {
   /** The units of each field of the root that costs something, by its name in the response. */
   readonly units: ReadonlyMap<string | number, number>;
-  /** Their sum. */
   readonly sum: number;
   /** Of a subscription: the units of each change that is sent, besides those of the stream. */
   readonly unitsOfChange: number;
@@ -89,17 +86,15 @@ const TOKENS_OF_UNIT = 1_000;
 const FIELDS_OF_ARGUMENTS = 50;
 /** In characters and values: a smaller argument does not count, so that most documents cost the same. */
 const COUNTED_SIZE = 100;
-/** How many entries a list is taken to have that no argument limits. */
+/** Of a list that no argument limits. */
 const LIST_LENGTH = 10;
-/** How many a page has where `first` is not given: the default of schema.graphql. */
+/** The default of `first` in schema.graphql, and how many entries of a page its cost includes. */
 export const DEFAULT_FIRST = 100;
-/** How many entries of a page its cost includes. */
-const ENTRIES_OF_PAGE = 100;
 /** In characters, of a field in the response, which may have it as often as a list has entries. */
 const MAX_NAME = 100;
 /** Fields in fields: the usual introspection query has 13, the schema itself 4. */
 const MAX_DEPTH = 20;
-/** How many fields of a document may read much of the database. */
+/** Fields of a document that read much of the database. */
 const MAX_WIDE_FIELDS = 4;
 
 /**
@@ -119,7 +114,6 @@ const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
 /** Fields of a domain for which it costs where it is reached from a page or a match. */
 const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
 
-/** What requests cost by a schema with directives `@cost`. */
 export class Costs {
   readonly #schema: GraphQLSchema;
   /** Of operations that cost the same whatever their variables are. */
@@ -129,11 +123,7 @@ export class Costs {
     this.#schema = schema;
   }
 
-  /**
-   * What an operation of a valid document costs with the variables of a request.
-   *
-   * @throws PublicError QUERY_TOO_COMPLEX for a name that is too long.
-   */
+  /** @param document Valid. @throws PublicError QUERY_TOO_COMPLEX for a name that is too long. */
   of(document: DocumentNode, operation: OperationDefinitionNode, given: Variables): RequestCost {
     const variables = valuesOf(operation, given);
     const sizes = new Map<string, number>();
@@ -161,10 +151,7 @@ function valuesOf({ variableDefinitions = [] }: OperationDefinitionNode, given: 
   return values;
 }
 
-/**
- * @param maxFields How many fields a response may have, about.
- * @throws PublicError QUERY_TOO_COMPLEX
- */
+/** @param maxFields Of a response, about. @throws PublicError QUERY_TOO_COMPLEX */
 export function requireWithinLimits({ depth, wideFields, fields }: RequestCost, maxFields: number): void {
   if (depth > MAX_DEPTH) throw tooComplex(`The query has fields more than ${MAX_DEPTH} levels deep.`);
   if (wideFields > MAX_WIDE_FIELDS) {
@@ -254,7 +241,7 @@ class Measurement {
     const cost = costOf(schema, field);
     const inside = selectionSet ? this.#selectionSet(selectionSet, getNamedType(field?.type)) : new Measure();
     const length = this.#lengthOf(node, field, cost, parent);
-    const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
+    const further = cost.page ? Math.max(0, Math.ceil(length / DEFAULT_FIRST) - 1) : 0;
     const types = isAbstractType(parent) ? schema.getPossibleTypes(parent).length : 1;
     const isFree = cost.ifLists && !inside.hasLists;
     const own = atMost(isFree ? 0 : (cost.units ?? 0) * (cost.each ? length : 1) + further);
@@ -271,7 +258,6 @@ class Measurement {
     });
   }
 
-  /** How many objects a field has. */
   #lengthOf(
     { name, arguments: given }: FieldNode,
     field: Field | undefined,

@@ -13,7 +13,7 @@ export const GATE = {
   /** What all clients may have together, and each. Searches read many domains, and keep places for longer. */
   all: { places: 64, searches: 16, unread: 128 * 1024 ** 2 },
   client: { places: 8, searches: 2, unread: 8 * 1024 ** 2 },
-  /** How many requests of a client wait. */
+  /** Requests of a client. */
   waiting: 100,
   /** In milliseconds: who waits longer gets BusyError. */
   wait: 10_000,
@@ -24,7 +24,6 @@ export type GateOptions = Readonly<typeof GATE>;
 /** For histories that are read page by page, besides the places of their requests: each may take 128 MB. */
 export const LARGE_HISTORIES: GateOptions = { ...GATE, all: { ...GATE.all, places: 2 } };
 
-/** A request that waits. */
 interface Waiting {
   readonly needed: Use;
   /** Ends the wait with a place, or an error. */
@@ -64,15 +63,12 @@ export class Gate {
     this.#options = options;
   }
 
-  /** How many requests have places. */
   get taken(): number {
     return this.#use.places;
   }
 
   /**
-   * Waits for a place.
-   *
-   * @returns the function that gives it back.
+   * @returns what gives the place back.
    * @throws BusyError where too many of the client wait, or this one waited too long; ClientGoneError.
    */
   async enter(caller: Caller, isSearch = false): Promise<() => void> {

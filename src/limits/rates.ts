@@ -7,21 +7,18 @@ import {
 } from 'rate-limiter-flexible';
 import type { RedisStore } from './redis-store.js';
 
-/** A limit for each client. */
 interface RatePolicy {
   /** As in `RateLimit-Policy`, and in the keys of Redis: letters only. */
   readonly name: string;
   readonly limit: number;
-  /** How long a window is. It begins with the first points that are taken. */
+  /** Of a window, which begins with the first points that are taken. */
   readonly seconds: number;
 }
 
-/** What a client has left of a limit after a request. */
+/** What a client has left of a limit after a request, and for how many milliseconds. */
 export interface RateState {
   readonly policy: RatePolicy;
-  /** Not below 0. */
   readonly remaining: number;
-  /** Milliseconds until the limit is reset. */
   readonly resetAfter: number;
 }
 

@@ -20,8 +20,6 @@ export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
  * Connects to Redis, and reconnects whenever the connection is lost. It never fails: one line in the log says
  * that Redis is unavailable, and one that it is available again. Neither contains the URL or a message of
  * Redis, which may contain a password.
- *
- * @param url `redis://…` or `rediss://…`
  */
 export async function openRedisStore(url: string, log: Logger) {
   const client = new Redis(url, {
@@ -79,11 +77,7 @@ export async function openRedisStore(url: string, log: Logger) {
   };
 }
 
-/**
- * Why Redis is unavailable, and what to check: without a text of Redis, which may quote a command, or the URL.
- *
- * @param error What the client threw; undefined: the connection was closed.
- */
+/** Without a text of Redis, which may quote a command, or the URL. @param error Undefined: it was closed. */
 function reasonOf(error: unknown): string {
   if (isReply(error)) {
     const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'an error';
@@ -101,7 +95,6 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Command timed out';
 }
 
-/** Whether it is an error that Redis has sent. */
 function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }

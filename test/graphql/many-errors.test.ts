@@ -1,6 +1,6 @@
 import { buildSchema, parse, validate } from 'graphql';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { locateErrors } from '../../src/graphql/plugins.js';
+import { locateErrors } from '../../src/graphql/plugin.js';
 import { askGraphql } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';

@@ -12,15 +12,13 @@ export interface StaticResponse {
   /** A Buffer may be compressed by gzip: then `isPacked`. */
   readonly body: string | Buffer;
   readonly isPacked?: boolean;
-  /** Further header fields. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time
- * unless `headers` has another Cache-Control.
+ * A client may cache the response, and revalidates it each time unless `headers` has another Cache-Control.
  *
- * @param read Gives the response, at the first request: most processes never show a page.
+ * @param read Is called at the first request: most processes never show a page.
  */
 export function staticHandler(read: () => StaticResponse): Handler {
   let kept: ReturnType<typeof representationOf> | undefined;
@@ -61,11 +59,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 export type PageAt = readonly [path: string, read: () => StaticResponse];
 
-/**
- * The scripts, styles and pictures of a folder.
- *
- * @param folder Of files as they are, or compressed with the ending `.gz`.
- */
+/** The scripts, styles and pictures of a folder, as they are, or compressed with the ending `.gz`. */
 export function filesIn(
   folder: URL,
   path: string,

@@ -46,14 +46,7 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   };
 }
 
-/**
- * Listens to the stream of Changes without HTTP.
- *
- * @param parameters Those of the stream.
- * @param signal Ends it.
- * @returns what was recorded, each page with the cursor where it ends; it ends as the streams of HTTP do.
- * @throws PublicError as a stream does.
- */
+/** The stream of Changes without HTTP: it ends as those of HTTP do. @throws PublicError */
 export async function* listenToChanges(
   executor: GraphqlExecutor,
   viewer: Viewer,

@@ -56,7 +56,6 @@ export class BodyCache {
     } else this.#requested.set(key, true);
   }
 
-  /** Whether a body may be used without a look at the stored state. */
   isFresh({ checkedAt }: KeptBody): boolean {
     return performance.now() - checkedAt < this.#milliseconds;
   }

@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { RdataFieldKind } from '../../model/rdata-codec.js';
 import type { Parameter } from './parameters.js';
 
-/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** An operation as openapi.yaml describes it. */
 export interface DescribedOperation {
-  /** Its name for programs, which never changes, and that of its stored operation, which selects one field. */
+  /** Never changes. The name of the stored operation, too, which selects one field. */
   readonly operationId: string;
   /** Its name, as the specification calls it (section 4). */
   readonly summary: string;

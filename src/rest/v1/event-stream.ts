@@ -9,11 +9,7 @@ import { foundBy, type Operation } from './prepared-routes.js';
 import { type EventPage, type LiveResult, presentEvents } from './presenters/changes.js';
 import { problemOf } from './problem.js';
 
-/**
- * Sends what a subscription gives as server-sent events, until it ends or the client disconnects.
- *
- * @throws What problemOf() makes a problem of, before the stream begins.
- */
+/** @throws What problemOf() makes a problem of, before the stream begins. */
 export async function streamEvents(
   executor: GraphqlExecutor,
   stream: Operation,
@@ -35,7 +31,6 @@ export async function streamEvents(
   }
 }
 
-/** What a subscription gives, page by page. @throws its error. */
 export async function* eventPages(
   executor: GraphqlExecutor,
   stream: Operation,

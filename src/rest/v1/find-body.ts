@@ -20,12 +20,11 @@ interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly place?: Place | undefined;
 }
 
-/** What an operation has found, and the body that it makes: that of a large history in parts. */
 interface FoundBody {
   /** With the version of what the body has, where the operation selects one. */
   readonly state: object;
   readonly body: string | readonly Buffer[];
-  /** Of a page that others follow, the cursor of the next one; otherwise null. */
+  /** The cursor of the next page; null: none follows. */
   readonly next: string | null;
 }
 
@@ -83,7 +82,6 @@ async function fillFeed(executor: GraphqlExecutor, asked: Asked, found: object):
   Object.assign(filled, { nodes });
 }
 
-/** How many octets the lists have that are too long for one execution; 0: there are none. */
 function largeOctetsIn({ errors = [] }: ExecutionResult): number {
   const large = errors.map(({ originalError }) => originalError);
   return large.reduce((sum, error) => sum + (error instanceof LargeHistoryError ? error.octets : 0), 0);
@@ -102,8 +100,8 @@ interface DomainPage {
 }
 
 /**
- * The body of a history that is too long for one execution, joined of the pages of connections: the fields of the
- * domain, then its lists.
+ * The body of a history that is too long for one execution, joined of the pages of connections: the fields of
+ * the domain, then its lists.
  *
  * @throws BusyError where the domain changed meanwhile.
  */

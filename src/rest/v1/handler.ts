@@ -31,13 +31,10 @@ interface RestOptions {
   readonly basePath: string;
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
-  /** Which bodies are kept to be sent again. */
   readonly cache: BodyCacheOptions;
-  /** Takes the errors that the client of a stream is not shown, for the log. */
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
 
-/** A request that a route answers, and that is paid for. */
 interface Exchange extends Requested {
   readonly route: PreparedRoute;
   readonly caller: Caller;
@@ -55,9 +52,9 @@ interface Exchange extends Requested {
 }
 
 /**
- * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path`
- * follows `/api/v1`, percent-encoded as it came, without the query; `originOf` gives the scheme and host that
- * the client has used. It throws what problemOf() takes.
+ * One handler for all rows of the table, whose operations are compiled here. Its `path` follows `/api/v1`,
+ * percent-encoded as it came, without the query; `originOf` gives the scheme and host that the client has used.
+ * It throws what problemOf() takes.
  */
 export function createRestV1(
   executor: GraphqlExecutor,
@@ -109,7 +106,6 @@ export function createRestV1(
   };
 }
 
-/** Where a request was sent, as its client knows it. */
 function placeOf(origin: string, basePath: string, { url = '' }: IncomingMessage): Place {
   return { base: origin + basePath, self: origin + url };
 }
@@ -129,7 +125,6 @@ async function readAndPay(
     const asked = readParameters(parameters, domain, query);
     const requested = runs ? { ...asked, variables: { ...asked.variables, ...runs.variables } } : asked;
     const cost = stored.cost(requested.variables);
-    // What has no cost of its own costs 1.
     units = Math.max(1, cost.sum);
     return [requested, cost];
   } finally {

@@ -26,11 +26,8 @@ interface ValueSchema {
   readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
-  /** What an absent value means. */
   readonly default?: unknown;
-  /** Of a parameter that may be given several times. */
   readonly items?: ValueSchema;
-  /** The forms of a time. */
   readonly anyOf?: readonly object[];
 }
 
@@ -50,7 +47,6 @@ export function isTime({ schema }: Parameter): boolean {
 }
 
 /**
- * @param all Of the operation.
  * @param segment Of the request's path, percent-encoded: the domain; undefined: the operation's path has none.
  * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now,
  *   or from the instant that its cursor carries.
@@ -90,9 +86,8 @@ export function readParameters(
 }
 
 /**
- * The cursor of a page whose question has durations: they mean the same instants on all of its pages.
+ * The durations of a question mean the same instants on all of its pages.
  *
- * @param cursor As the operation gives it.
  * @param countedFrom What they are counted back from; null: there are none.
  */
 export function cursorOf(cursor: string, countedFrom: Instant | null): string {

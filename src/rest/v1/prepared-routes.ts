@@ -14,7 +14,6 @@ export interface Operation extends Route {
 
 export type PreparedRoute = ReturnType<typeof prepareRoute>;
 
-/** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route) {
   const { parameters, state, body } = route;
   const file = `${(route.runs ?? route).operationId}.graphql`;

@@ -11,7 +11,6 @@ import { responsesOf } from './responses.js';
 interface DocumentOptions extends Partial<AnonymousAccess> {
   /** '' or like `/dms`. */
   readonly basePath: string;
-  /** The version of the program. */
   readonly version: string;
 }
 
@@ -98,14 +97,11 @@ function parameterOf(parameter: Parameter): object {
   };
 }
 
-/** The name of the security scheme in openapi.yaml. */
 const TOKEN_SCHEME = 'accessToken';
 
 /**
  * An example of what a schema describes, made of the examples of its parts: of several shapes the first, of a
  * list one item. A schema without an example of its own is followed by its `$ref`, its values or its type.
- *
- * @param schemas Those that a `$ref` names, by name.
  */
 function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): unknown {
   const { $ref, examples, const: only, enum: values, oneOf, properties, items } = schema;

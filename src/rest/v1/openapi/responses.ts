@@ -4,7 +4,6 @@ import { DESCRIBED, schemaReference } from '../described.js';
 import { linesOf } from '../media-types.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
-/** The responses of an operation, by status. @param example Of the body. */
 export function responsesOf(
   route: Route,
   access: AnonymousAccess,
