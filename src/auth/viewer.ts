@@ -27,7 +27,6 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
   throw tokenRequired(` with the scope ${scope}`, ` --scope ${scope}`);
 }
 
-/** @throws UnauthenticatedError */
 export function requireToken({ needsToken }: Viewer): void {
   if (needsToken === true) throw tokenRequired('', '');
 }

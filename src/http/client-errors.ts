@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { Connections } from './connections.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-fields.js';
 
 export interface RejectionObserver {
@@ -23,10 +22,12 @@ const LINGER_MS = 2_000;
  * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete requests before
  * it on the same connection get their responses first (RFC 9112, section 9.3.2), and none gets two: what is
  * wrong with the body of a request is the response to that request.
+ *
+ * @param exchangesOf Of a connection, in order: response not closed, or request not complete.
  */
 export function handleClientErrors(
   server: Server,
-  connections: Connections,
+  exchangesOf: (socket: Duplex) => ReadonlySet<ServerResponse>,
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
@@ -34,7 +35,7 @@ export function handleClientErrors(
     // What comes after the first error on a connection is the rest of the same.
     if (failed.has(socket)) return;
     failed.add(socket);
-    const exchanges = connections.get(socket) ?? new Set();
+    const exchanges = exchangesOf(socket);
     const answer = () => {
       const current = [...exchanges].at(-1);
       if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) socket.destroy();

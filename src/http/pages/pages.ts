@@ -4,7 +4,6 @@ import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { attempt } from '../../model/attempt.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { nothingAtPath } from '../../model/errors.js';
-import { memoized } from '../../model/memoized.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
@@ -23,9 +22,6 @@ import { filesIn, type PageAt, type StaticResponse, staticHandler } from './stat
 
 export type OnFailure = (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
 
-/** Pages of domains that are kept, of some 10 kB each. */
-const MOST_PAGES = 100;
-
 /** The pages and documents that describe the APIs. @param onFailure Takes NOT_FOUND for any other path. */
 export function createPages(service: DocumentedService, onFailure: OnFailure): RequestListener {
   const { basePath, webPage: hasWebPage } = service;
@@ -33,12 +29,11 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
   app.enable('case sensitive routing').enable('strict routing');
   const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
   app.all([basePath, `${basePath}/`].filter(Boolean), root);
-  const pageOf = memoized((name: string) => staticHandler(() => webPage(service, name)), MOST_PAGES);
   // The page reads the name from its address itself, where it may be invalid: that is told there.
   const page: RequestHandler = (request, response, next) => {
     if (request.path === '/') return next();
     const name = attempt(() => parseDomainName(decodeURIComponent(request.path.slice(1))));
-    return (name === undefined ? root : pageOf(name))(request, response, next);
+    return (name === undefined ? root : staticHandler(() => webPage(service, name)))(request, response, next);
   };
   if (hasWebPage) app.use(`${basePath}/domains`, page);
   for (const [path, read] of pagesOf(service)) app.all(path, staticHandler(read));

@@ -10,7 +10,7 @@ import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js
 import { nextOf, type PageResult, type Place } from './presenters/body.js';
 import { type DnsRecordResult, presentDnsRecord } from './presenters/dns-records.js';
 
-interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
+export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly route: PreparedRoute;
   readonly mediaType: MediaType;
   readonly caller: Caller;

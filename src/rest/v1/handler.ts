@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
-import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
+import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rates.js';
@@ -9,11 +9,10 @@ import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
-import { bodyFinder } from './find-body.js';
+import { type Asked, bodyFinder } from './find-body.js';
 import type { MediaType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
-import type { Place } from './presenters/body.js';
 import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES } from './routes.js';
 import {
@@ -35,20 +34,13 @@ interface RestOptions {
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
 
-interface Exchange extends Requested {
-  readonly route: PreparedRoute;
-  readonly caller: Caller;
+interface Exchange extends Asked, Requested {
   readonly response: ServerResponse;
-  readonly mediaType: MediaType;
   readonly cost: RequestCost;
-  /** What all of it is read from. */
-  readonly loaders: Loaders;
   /** Null: the answer has no validators. */
   readonly validation: PreparedRoute['validation'];
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
-  /** Undefined: the body has no addresses. */
-  readonly place: Place | undefined;
 }
 
 /**
@@ -101,13 +93,9 @@ export function createRestV1(
       mediaType,
       validation,
       caching,
-      place: route.body.feed && placeOf(originOf(request), basePath, request),
+      place: route.body.feed && { base: originOf(request) + basePath, self: originOf(request) + request.url },
     });
   };
-}
-
-function placeOf(origin: string, basePath: string, { url = '' }: IncomingMessage): Place {
-  return { base: origin + basePath, self: origin + url };
 }
 
 /** What a request asks for, once that is paid for. One that is rejected costs 1. */
