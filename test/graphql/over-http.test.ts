@@ -103,12 +103,9 @@ test.each<[number, string, string, object]>([
   [400, 'OPERATION_RESOLUTION_FAILURE', 'query A { __typename } query B { __typename }', {}],
   [400, 'QUERY_TOO_COMPLEX', `{ ${'__typename '.repeat(30_000)} }`, {}],
   [400, 'QUERY_TOO_COMPLEX', fragmentBomb(), {}],
-  ...[20, 500, 1_500, 3_000, 4_500, 6_500].map((levels): [number, string, string, object] => [
-    400,
-    'QUERY_TOO_COMPLEX',
-    nested(levels),
-    {},
-  ]),
+  [400, 'QUERY_TOO_COMPLEX', nested(20), {}],
+  [400, 'QUERY_TOO_COMPLEX', nested(1_500), {}],
+  [400, 'QUERY_TOO_COMPLEX', nested(6_500), {}],
   [200, 'INVALID_DOMAIN', NAME, { name: '-' }],
 ])(
   '%d %s is told for an operation that is at fault, and is no failure of the service',
@@ -169,10 +166,7 @@ test.each([
     (method) => [405, 'METHOD_NOT_ALLOWED', `${method} /graphql`, 'accept: text/html, */*\r\n\r\n'] as const,
   ),
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'POST /graphql', BODY],
-  ...[
-    ...['text/plain', 'application/graphql', 'application/graphql-response+json', 'application/jsonp'],
-    ...['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
-  ].map(
+  ...['text/plain', 'application/graphql', 'application/jsonp', 'multipart/form-data; boundary=x'].map(
     (type) => [415, 'UNSUPPORTED_MEDIA_TYPE', 'POST /graphql', `content-type: ${type}\r\n${BODY}`] as const,
   ),
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'GET /graphql?query={__typename}', 'content-type: application/xml\r\n\r\n'],
@@ -361,26 +355,11 @@ test.each<[string, string, object]>([
     { n: null },
   ],
   ['an error beside data', '{ a: domain(name: "a.example") { name } b: domain(name: "..") { name } }', {}],
-  ['an invalid document', '{ domain(name: "a.example") { nonsense } }', {}],
-  ['two operations', 'query A { __typename } query B { __typename }', {}],
-  [
-    'a directive',
-    'query ($on: Boolean!) { domain(name: "a.example") { name @include(if: $on) } }',
-    { on: false },
-  ],
-  [
-    'a variable named __proto__',
-    'query ($__proto__: String!) { domain(name: $__proto__) { name } }',
-    JSON.parse('{ "__proto__": "a.example" }'),
-  ],
-  ['the alias __proto__', '{ __proto__: domain(name: "a.example") { __proto__: name } }', {}],
-  ['introspection', '{ __schema { queryType { name } } }', {}],
   [
     'a union',
     '{ domain(name: "a.example") { dnsRecords { __typename ... on ARecord { ip firstSeen } } } }',
     {},
   ],
-  ['deep nesting', `${'{a'.repeat(2000)}${'}'.repeat(2000)}`, {}],
 ])('a request is answered every time as the first time: %s', async (_case, query, variables) => {
   const answers = new Set<string>();
   for (let time = 0; time < 10; time += 1) {

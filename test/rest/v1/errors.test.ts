@@ -178,13 +178,9 @@ const NO_BEARER =
 test.each([
   ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`, NOT_VALID, INVALID_TOKEN],
   ['a malformed token', 'bearer x', NOT_VALID, INVALID_TOKEN],
-  ['the words of an example', 'Bearer <token>', NO_BEARER, INVALID_TOKEN],
   // Where no bearer token was sent, the challenge has no error (RFC 6750, section 3.1).
   ['no token at all', 'Bearer', NO_BEARER, REALM],
   ['a password that is no token', 'Basic dTpw', NOT_VALID, INVALID_TOKEN],
-  ['no password', 'Basic dQ==', NO_BEARER, REALM],
-  ['another scheme', 'Digest username="u"', NO_BEARER, REALM],
-  ['no scheme', UNKNOWN_TOKEN, NO_BEARER, REALM],
   ['nothing', '', NO_BEARER, REALM],
 ])('a credential that is %s is 401, everywhere', async (_what, authorization, detail, challenge) => {
   for (const path of ['/domain/example.com', '/domain/example.com/dns', '/nothing', '/domain/%zz']) {
