@@ -5,9 +5,15 @@ import type { Database } from './database/client.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
 import type { Replicas } from './database/replicas.js';
-import { answerAt, type Endpoint, nothingHere } from './http/endpoint.js';
-import { createHealth } from './http/health.js';
-import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
+import {
+  answerAt,
+  createHealth,
+  type Endpoint,
+  type Exposition,
+  isFromThisMachine,
+  metricsEndpoint,
+  nothingHere,
+} from './http/endpoint.js';
 import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
 import { readImportCounts } from './recorder/import-counts.js';
 import type { Logger } from './telemetry/logging.js';

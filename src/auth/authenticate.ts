@@ -6,7 +6,6 @@ import type { Scope, Viewer } from './viewer.js';
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** A bearer token in any form: not the scheme alone, and not another scheme. */
 const SENT_TOKEN = /^bearer +[^ ]/i;
 
 const NO_BEARER =
@@ -19,10 +18,19 @@ const NO_PROVIDER: VerifyToken = async () => {
   throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
 };
 
-/** Finds the viewer from the Authorization header and the client's key (limits/client-key.ts). */
+/** @param client Its key: limits/client-key.ts. */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
-interface AuthenticationOptions {
+/**
+ * Makes what finds the viewer of a request. An invalid credential is an error, never ignored: an
+ * UnauthenticatedError, the same for everything that is wrong with a token, or what VerifyToken throws.
+ */
+export function createAuthentication({
+  tokens,
+  jwts = NO_PROVIDER,
+  anonymousScopes,
+  tokenRequired: needsToken = false,
+}: {
   readonly tokens: VerifyToken;
   /** Verifies the tokens of an identity provider; absent: they are rejected. */
   readonly jwts?: VerifyToken | undefined;
@@ -30,22 +38,7 @@ interface AuthenticationOptions {
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token: then `anonymousScopes` has no effect. */
   readonly tokenRequired?: boolean;
-}
-
-/**
- * Creates the function that authenticates requests. An invalid credential is an error, never ignored.
- *
- * The function throws UnauthenticatedError, the same for everything that is wrong with a token, and what
- * VerifyToken throws.
- */
-export function createAuthentication({
-  tokens,
-  jwts = NO_PROVIDER,
-  anonymousScopes,
-  tokenRequired: needsToken = false,
-}: AuthenticationOptions): Authenticate {
-  const commonScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
-
+}): Authenticate {
   return async (authorization, client) => {
     if (authorization === undefined) {
       const scopes = anonymousScopes;
@@ -56,7 +49,7 @@ export function createAuthentication({
     const verify = isJwt(token) ? jwts : tokens;
     const recheck = () => verify(token);
     const { kind, rateLimitKey, scopes: own } = await recheck();
-    const scopes = new Set([...own, ...commonScopes]);
+    const scopes = new Set([...own, ...(needsToken ? [] : anonymousScopes)]);
     return { kind, rateLimitKey, scopes, recheck, rates: undefined };
   };
 }

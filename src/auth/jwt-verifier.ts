@@ -19,11 +19,11 @@ const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
 /** RFC 9068, section 2.1, requires `at+jwt`; providers also write `JWT`, or no type. */
 const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'];
 
-/** Seconds that two clocks may differ. */
+/** In seconds. */
 const CLOCK_TOLERANCE = 5;
 /** How long, in milliseconds, a key that the provider has withdrawn may stay valid. */
 const CACHED_FOR = 60_000;
-/** Characters of a client's value in the log. */
+/** In characters. */
 const MAX_SHOWN = 200;
 
 /** Whether a text has the form of a signed JWT: three parts between dots (RFC 7515, section 3.1). */
@@ -32,12 +32,11 @@ export function isJwt(text: string): boolean {
 }
 
 /**
- * Verifies the access tokens of an identity provider (RFC 7519, profiled by RFC 9068).
- *
- * ProviderUnavailableError comes from `keys`, and no other error: whatever cannot be verified is not valid.
+ * Verifies the access tokens of an identity provider (RFC 7519, profiled by RFC 9068). ProviderUnavailableError
+ * comes from `keys`, and no other error: whatever cannot be verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
-  return cachedVerifier((token) => verifyJwt(token, options), { ...options, lifetime: CACHED_FOR });
+  return cachedVerifier((token) => verifyJwt(token, options), CACHED_FOR, options.now);
 }
 
 async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<ValidToken> {
@@ -93,7 +92,6 @@ function reasonOf(token: string, error: unknown, comparedWith: Readonly<Record<s
   return error instanceof errors.JOSEError ? message : `the key cannot be used (${message}): ${key}`;
 }
 
-/** A value of a token as JSON, truncated; `nothing` for undefined. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;

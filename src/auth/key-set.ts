@@ -1,6 +1,5 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { errorCode, messageOf, ProviderUnavailableError } from '../model/errors.js';
-import { isJsonObject } from '../model/json-values.js';
 
 interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
@@ -8,8 +7,7 @@ interface KeySetEvents {
   back(): void;
 }
 
-// All in milliseconds.
-
+// In milliseconds.
 const FETCH_TIMEOUT = 3_000;
 /** Between two fetches, successful or not, whatever clients send. */
 const FETCH_INTERVAL = 10_000;
@@ -23,10 +21,8 @@ const MAX_AGE = 24 * 60 * 60_000;
  * start; when they are old; and when a token names a key that is not among them.
  *
  * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old
- * keys while the provider is away, and takes ages from the wall clock, which may step.
- *
- * The function throws JOSEError for a token whose key the provider does not have, and ProviderUnavailableError
- * where that cannot be known.
+ * keys while the provider is away, and takes ages from the wall clock, which may step. The function throws
+ * JOSEError for a token whose key the provider does not have, ProviderUnavailableError where that is not known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
@@ -38,7 +34,7 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   const fetchNow = async (): Promise<void> => {
     triedAt = performance.now();
     try {
-      keys = createLocalJWKSet(await fetchKeys(url));
+      keys = await fetchKeys(url);
       fetchedAt = performance.now();
       if (failure !== undefined) events.back();
       failure = undefined;
@@ -86,12 +82,8 @@ function unavailable(cause: unknown): ProviderUnavailableError {
 const RIGHT_ADDRESS =
   'AUTH_JWKS_URL should be the address that the OpenID configuration of the identity provider has in "jwks_uri"';
 
-/**
- * Fetches a set of keys (RFC 7517, section 5), by no redirect: the keys are where the setting says.
- *
- * @throws Error, whose message tells the operator what is wrong there.
- */
-async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
+/** By no redirect: the keys are where the setting says. @throws Error, whose message tells what is wrong there. */
+async function fetchKeys(url: URL): Promise<JWTVerifyGetKey> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT);
   const accept = 'application/json, application/jwk-set+json';
   try {
@@ -102,11 +94,7 @@ async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
       const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
       throw new Error(`the response has the status ${status}: ${advice}`);
     }
-    const value: unknown = await response.json();
-    if (isKeySet(value)) return value;
-    const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
-    const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
-    throw new Error(`the response is ${found}: ${RIGHT_ADDRESS}`);
+    return createLocalJWKSet(Object(await response.json()));
   } catch (cause) {
     throw new Error(reasonOf(cause), { cause });
   }
@@ -117,12 +105,9 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `there is no response within ${FETCH_TIMEOUT / 1000} seconds`;
   if (error instanceof SyntaxError) return `the response is not JSON: ${RIGHT_ADDRESS}`;
+  if (error instanceof errors.JWKSInvalid) return `the response is not a set of keys: ${RIGHT_ADDRESS}`;
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   const code = errorCode(cause);
   return cause.message.includes(code) ? cause.message : `${code} ${cause.message}`.trim();
-}
-
-function isKeySet(value: unknown): value is JSONWebKeySet {
-  return isJsonObject(value) && Array.isArray(value['keys']) && value['keys'].every(isJsonObject);
 }

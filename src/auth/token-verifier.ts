@@ -7,8 +7,6 @@ import { digestOf, isAccessToken } from './tokens.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
 /**
- * Finds the viewer of a token.
- *
  * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what
  *   the database's driver throws where the database is unavailable; ProviderUnavailableError.
  */
@@ -27,45 +25,38 @@ export interface ValidToken {
 
 const MAX_CACHED = 10_000;
 
-interface CacheOptions {
-  /** How long, in milliseconds, a verification counts. */
-  readonly lifetime: number;
-  readonly now: () => Instant;
-}
-
 /**
  * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works
  * as soon as it is created; concurrent requests with one token share one verification.
+ *
+ * @param lifetime How long, in milliseconds from its beginning, a verification counts.
  */
 export function cachedVerifier(
   verify: (token: string) => Promise<ValidToken>,
-  { lifetime, now }: CacheOptions,
+  lifetime: number,
+  now: () => Instant,
 ): VerifyToken {
-  // By the monotonic clock, from when the verification began.
-  const known = new LRUCache<string, ValidToken>({ max: MAX_CACHED, ttl: lifetime, ttlResolution: 0 });
-  const pending = new Map<string, Promise<Viewer>>();
-  const verifyAnew = async (token: string, key: string) => {
-    const start = performance.now();
-    known.delete(key);
-    try {
+  const known = new LRUCache<string, ValidToken, string>({
+    max: MAX_CACHED,
+    ttl: lifetime,
+    ttlResolution: 0,
+    ignoreFetchAbort: true,
+    async fetchMethod(_key, _stale, { context: token, options }) {
+      const began = performance.now();
       const valid = await verify(token);
-      known.set(key, valid, { start });
-      return valid.viewer;
-    } finally {
-      pending.delete(key);
-    }
-  };
-  return async (token) => {
-    const key = keyOf(token);
-    const cached = known.get(key);
-    if (cached !== undefined && (cached.expiresAt === null || cached.expiresAt > now())) return cached.viewer;
-    const running = pending.get(key) ?? verifyAnew(token, key);
-    pending.set(key, running);
-    return running;
+      options.ttl = Math.max(1, lifetime - (performance.now() - began));
+      return valid;
+    },
+  });
+  return async (context) => {
+    const key = keyOf(context);
+    const { expiresAt = null } = known.get(key) ?? {};
+    const forceRefresh = expiresAt !== null && expiresAt <= now();
+    const valid = await known.fetch(key, { context, forceRefresh });
+    return valid?.viewer ?? Promise.reject(invalidToken());
   };
 }
 
-/** The key of a token, or of what identifies a subject, for caches and rate limits. */
 export function keyOf(text: string): string {
   return Buffer.from(digestOf(text)).toString('base64');
 }
@@ -78,8 +69,7 @@ const LAST_USED_EVERY = 60_000_000n;
  * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are
  * behind.
  *
- * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be
- *   revoked.
+ * @param replica For the time in which the primary is stopped and no token can be revoked.
  */
 export function createTokenVerifier(
   prisma: PrismaClient,
@@ -96,14 +86,10 @@ export function createTokenVerifier(
     if (found === null) throw invalidToken();
     return found;
   };
-  return cachedVerifier(find, { lifetime: CACHED_FOR, now });
+  return cachedVerifier(find, CACHED_FOR, now);
 }
 
-/**
- * One query for every reason: it takes as long for a revoked token as for an unknown one.
- *
- * @param primary Where its use is recorded.
- */
+/** One query for every reason: it takes as long for a revoked token as for an unknown one. */
 async function findToken(
   prisma: PrismaClient,
   primary: PrismaClient,

@@ -4,9 +4,9 @@ import { OperationError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import type { Scope } from './viewer.js';
 
+/** `dms_` and 256 bits in base64url. */
 const FORM = /^dms_[A-Za-z0-9_-]{43}$/;
 
-/** Whether a text has the form of our tokens: `dms_` and 256 bits in base64url. */
 export function isAccessToken(text: string): boolean {
   return FORM.test(text);
 }
@@ -24,17 +24,12 @@ type NewToken = Pick<TokenDescription, 'name' | 'createdAt' | 'expiresAt'> & {
   readonly scopes: readonly Scope[];
 };
 
-/** Whether a text can be a token's name: it is shown in a table, and typed to revoke the token. */
+/** A name is shown in a table, and typed to revoke the token. */
 export function isTokenName(text: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,63}$/u.test(text) && text.trim() === text;
 }
 
-/**
- * Creates a token.
- *
- * @returns the token, which is not stored.
- * @throws OperationError where the name is in use, or was.
- */
+/** @returns the token, which is not stored. @throws OperationError where the name is in use, or was. */
 export async function createToken(prisma: PrismaClient, token: NewToken): Promise<string> {
   const text = `dms_${randomBytes(32).toString('base64url')}`;
   const row = { ...token, scopes: [...token.scopes], digest: digestOf(text) };
@@ -54,7 +49,7 @@ export async function withdrawToken(prisma: PrismaClient, text: string): Promise
   await prisma.accessToken.deleteMany({ where: { digest: digestOf(text) } });
 }
 
-/** All tokens, also revoked and expired ones, by the time of their creation. */
+/** Also revoked and expired ones, by the time of their creation. */
 export async function listTokens(prisma: PrismaClient): Promise<readonly TokenDescription[]> {
   return prisma.accessToken.findMany({
     omit: { digest: true },
@@ -63,8 +58,6 @@ export async function listTokens(prisma: PrismaClient): Promise<readonly TokenDe
 }
 
 /**
- * Revokes a token permanently. Revoking it again changes nothing.
- *
  * @returns when it was revoked: before `now` if it was already.
  * @throws OperationError where no token has this name.
  */

@@ -8,16 +8,15 @@ export type Scope = (typeof SCOPES)[number];
 
 /** Who sent a request: determined once, before any operation runs. */
 export interface Viewer {
-  /** Whether the viewer has a valid token: it decides which rate limit applies. */
   readonly kind: 'anonymous' | 'token';
-  /** The key of the viewer's rate limit: from the client's address, or from its token. */
+  /** From the client's address, or from its token. */
   readonly rateLimitKey: string;
   readonly scopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token, and the viewer has none. */
   readonly needsToken?: boolean;
   /** Checks the token again, for what outlasts a request; absent without one. @throws UnauthenticatedError */
   readonly recheck?: () => Promise<unknown>;
-  /** What is left of the viewer's rate limit; absent until the request has selected a limited field. */
+  /** Absent until the request has selected a limited field. */
   rates?: RateState | undefined;
 }
 
@@ -25,18 +24,17 @@ export interface Viewer {
 export function requireScope(viewer: Viewer, scope: Scope): void {
   if (viewer.scopes.has(scope)) return;
   if (viewer.kind === 'token') throw new ForbiddenError(scope);
-  throw new UnauthenticatedError(
-    `An access token with the scope ${scope} is required, in the header "Authorization: Bearer <token>". ` +
-      `The operator creates one: dms token create --name NAME --scope ${scope}.`,
-    false,
-  );
+  throw tokenRequired(` with the scope ${scope}`, ` --scope ${scope}`);
 }
 
 export function requireToken({ needsToken }: Viewer): void {
-  if (needsToken !== true) return;
-  throw new UnauthenticatedError(
-    'An access token is required, in the header "Authorization: Bearer <token>". ' +
-      'The operator creates one: dms token create --name NAME.',
+  if (needsToken === true) throw tokenRequired('', '');
+}
+
+function tokenRequired(kind: string, option: string): UnauthenticatedError {
+  return new UnauthenticatedError(
+    `An access token${kind} is required, in the header "Authorization: Bearer <token>". ` +
+      `The operator creates one: dms token create --name NAME${option}.`,
     false,
   );
 }

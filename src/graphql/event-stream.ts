@@ -2,9 +2,47 @@ import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type ExecutionResult, type FormattedExecutionResult, GraphQLError } from 'graphql';
 import { LONGEST_UNREAD } from '../limits/gate.js';
-import type { GraphqlContext } from './context.js';
-import { formatError, isOfRequest, maskError } from './format-error.js';
-import type { StreamFormat } from './stream-formats.js';
+import type { RequestContext } from '../resolvers/context.js';
+import { formatError, isOfRequest, maskError, type OnInternalError } from './format-error.js';
+
+/** How results are written to a client that listens, each given as JSON. */
+export interface StreamFormat {
+  readonly mediaType: string;
+  readonly begin: string;
+  /** Tells nothing but that the stream is open. */
+  readonly heartbeat: string;
+  next(result: string): string;
+  readonly end: string;
+}
+
+/** GraphQL over SSE, distinct connections. */
+export const EVENTS: StreamFormat = {
+  mediaType: 'text/event-stream; charset=utf-8',
+  begin: '',
+  heartbeat: ':\n\n',
+  next: (result) => `event: next\ndata: ${result}\n\n`,
+  end: 'event: complete\ndata:\n\n',
+};
+
+/**
+ * Apollo's protocol for subscriptions by multipart/mixed. A part is followed by its delimiter at once, since
+ * clients know only then that it is whole.
+ */
+export const PARTS: StreamFormat = {
+  mediaType: 'multipart/mixed;boundary="-";subscriptionSpec=1.0',
+  begin: '\r\n---',
+  heartbeat: partOf('{}'),
+  next: (result) => partOf(`{"payload":${result}}`),
+  end: '--\r\n',
+};
+
+function partOf(json: string): string {
+  return `\r\nContent-Type: application/json\r\n\r\n${json}\r\n---`;
+}
+
+type StreamContext = Pick<RequestContext, 'spent' | 'resumeAfter'> & {
+  readonly onInternalError: OnInternalError;
+};
 
 /**
  * The results of a subscription as a client accepts them. The first one with an error is the last: it has no
@@ -13,7 +51,7 @@ import type { StreamFormat } from './stream-formats.js';
 export async function* textsOf(
   { begin, heartbeat, next, end }: StreamFormat,
   results: AsyncIterable<ExecutionResult> | Iterable<ExecutionResult>,
-  context: GraphqlContext,
+  context: StreamContext,
 ): AsyncGenerator<string, void, void> {
   yield begin + heartbeat;
   try {
@@ -29,11 +67,11 @@ export async function* textsOf(
 
 function failed(
   error: unknown,
-  { resumeAfter: cursor, onInternalError }: GraphqlContext,
+  { resumeAfter: cursor, onInternalError }: StreamContext,
 ): FormattedExecutionResult {
-  const isGraphql = error instanceof GraphQLError;
-  if (!isGraphql || !isOfRequest(error)) maskError(error, onInternalError);
-  const { message, path, extensions } = formatError(isGraphql ? error.toJSON() : { message: '' }, error);
+  const graphql = error instanceof GraphQLError ? error : undefined;
+  if (graphql === undefined || !isOfRequest(graphql)) maskError(error, onInternalError);
+  const { message, path, extensions } = formatError(graphql?.toJSON() ?? { message: '' }, error);
   const shown = { ...extensions, ...(cursor !== undefined && { cursor }) };
   return { errors: [{ message, ...(path !== undefined && { path }), extensions: shown }] };
 }
@@ -42,7 +80,7 @@ function failed(
 const HEARTBEAT_EVERY = 15_000;
 
 /**
- * Sends the texts of a stream as they come, and reads no more of them than the client does.
+ * Reads no more texts than the client does.
  *
  * @param texts Each whole, so that a heartbeat may follow; they are ended when the client disconnects.
  */

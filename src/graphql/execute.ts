@@ -8,9 +8,10 @@ import {
   getOperationAST,
   getVariableValues,
   type OperationDefinitionNode,
+  OperationTypeNode,
   parse,
-  subscribe,
   validate,
+  visit,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Feed } from '../feed/feed.js';
@@ -22,7 +23,6 @@ import { ResponseSize, TooLargeError } from '../limits/response-size.js';
 import { nextTurn } from '../limits/turns.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { isCompilable } from './is-compilable.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 
@@ -34,16 +34,11 @@ export interface StoredOperation {
   cost(variables: Variables): RequestCost;
 }
 
-/** The results of a subscription, or an error. */
-type Subscribed = AsyncIterableIterator<ExecutionResult> | ExecutionResult;
-
-/** What a client's operation is executed with. */
 interface Execution extends Pick<ExecutionArgs, 'document' | 'operationName'> {
   readonly variableValues: Variables;
   readonly contextValue: RequestContext;
 }
 
-/** The loaders of the process, and the limits of each kind of viewer. */
 export interface GraphqlExecutorOptions {
   readonly loaders: Loaders;
   /** Gives the loaders that a request reads from; absent: all read from the same. */
@@ -57,21 +52,16 @@ export interface GraphqlExecutorOptions {
   readonly gate?: Gate;
 }
 
-/** Of the variables of a request, as graphql-js has it. */
-const MAX_ERRORS = 50;
-
 /** Executes all operations, of GraphQL and of REST: the schema with resolvers and limits. One for a process. */
 export class GraphqlExecutor {
-  /** With the limits of `@rateLimit`: for the operations of clients. */
+  /** With the limits of `@rateLimit`, for the operations of clients. */
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
   /** Takes units from what a caller may spend. It throws RateLimitedError where nothing is left. */
   readonly charge: ReturnType<typeof limitRates>['charge'];
-  /** Where requests take their places. */
   readonly gate: Gate;
-  /** Where those that read a large history take another one. */
+  /** Where requests that read a large history take a second place. */
   readonly largeHistories = new Gate(LARGE_HISTORIES);
-  /** Those of the primary, which has all that is recorded. */
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
   readonly #unlimited: GraphQLSchema;
@@ -95,7 +85,6 @@ export class GraphqlExecutor {
     return continues ? this.primary : (this.#options.readFrom?.() ?? this.primary);
   }
 
-  /** The context of a request for the schema's resolvers. */
   contextFor(caller: Caller, loaders = this.primary, rejectsLarge = false): RequestContext {
     const spent = { units: 0 };
     return {
@@ -115,8 +104,6 @@ export class GraphqlExecutor {
   }
 
   /**
-   * Compiles an operation of this program's own.
-   *
    * @param source A document with one operation, whose variables have no default values.
    * @throws Error for an invalid document: the program is wrong.
    */
@@ -134,7 +121,6 @@ export class GraphqlExecutor {
   /**
    * Executes an operation of this program's own. It is paid for, and has its place, before.
    *
-   * @param loaders What all of it is read from.
    * @param rejectsLarge Whether a large history is a LargeHistoryError, to be read by pages, or a limited list.
    */
   async executeStored(
@@ -147,15 +133,10 @@ export class GraphqlExecutor {
     return compiled.query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
   }
 
-  /** Subscribes to an operation of this program's own. */
-  async subscribeStored(
-    { compiled, cost }: StoredOperation,
-    variables: Variables,
-    context: RequestContext,
-  ): Promise<Subscribed> {
-    if (compiled.subscribe === undefined) throw new Error('The operation is no subscription.');
-    context.cost = cost(variables);
-    return compiled.subscribe(undefined, context, variables);
+  async subscribeStored({ compiled, cost }: StoredOperation, variables: Variables, caller: Caller) {
+    const context = Object.assign(this.contextFor(caller), { cost: cost(variables) });
+    const subscribed = await compiled.subscribe?.(undefined, context, variables);
+    return subscribed ?? { errors: [new GraphQLError('The operation is not a subscription.')] };
   }
 
   /** Executes a client's valid operation, compiled where its document is small and has come before. */
@@ -178,18 +159,12 @@ export class GraphqlExecutor {
     { variableDefinitions = [] }: OperationDefinitionNode,
     { variableValues, contextValue }: Execution,
   ): Promise<ExecutionResult> {
-    // The compiler collects every error of a list: of 99,000 values, for a second.
-    const { errors } = getVariableValues(this.schema, variableDefinitions, variableValues, {
-      maxErrors: MAX_ERRORS,
-    });
+    // The compiler collects every error of a list: of 99,000 values, for a second. graphql-js stops at 50.
+    const options = { maxErrors: 50 };
+    const { errors } = getVariableValues(this.schema, variableDefinitions, variableValues, options);
     if (errors !== undefined) return { errors };
     const result = await query(undefined, contextValue, variableValues);
     return result.errors ? { ...result, errors: result.errors.map(withoutLocations) } : result;
-  }
-
-  /** Subscribes to a client's valid subscription. The context's `resumeAfter` changes with each result. */
-  async subscribe(execution: Execution): Promise<Subscribed> {
-    return subscribe({ schema: this.schema, ...execution });
   }
 
   /** Documents are compiled when they come back, if isCompilable() allows it. */
@@ -212,6 +187,32 @@ const LARGE_RESULT = 256 * 1024;
 
 /** What the loaders give has its types from the database: strings and enums need no second check. */
 const COMPILER = { disableLeafSerialization: true };
+
+/** Tokens of a document, and fields that are written for it: to compile 1,400 took 300 ms, in one turn. */
+const MAX_COMPILED = 1_000;
+
+/**
+ * Whether the compiler is quick with a valid document, and executes it as graphql-js does: one query, and no
+ * directives, introspection, or defaults of variables.
+ */
+export function isCompilable(document: DocumentNode, { written }: Pick<RequestCost, 'written'>): boolean {
+  const { tokenCount = Number.POSITIVE_INFINITY } = document;
+  if (Math.max(tokenCount, written) > MAX_COMPILED) return false;
+  let isKnown = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
+  const reject = () => {
+    isKnown = false;
+  };
+  visit(document, {
+    Directive: reject,
+    Field: ({ alias, name }) => {
+      if (name.value.startsWith('__') ? name.value !== '__typename' : alias?.value === '__proto__') reject();
+    },
+    VariableDefinition: ({ variable, defaultValue }) => {
+      if (defaultValue !== undefined || variable.name.value === '__proto__') reject();
+    },
+  });
+  return isKnown;
+}
 
 /** As many as a document can have fields at its root, each of which may be one that is not paid for. */
 const MAX_TOLD = 2_500;

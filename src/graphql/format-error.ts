@@ -4,7 +4,6 @@ import { type ErrorCode, PublicError, TemporaryError, UnavailableError } from '.
 import { isJsonObject } from '../model/json-values.js';
 import { adviceOnTime } from '../model/what-is-new.js';
 
-/** What a client is shown of an error. */
 interface MaskedError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -12,18 +11,19 @@ interface MaskedError {
   readonly retryAfter?: number;
 }
 
-/** Takes errors that clients are not shown, for the log. */
 export type OnInternalError = (error: unknown) => void;
 
 /** In characters: a message repeats what the client has sent. */
 const LONGEST_MESSAGE = 1_000;
+
+const INTERNAL = new PublicError('INTERNAL', "Internal error. It is in the server's log.");
 
 const CHANGED_TABLES =
   'The tables of the database have been changed since this process was started. It has to be started again.';
 
 /**
  * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database
- * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
+ * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`, for the log.
  *
  * @param error As it was thrown, or as an execution's result holds it.
  */
@@ -32,8 +32,7 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
   if (isOfChangedTables(thrown)) return shown(new UnavailableError(CHANGED_TABLES));
-  if (isDatabaseFailure(thrown)) return shown(new UnavailableError());
-  return { code: 'INTERNAL', message: "Internal error. It is in the server's log." };
+  return shown(isDatabaseFailure(thrown) ? new UnavailableError() : INTERNAL);
 }
 
 /** A document may be nested too deep for the stack: what parses, validates, measures or executes it throws. */
@@ -44,9 +43,7 @@ function maskOperationError(error: unknown, onInternalError: OnInternalError = (
 
 function shown(error: PublicError): MaskedError {
   const { code, message } = error;
-  return error instanceof TemporaryError
-    ? { code, message, retryAfter: error.retryAfter }
-    : { code, message };
+  return { code, message, ...(error instanceof TemporaryError && { retryAfter: error.retryAfter }) };
 }
 
 /**
@@ -57,15 +54,12 @@ function shown(error: PublicError): MaskedError {
  */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = codeOfRequestError(formatted, error);
-  if (code === null) {
-    const { message, ...extensions } = maskOperationError(error);
-    return { ...formatted, message: shortened(message), extensions };
-  }
-  return {
-    ...formatted,
-    message: shortened(advised(formatted.message)),
-    extensions: { ...formatted.extensions, code },
-  };
+  const { message, ...extensions } =
+    code === null
+      ? maskOperationError(error)
+      : { ...formatted.extensions, code, message: advised(formatted.message) };
+  const isLong = message.length > LONGEST_MESSAGE;
+  return { ...formatted, message: isLong ? `${message.slice(0, LONGEST_MESSAGE)}…` : message, extensions };
 }
 
 /** What is thrown for a request of which nothing is executed: with the status of its response. */
@@ -95,10 +89,6 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
   INTERNAL: [500, 'Internal Server Error'],
   UNAVAILABLE: [503, 'Service Unavailable'],
 };
-
-function shortened(message: string): string {
-  return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
-}
 
 /** Whether an error is the client's fault, as GraphQL or Apollo Server has found it: it goes to no log. */
 export function isOfRequest(error: GraphQLError): boolean {
@@ -132,7 +122,6 @@ function thrownError(error: unknown): unknown {
 
 /** What graphql-js says of a document with more tokens than its parser reads. */
 const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
-
 /** What it says at the end of the errors of variables. */
 const TOO_MANY_VARIABLES = 'Too many errors processing variables';
 

@@ -28,7 +28,6 @@ export function onlyListed(
   };
 }
 
-/** The id by which automatic persisted queries name a document. */
 function idIn(extensions: unknown): string {
   const persisted = isJsonObject(extensions) ? extensions['persistedQuery'] : undefined;
   return String(isJsonObject(persisted) ? persisted['sha256Hash'] : undefined);

@@ -3,33 +3,25 @@ import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import { GraphQLError } from 'graphql';
 import { requireToken, type Viewer } from '../auth/viewer.js';
 import { setRateFields } from '../limits/rates.js';
-import { memoized } from '../model/memoized.js';
 import { searchOf } from '../model/request-target.js';
-import type { GraphqlContext, Outcome } from './context.js';
+import { PARTS, type StreamFormat } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { shownError } from './format-error.js';
 import { onlyListed } from './listed-operations.js';
+import type { GraphqlContext, Outcome } from './plugin.js';
 import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
-import { PARTS, type StreamFormat } from './stream-formats.js';
 
 interface GraphqlOverHttpOptions extends GraphqlServerOptions {
-  /** Who sent a request. */
   readonly viewerOf: (request: IncomingMessage) => Viewer;
-  /** Takes the errors that the client of a request is not shown, for the log. */
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
-  /** The only documents that are executed, by their ids; absent: any document is. */
   readonly listed?: ReadonlyMap<string, string> | undefined;
 }
 
 export type GraphqlOverHttp = Awaited<ReturnType<typeof createGraphqlOverHttp>>;
 
-/**
- * GraphQL over HTTP on one path, by Apollo Server on node:http: POST, GET, HEAD, and Sandbox for a browser.
- *
- * @throws OperationError where a listed operation is not allowed.
- */
+/** Apollo Server on node:http. @throws OperationError where a listed operation is not allowed. */
 export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: GraphqlOverHttpOptions) {
   const { sandbox, viewerOf } = options;
   const listed = options.listed && onlyListed(executor, options.listed, options.maxFields);
@@ -41,16 +33,13 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
     accept: string,
     context: () => Promise<GraphqlContext>,
     body?: unknown,
-  ) =>
-    apollo.executeHTTPGraphQLRequest({
-      httpGraphQLRequest: {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: fieldsFor(accept),
-        search: searchOf(request),
-        body,
-      },
-      context,
-    });
+  ) => {
+    // Without Accept, which it would negotiate twice, it sends JSON.
+    const fields = { 'content-type': 'application/json', ...(accept !== JSON_RESPONSE && { accept }) };
+    const [method, headers] = [body === undefined ? 'GET' : 'POST', new HeaderMap(Object.entries(fields))];
+    const httpGraphQLRequest = { method, headers, search: searchOf(request), body };
+    return apollo.executeHTTPGraphQLRequest({ httpGraphQLRequest, context });
+  };
 
   /** The body that the request has, or stands for; undefined where Apollo Server reads the URL. */
   const readRequest = async (
@@ -67,7 +56,6 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
     return listed === undefined ? body : listed(body);
   };
 
-  /** Reads the body itself. */
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method === 'OPTIONS') {
       // The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites.
@@ -111,32 +99,31 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
   return { handle, stop: () => apollo.stop() };
 }
 
-/** The fields that Apollo Server reads. Without Accept, which it would negotiate twice, it sends JSON. */
-const fieldsFor = memoized((accept: string) => {
-  const fields = { 'content-type': 'application/json', ...(accept !== JSON_RESPONSE && { accept }) };
-  return new HeaderMap(Object.entries(fields));
-});
-
 /** @returns how many octets. */
 function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: StreamFormat): number {
-  const { status = 200, headers, body } = result;
-  if (body.kind !== 'complete') throw new Error('Apollo Server has executed a document incrementally.');
-  response.statusCode = status;
+  const { status = 200, headers } = result;
+  const text = textOf(result);
   for (const [name, value] of headers) response.setHeader(name, value);
-  if (format === undefined) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
-  response.statusCode = 200;
-  return end(response, format.mediaType, format.begin + format.next(body.string.trimEnd()) + format.end);
+  if (format !== undefined) {
+    return end(response, 200, format.mediaType, format.begin + format.next(text.trimEnd()) + format.end);
+  }
+  return end(response, status, headers.get('content-type') ?? JSON_RESPONSE, text);
 }
 
-function sendPage(response: ServerResponse, { body }: HTTPGraphQLResponse): void {
-  if (body.kind !== 'complete') throw new Error('Apollo Server has sent its page in parts.');
-  response.setHeader('content-security-policy', sandboxPolicy(body.string));
-  end(response, 'text/html; charset=utf-8', body.string);
+function sendPage(response: ServerResponse, result: HTTPGraphQLResponse): void {
+  const page = textOf(result);
+  response.setHeader('content-security-policy', sandboxPolicy(page));
+  end(response, 200, 'text/html; charset=utf-8', page);
 }
 
-function end(response: ServerResponse, mediaType: string, body: string): number {
+function textOf({ body }: HTTPGraphQLResponse): string {
+  if (body.kind !== 'complete') throw new Error('Apollo Server has executed a document incrementally.');
+  return body.string;
+}
+
+function end(response: ServerResponse, status: number, mediaType: string, body: string): number {
   const octets = Buffer.byteLength(body);
   // Node.js would leave the length out of the response to HEAD.
-  response.writeHead(response.statusCode, { 'content-type': mediaType, 'content-length': octets }).end(body);
+  response.writeHead(status, { 'content-type': mediaType, 'content-length': octets }).end(body);
   return octets;
 }

@@ -12,13 +12,12 @@ const WINDOW_SECONDS = 60;
 /** The rate limit of each kind of viewer: units in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
-/** Called for each occurrence of a limited field that is rejected. */
+/** Called for each occurrence. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
 /**
  * The schema with its `@rateLimit` fields limited, in each occurrence. What a viewer has left is in `rates`.
  *
- * @param limiters Where requests are counted.
  * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws
  *   RateLimitedError where nothing is left.
  */
@@ -28,10 +27,8 @@ export function limitRates(
   limiters: Limiters,
   onRateLimited?: OnRateLimited,
 ) {
-  const policies = {
-    token: { name: 'token', limit: limits.token, seconds: WINDOW_SECONDS },
-    anonymous: { name: 'anonymous', limit: limits.anonymous, seconds: WINDOW_SECONDS },
-  };
+  const policyOf = (name: Viewer['kind']) => ({ name, limit: limits[name], seconds: WINDOW_SECONDS });
+  const policies = { token: policyOf('token'), anonymous: policyOf('anonymous') };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
   const note = (viewer: Viewer, { remainingPoints: remaining, msBeforeNext: resetAfter }: RateLimiterRes) => {

@@ -6,14 +6,7 @@ import Negotiator from 'negotiator';
 import { nextTurn } from '../limits/turns.js';
 import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { memoized } from '../model/memoized.js';
-import { EVENTS, PARTS, type StreamFormat } from './stream-formats.js';
-
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** The value of the body, once it was read. */
-    body?: unknown;
-  }
-}
+import { EVENTS, PARTS, type StreamFormat } from './event-stream.js';
 
 /** An error of a request that is not executed, with the status and header fields of its response. */
 export function rejection(
@@ -26,21 +19,10 @@ export function rejection(
   return new GraphQLError(message, { extensions: { code, http } });
 }
 
-/** Every client knows this one. */
 export const JSON_RESPONSE = 'application/json; charset=utf-8';
 
 /** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
 const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
-
-/** What a client accepts, by its field Accept. */
-interface Accepted {
-  /** The value of Content-Type for a response; undefined: none that is supported. */
-  readonly mediaType: string | undefined;
-  /** As what it accepts the results of a subscription, and, without a media type, any result. */
-  readonly stream: StreamFormat | undefined;
-  /** Whether it prefers a page to a response to GET. */
-  readonly page: boolean;
-}
 
 /** In order of preference where the client has none. */
 const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
@@ -49,15 +31,18 @@ const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
 /** What a request accepts. Clients send few different fields: each is read once. */
-export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>): Accepted {
+export function acceptedBy({ headers: { accept } }: Pick<IncomingMessage, 'headers'>) {
   return readAccept(accept || '*/*');
 }
 
-const readAccept = memoized((accept: string): Accepted => {
+const readAccept = memoized((accept: string) => {
   const client = new Negotiator({ headers: { accept } });
   return {
+    /** The value of Content-Type for a response; undefined: none that is supported. */
     mediaType: client.mediaType(OF_RESPONSE),
+    /** As what it accepts the results of a subscription, and, without a media type, any result. */
     stream: streamFor(client, accept),
+    /** Whether it prefers a page to a response to GET. */
     page: /text\//i.test(accept) && client.mediaType(WITH_PAGE) === 'text/html',
   };
 }, 1_000);
@@ -79,11 +64,7 @@ export const METHODS = 'GET, HEAD, POST';
 const HOW_TO_SEND =
   'Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json';
 
-/**
- * Rejects a request by its method and header fields, before its body is read.
- *
- * @throws GraphQLError, a rejection()
- */
+/** Before the body is read. @throws GraphQLError, a rejection() */
 export function checkHead(request: IncomingMessage, response: ServerResponse): void {
   const { method, headers } = request;
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
@@ -124,7 +105,7 @@ function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse):
   );
 }
 
-/** The largest body that is read, in octets, decompressed. */
+/** In octets, decompressed. */
 const BODY_LIMIT = 512 * 1024;
 
 const readText = express.text({
@@ -139,11 +120,7 @@ const readText = express.text({
 /** In characters: to parse as many takes a millisecond, 512 kB with 45,000 names up to a hundred. */
 const LARGE_BODY = 16_384;
 
-/**
- * Reads the body of a request: JSON, in Unicode (RFC 8259, section 8.1). Large ones are parsed in turns.
- *
- * @throws GraphQLError, a rejection()
- */
+/** JSON, in Unicode (RFC 8259, section 8.1): large ones in turns. @throws GraphQLError, a rejection() */
 export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   await new Promise<void>((resolve, reject) => {
     if (request.headers['content-encoding'] !== undefined) {
@@ -151,11 +128,13 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
       response.once('close', () => reject(new ClientGoneError()));
     }
     readText(request, response, (error?: unknown) => {
+      const { status } = Object(error);
+      const wrong = OF_BODY[status];
       if (error === undefined) resolve();
-      else reject(bodyError(error));
+      else reject(wrong === undefined ? error : rejection(status, ...wrong));
     });
   });
-  const text = String(request.body);
+  const text = String(Reflect.get(request, 'body'));
   if (text.length > LARGE_BODY) await nextTurn();
   try {
     return JSON.parse(text);
@@ -175,13 +154,6 @@ const OF_BODY: Readonly<Record<number, readonly [code: string, message: string]>
   413: ['PAYLOAD_TOO_LARGE', 'The body is larger than 512 kB. Ask for less in one request.'],
   415: ['UNSUPPORTED_MEDIA_TYPE', ENCODINGS],
 };
-
-/** The error for a body that could not be read; itself if it is not the client's. */
-function bodyError(error: unknown): unknown {
-  const { status } = Object(error);
-  const wrong = OF_BODY[status];
-  return wrong === undefined ? error : rejection(status, ...wrong);
-}
 
 /** The parameters of a GET as a body (GraphQL over HTTP, section 6.2). @throws GraphQLError, a rejection() */
 export function bodyOfSearch(search: string): object {

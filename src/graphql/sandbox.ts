@@ -31,20 +31,14 @@ export function sandboxPlugin(): ApolloServerPlugin {
 export function sandboxPolicy(html: string): string {
   const nonce = /'(nonce-[0-9a-f]+)'/.exec(html)?.[1];
   if (nonce === undefined) throw new Error("Apollo's page has no nonce for its scripts.");
-  const sources: Readonly<Record<string, string>> = {
-    'default-src': "'none'",
-    'script-src': `'${nonce}' https://embeddable-sandbox.cdn.apollographql.com`,
-    'style-src': `'${nonce}' https://embeddable-sandbox.cdn.apollographql.com https://fonts.googleapis.com`,
-    'font-src': 'https://fonts.gstatic.com',
-    'img-src': 'https://apollo-server-landing-page.cdn.apollographql.com',
-    'manifest-src': 'https://apollo-server-landing-page.cdn.apollographql.com',
-    'frame-src': 'https://sandbox.embed.apollographql.com',
-    'connect-src': "'self'",
-    'base-uri': "'none'",
-    'form-action': "'none'",
-    'frame-ancestors': "'none'",
-  };
-  return Object.entries(sources)
-    .map(([directive, list]) => `${directive} ${list}`)
-    .join('; ');
+  return [
+    "default-src 'none'",
+    `script-src '${nonce}' https://embeddable-sandbox.cdn.apollographql.com`,
+    `style-src '${nonce}' https://embeddable-sandbox.cdn.apollographql.com https://fonts.googleapis.com`,
+    'font-src https://fonts.gstatic.com',
+    'img-src https://apollo-server-landing-page.cdn.apollographql.com',
+    'manifest-src https://apollo-server-landing-page.cdn.apollographql.com',
+    'frame-src https://sandbox.embed.apollographql.com',
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  ].join('; ');
 }

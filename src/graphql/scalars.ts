@@ -6,15 +6,13 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 
 /** Timestamp of schema.graphql: an Instant inside, the specification's text (2.1) outside. */
 export const Timestamp = {
-  serialize: writeTime,
+  serialize(value: unknown): string {
+    if (typeof value === 'bigint') return formatInstant(value);
+    throw new GraphQLError('Timestamp must be a bigint of microseconds.');
+  },
   parseValue: readTime,
   parseLiteral: (node: ValueNode) => readTime(node.kind === Kind.STRING ? node.value : undefined),
 };
-
-function writeTime(value: unknown): string {
-  if (typeof value === 'bigint') return formatInstant(value);
-  throw new GraphQLError('Timestamp must be a bigint of microseconds.');
-}
 
 function readTime(value: unknown): Instant {
   if (typeof value !== 'string')

@@ -7,7 +7,6 @@ import { Timestamp, UnsignedInt } from './scalars.js';
 
 const SCHEMA_FILE = new URL('../../schema.graphql', import.meta.url);
 
-/** The text of schema.graphql. */
 export function schemaText(): string {
   return readFileSync(SCHEMA_FILE, 'utf8');
 }

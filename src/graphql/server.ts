@@ -1,26 +1,19 @@
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
-  ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { DocumentNode, ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { GraphqlContext } from './context.js';
 import type { GraphqlExecutor } from './execute.js';
 import { formatError, shownError } from './format-error.js';
-import { costPlugin } from './plugins/cost.js';
-import { errorsPlugin } from './plugins/errors.js';
-import { responsePlugin } from './plugins/response.js';
-import { subscriptionPlugin } from './plugins/subscription.js';
+import { createPlugin, type GraphqlContext } from './plugin.js';
 import { sandboxPlugin } from './sandbox.js';
 
 export interface GraphqlServerOptions {
-  /** Whether clients may query the schema. */
   readonly introspection: boolean;
-  /** Whether a browser gets Apollo Sandbox. */
   readonly sandbox: boolean;
   /** How many fields a response may have, about. */
   readonly maxFields: number;
@@ -36,35 +29,28 @@ const MAX_REGISTERED = 4_000_000;
 const MAX_VALIDATION_ERRORS = 20;
 
 /**
- * Starts Apollo Server: it reads requests, finds persisted queries, parses, validates, coerces variables,
- * formats errors and writes responses. What the service adds is a plugin each, in the order of a request. It
- * sends no reports, and handles no signals.
+ * Apollo Server reads requests, finds persisted queries, parses, validates, coerces variables, formats errors and
+ * writes responses. It sends no reports, and handles no signals.
  */
 export async function startGraphqlServer(
   executor: GraphqlExecutor,
   { introspection, sandbox, maxFields }: GraphqlServerOptions,
 ): Promise<ApolloServer<GraphqlContext>> {
   const { schema } = executor;
-  const ofRequests = [
-    errorsPlugin,
-    costPlugin(executor, maxFields),
-    subscriptionPlugin(executor),
-    responsePlugin,
-  ];
+  const plugin = createPlugin(executor, maxFields);
   const plugins: ApolloServerPlugin<GraphqlContext>[] = [
     // Cache control would wrap every field's resolver for hints that the schema does not have.
     ApolloServerPluginCacheControlDisabled(),
-    ApolloServerPluginInlineTraceDisabled(),
     ApolloServerPluginSchemaReportingDisabled(),
     ApolloServerPluginUsageReportingDisabled(),
     sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
-    ...ofRequests.map((plugin) => ({ requestDidStart: async () => plugin })),
     {
+      requestDidStart: async () => plugin,
       async unexpectedErrorProcessingRequest({ error, requestContext: { operation, contextValue } }) {
+        const { outcome, onInternalError } = contextValue;
         // Such as a document that is nested too deep to be validated.
-        if (operation === undefined)
-          contextValue.outcome.rejection = shownError(error, contextValue.onInternalError);
-        else contextValue.onInternalError(error);
+        if (operation === undefined) outcome.rejection = shownError(error, onInternalError);
+        else onInternalError(error);
       },
     },
   ];

@@ -1,13 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
-import { acceptedBy, JSON_RESPONSE, METHODS } from '../graphql/request.js';
+import { acceptedBy, JSON_RESPONSE } from '../graphql/request.js';
 import { pathOf } from '../model/request-target.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import { problemOf, sendBody, sendProblem } from '../rest/v1/problem.js';
 import { authenticateRequests, type RequestAuthentication } from './authenticate-requests.js';
 import { beginResponses } from './begin-responses.js';
 import { compressResponse } from './compression.js';
-import { allowOrigins } from './cross-origin.js';
 import { readForwarding } from './forwarding.js';
 import { observeRequests, type RequestParts } from './log-requests.js';
 import type { DocumentedService } from './pages/html-pages.js';
@@ -17,12 +16,10 @@ import { requestKinds } from './request-kind.js';
 export interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
-  /** The origins whose pages may read responses: all, or these. */
+  /** As beginResponses() takes them. */
   readonly corsOrigins: '*' | readonly string[];
-  /** Takes an error that the client of a request is not shown. */
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
   readonly rest: RestHandler;
-  /** Reads the body itself. */
   readonly graphql: GraphqlOverHttp['handle'];
 }
 
@@ -34,8 +31,7 @@ export function createApp(options: AppOptions): RequestListener {
   const { basePath, corsOrigins, log, rest, graphql } = options;
   const { clientOf, schemeOf, originOf } = readForwarding(options.trustProxy, log);
   const observe = observeRequests(requestKinds(basePath), schemeOf, options);
-  const begin = beginResponses(corsOrigins !== '*' && corsOrigins.length > 0);
-  const allow = corsOrigins.length > 0 ? allowOrigins(corsOrigins) : undefined;
+  const begin = beginResponses(corsOrigins);
   const authenticate = authenticateRequests(clientOf, options);
   /** Sends an error for whatever was thrown before, in the format of the path's API. */
   const onFailure: OnFailure = (error, request, response) => {
@@ -58,13 +54,6 @@ export function createApp(options: AppOptions): RequestListener {
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     begin(request, response);
-    if (request.method === 'OPTIONS' && request.url === '*') {
-      // What the server as a whole can do (RFC 9110, section 9.3.7).
-      response.writeHead(204, { allow: METHODS }).end();
-      return;
-    }
-    allow?.(request, response);
-    // A preflight is answered.
     if (response.writableEnded) return;
     await authenticate(request, response);
     const { api } = request.kind;

@@ -9,11 +9,7 @@ import type { Forwarding } from './forwarding.js';
 
 export interface RequestAuthentication {
   readonly authenticate: Authenticate;
-  /**
-   * Takes what a failed authentication costs from what its address may spend.
-   *
-   * @throws RateLimitedError where nothing is left.
-   */
+  /** Takes the cost of a failed authentication from its address. @throws RateLimitedError */
   readonly chargeFailure: (viewer: Viewer) => Promise<void>;
   /** Where a token that is looked up takes a place of its address: invalid ones are paid for afterwards. */
   readonly gate: Pick<Gate, 'enter'>;

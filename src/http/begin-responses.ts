@@ -1,19 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { invalidParameter, type PublicError } from '../model/errors.js';
+import cors from 'cors';
+import { METHODS } from '../graphql/request.js';
+import { invalidParameter } from '../model/errors.js';
 import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
 /**
- * Makes what begins every response: it sets the fields that all have, and rejects malformed requests.
+ * Makes what begins every response: it sets the fields that all have, rejects malformed requests, and answers
+ * what no API is asked for, preflights and `OPTIONS *`.
  *
- * @param variesByOrigin Whether the response is another for another site's page.
+ * @param origins Whose pages may read responses: all, or these. Requests of others get no CORS fields.
  */
-export function beginResponses(variesByOrigin: boolean) {
+export function beginResponses(origins: '*' | readonly string[]) {
+  const variesByOrigin = origins !== '*' && origins.length > 0;
   const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
+  const allow = origins.length > 0 ? allowOrigins(origins) : undefined;
+  /** @throws PublicError INVALID_PARAMETER. */
   return (request: IncomingMessage, response: ServerResponse): void => {
     for (const [name, value] of fields) response.setHeader(name, value);
     requireSingleFields(request);
     ignoreLongPreferences(request);
+    if (request.method === 'OPTIONS' && request.url === '*') {
+      // What the server as a whole can do (RFC 9110, section 9.3.7).
+      response.writeHead(204, { allow: METHODS }).end();
+    } else allow?.(request, response);
   };
+}
+
+/**
+ * Rejects a request without exactly one Host (RFC 9112, section 3.2), or with more than one Authorization,
+ * which is not a list (RFC 9110, section 5.3): `headers` has the first of several only.
+ */
+function requireSingleFields({ headersDistinct, httpVersion }: IncomingMessage): void {
+  const { host: hosts = [], authorization = [] } = headersDistinct;
+  if (hosts.length !== 1 && (hosts.length !== 0 || httpVersion !== '1.0')) {
+    throw invalidParameter('The request must have one header field Host (RFC 9112, section 3.2).');
+  }
+  if (authorization.length > 1) {
+    const reason = 'have more than one header field Authorization (RFC 9110, section 5.3)';
+    throw invalidParameter(`The request must not ${reason}.`);
+  }
 }
 
 /** In characters. Negotiation takes longer than a request otherwise. */
@@ -21,33 +46,33 @@ const LONGEST_PREFERENCE = 1_000;
 
 /** A server may ignore what a client prefers (RFC 9110, sections 12.5.1 and 12.5.3). */
 function ignoreLongPreferences({ headers }: IncomingMessage): void {
-  if ((headers.accept?.length ?? 0) > LONGEST_PREFERENCE) delete headers.accept;
-  if ((headers['accept-encoding']?.length ?? 0) > LONGEST_PREFERENCE) delete headers['accept-encoding'];
+  for (const name of ['accept', 'accept-encoding'] as const)
+    if ((headers[name]?.length ?? 0) > LONGEST_PREFERENCE) delete headers[name];
 }
 
 /**
- * Rejects a request without exactly one Host (RFC 9112, section 3.2), or with more than one Authorization,
- * which is not a list (RFC 9110, section 5.3).
- *
- * @throws PublicError INVALID_PARAMETER.
+ * Lets pages of other sites read responses, and responds to their browsers' preflights (Fetch, section 3.3).
+ * Credentials that a browser adds by itself are not used: a page sends its token itself.
  */
-function requireSingleFields({ rawHeaders, httpVersion }: IncomingMessage): void {
-  // `headers` has the first of several fields only.
-  const hosts = countFields(rawHeaders, 'host');
-  if (hosts !== 1 && (hosts !== 0 || httpVersion !== '1.0')) {
-    throw malformed('have one header field Host (RFC 9112, section 3.2)');
-  }
-  if (countFields(rawHeaders, 'authorization') > 1) {
-    throw malformed('not have more than one header field Authorization (RFC 9110, section 5.3)');
-  }
-}
-
-function malformed(rule: string): PublicError {
-  return invalidParameter(`The request must ${rule}.`);
-}
-
-/** @param rawHeaders A name and a value each. @param name In lower case. */
-function countFields(rawHeaders: readonly string[], name: string): number {
-  const isNamed = (sent: string) => sent.length === name.length && sent.toLowerCase() === name;
-  return rawHeaders.filter((sent, index) => index % 2 === 0 && isNamed(sent)).length;
+function allowOrigins(origins: '*' | readonly string[]) {
+  const allow = cors({
+    methods: METHODS,
+    // The asterisk stands for every field but Authorization (Fetch, section 3.3.3).
+    allowedHeaders: 'Authorization, *',
+    exposedHeaders: 'Deprecation, ETag, Link, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id',
+    // In seconds: the most that any browser takes.
+    maxAge: 7200,
+    // For all origins, the response is the same without Origin, so that caches may share it (section 3.3.6).
+    origin:
+      origins === '*'
+        ? '*'
+        : (origin, callback) => callback(null, origin !== undefined && origins.includes(origin) && origin),
+  });
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const { method, headers } = request;
+    const asked = headers['access-control-request-method'];
+    // For cors(), every OPTIONS is a preflight: both fields make it one (Fetch, section 3.3.2).
+    if (method === 'OPTIONS' && (headers.origin === undefined || asked === undefined)) return;
+    allow(request, response, () => {});
+  };
 }

@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { Connections } from './connections.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-fields.js';
 
 export interface RejectionObserver {
@@ -12,14 +11,8 @@ export interface RejectionObserver {
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-interface Rejection {
-  readonly status: number;
-  /** For the log: Node.js' code of what is wrong with the request. */
-  readonly reason: string;
-  readonly body: string;
-}
+type Rejection = ReturnType<typeof rejectionOf>;
 
-/** How many header fields a request may have. */
 export const MAX_HEADER_FIELDS = 2_000;
 
 /** How long, in milliseconds, a rejected client may take to read the response. */
@@ -29,10 +22,12 @@ const LINGER_MS = 2_000;
  * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete requests before
  * it on the same connection get their responses first (RFC 9112, section 9.3.2), and none gets two: what is
  * wrong with the body of a request is the response to that request.
+ *
+ * @param exchangesOf Of a connection, in order: response not closed, or request not complete.
  */
 export function handleClientErrors(
   server: Server,
-  connections: Connections,
+  exchangesOf: (socket: Duplex) => ReadonlySet<ServerResponse>,
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
@@ -40,7 +35,7 @@ export function handleClientErrors(
     // What comes after the first error on a connection is the rest of the same.
     if (failed.has(socket)) return;
     failed.add(socket);
-    const exchanges = connections.get(socket) ?? new Set();
+    const exchanges = exchangesOf(socket);
     const answer = () => {
       const current = [...exchanges].at(-1);
       if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) socket.destroy();
@@ -53,11 +48,7 @@ export function handleClientErrors(
   });
 }
 
-/**
- * What handles the request finds that its response has ended.
- *
- * @param reason Node.js' code of what is wrong with it.
- */
+/** What handles the request finds that its response has ended. @param reason As rejectionOf() takes it. */
 export function rejectRequest(
   response: ServerResponse,
   reason: string | undefined,
@@ -66,11 +57,11 @@ export function rejectRequest(
   const rejection = rejectionOf(reason);
   // A request that has its id in the response has a line in the log, too.
   const logged = response.getHeader(REQUEST_ID_FIELD);
-  const id = typeof logged === 'string' ? logged : logRejection(observer, rejection, response.req.headers);
+  const id = logged === undefined ? logRejection(observer, rejection, response.req.headers) : String(logged);
   response.writeHead(rejection.status, fieldsOf(rejection, id)).end(rejection.body);
 }
 
-/** Logs a rejection that has no other log line, and returns its request id. */
+/** For a rejection that has no other log line. @returns its request id. */
 function logRejection(
   { log, onRejected }: RejectionObserver,
   { status, reason }: Rejection,
@@ -93,7 +84,8 @@ const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
   ],
 };
 
-function rejectionOf(reason = ''): Rejection {
+/** @param reason Node.js' code of what is wrong with a request: for the log, too. */
+function rejectionOf(reason = '') {
   if (reason === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, reason, body: '' };
   const [code, detail] = ERRORS[reason] ?? ['INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).'];
   const { body } = problemOf(new PublicError(code, detail), () => {});

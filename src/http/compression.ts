@@ -19,7 +19,6 @@ const compress = compression({
   },
 });
 
-/** Has what is written to a response compressed as its client accepts it. */
 export function compressResponse(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['accept-encoding'] === undefined) return;
   // It uses nothing of Express; its types are those of Express' handlers.

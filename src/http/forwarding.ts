@@ -3,7 +3,6 @@ import express, { type Request } from 'express';
 import { clientKey } from '../limits/client-key.js';
 import type { Logger } from '../telemetry/logging.js';
 
-/** What trusted proxies say of a request. */
 export type Forwarding = ReturnType<typeof readForwarding>;
 
 const UNTRUSTED_PROXY =
@@ -15,7 +14,6 @@ const UNTRUSTED_PROXY =
  * Reads what proxies add to requests, as Express does.
  *
  * @param trustProxy Which may: how many of the nearest hops, or addresses; 0: none.
- * @param log Is told once that there may be one that is not trusted.
  */
 export function readForwarding(trustProxy: number | readonly string[], log: Logger) {
   const app = express();
@@ -24,7 +22,6 @@ export function readForwarding(trustProxy: number | readonly string[], log: Logg
     Object.assign(Object.create(app.request), { headers, socket });
   let warned = false;
   return {
-    /** `http` or `https`. */
     schemeOf: (request: IncomingMessage) => headOf(request).protocol,
     /** As the client has used them, such as `https://dms.example`; '' where HTTP/1.0 names no host. */
     originOf(request: IncomingMessage): string {

@@ -10,9 +10,8 @@ import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The id of the request, in the log and for the client. */
+    /** In the log and for the client. */
     requestId: string;
-    /** What the request is for, by its path. */
     kind: RoutedKind;
     /** Set once the request is authenticated. */
     viewer: Viewer;
@@ -32,21 +31,14 @@ export interface RequestParts {
 const STREAM = /^(?:text\/event-stream|multipart\/mixed)/;
 
 /**
- * Makes the function that gives each request its id and its kind, has it answered, and logs, counts and traces
- * it when its response is closed. The line of the log has no query, which may be confidential, and no header
- * fields, of which one has the token.
+ * Gives each request its id and its kind, and logs, counts and traces it when its response is closed. The line
+ * of the log has no query, which may be confidential, and no header fields, of which one has the token.
  */
 export function observeRequests(
   kindOf: (path: string) => RoutedKind,
   schemeOf: Forwarding['schemeOf'],
   { log, metrics, tracing, redact }: RequestParts,
 ) {
-  const count = ({ kind }: IncomingMessage, response: ServerResponse, status: number, seconds: number) => {
-    const type = String(response.getHeader('content-type'));
-    // GraphQL's page for browsers is on the same path as GraphQL itself.
-    const served = type.startsWith('text/html') ? PAGE : kind;
-    metrics.answered(served, status, STREAM.test(type) ? undefined : seconds);
-  };
   return (request: IncomingMessage, response: ServerResponse, answer: () => void): void => {
     const began = performance.now();
     const path = pathOf(request);
@@ -64,15 +56,16 @@ export function observeRequests(
     response.once('close', () => {
       const milliseconds = performance.now() - began;
       const status = statusOf(response, hasLeft);
-      count(request, response, status, milliseconds / 1000);
-      const { requestId, method } = request;
-      if (log.isLevelEnabled('info')) {
-        const durationMs = Math.round(milliseconds * 1000) / 1000;
-        const traced = span && { traceId: span.traceId };
-        // Its client disconnected before the end of the response.
-        const aborted = hasLeft === true ? undefined : { aborted: true };
-        log.info({ requestId, ...traced, method, path, status, durationMs, ...aborted }, 'request');
-      }
+      const { requestId, method, kind } = request;
+      const type = String(response.getHeader('content-type'));
+      // GraphQL's page for browsers is on the same path as GraphQL itself.
+      const served = type.startsWith('text/html') ? PAGE : kind;
+      metrics.answered(served, status, STREAM.test(type) ? undefined : milliseconds / 1000);
+      const durationMs = Math.round(milliseconds * 1000) / 1000;
+      const traced = span && { traceId: span.traceId };
+      // Its client disconnected before the end of the response.
+      const aborted = hasLeft === true ? undefined : { aborted: true };
+      log.info({ requestId, ...traced, method, path, status, durationMs, ...aborted }, 'request');
       span?.end(status === 0 ? undefined : status);
     });
     if (span === undefined) answer();
@@ -92,15 +85,14 @@ function statusOf(
   return headersSent && wasSent ? statusCode : 0;
 }
 
-/** Begins the span of a request, with what is sent of it. */
 function startSpan(
   request: IncomingMessage,
   tracing: Tracing,
   scheme: string,
   redact: (text: string) => string,
 ): RequestSpan {
-  const { method = '', headers, kind, requestId } = request;
-  const { route } = kind;
+  const { method = '', headers, requestId } = request;
+  const { route } = request.kind;
   const { traceparent, tracestate } = headers;
   return tracing.startRequest(
     {

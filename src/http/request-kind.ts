@@ -1,9 +1,8 @@
 import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
 
-/** A kind of request, with the path of its route where an API answers it. */
 export interface RoutedKind extends RequestKind {
-  /** With the base path; a part that stands for any is in braces. */
+  /** Of an API, with the base path; a part that stands for any is in braces. */
   readonly route?: string;
   /** Whether its clients may be readers of feeds, which know HTTP Basic alone. */
   readonly isFeed?: boolean;
@@ -16,8 +15,8 @@ export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown' };
 export const PAGE: RoutedKind = { api: 'page', operation: 'page' };
 
 /**
- * Makes what tells as what a request counts, by its path as it came, without the query: before REST's handler,
- * since a request that is rejected earlier has a kind too, and a trace has its name from the start.
+ * Tells as what a request counts, by its path as it came, without the query: before REST's handler, since a
+ * request that is rejected earlier has a kind too, and a trace has its name from the start.
  *
  * @param basePath '' or like `/dms`.
  */

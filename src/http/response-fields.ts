@@ -8,8 +8,7 @@ const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
 export const PAGE_POLICY = `${DATA_POLICY}; base-uri 'none'; form-action 'none'`;
 
 /**
- * The header fields of every response. A handler may replace each: a page its policy, a
- * cacheable response its Cache-Control.
+ * Of every response. A handler may replace each: a page its policy, a cacheable response its Cache-Control.
  *
  * There is no Strict-Transport-Security: the server speaks plain HTTP, and only what speaks TLS before it
  * knows whether all of its host does.
@@ -25,7 +24,6 @@ export const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
 /** What selects a response besides its URL (RFC 9110, section 12.5.5). */
 export const VARY = 'Accept-Encoding, Authorization';
 
-/** The field that carries a request's id, both ways. */
 export const REQUEST_ID_FIELD = 'x-request-id';
 
 const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/;

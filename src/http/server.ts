@@ -1,6 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { clientKey } from '../limits/client-key.js';
 import { OperationError } from '../model/errors.js';
 import {
   handleClientErrors,
@@ -8,7 +16,6 @@ import {
   type RejectionObserver,
   rejectRequest,
 } from './client-errors.js';
-import { trackConnections } from './connections.js';
 
 /** How long a client may take, in milliseconds: enough for a distant one on a slow line. */
 export const TIME_LIMITS = {
@@ -29,11 +36,10 @@ export const TIME_LIMITS = {
 
 export type TimeLimits = Readonly<typeof TIME_LIMITS>;
 
-/** Where to listen. Port 0 takes a free one. */
 export interface ListenOptions extends RejectionObserver {
   readonly host: string;
+  /** 0 takes a free one. */
   readonly port: number;
-  /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests in progress may take once the server is closing; 10,000 if absent. */
   readonly lastRequests?: number | undefined;
@@ -51,11 +57,7 @@ export interface HttpServer {
 
 const SETTINGS = { host: 'HOST', port: 'PORT' };
 
-/**
- * Listens, and handles requests by `listener`.
- *
- * @throws OperationError, one line that names the setting, if it cannot listen there.
- */
+/** @throws OperationError, one line that names the setting, if it cannot listen there. */
 export async function startHttpServer(
   listener: RequestListener,
   options: ListenOptions,
@@ -84,7 +86,7 @@ export async function startHttpServer(
   });
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  handleClientErrors(server, connections, options);
+  handleClientErrors(server, (socket) => connections.get(socket) ?? new Set(), options);
   server.listen({ port, host, backlog: BACKLOG });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
@@ -95,9 +97,74 @@ export async function startHttpServer(
 }
 
 /**
+ * To be called before all that listens to requests.
+ *
+ * @param perClient How many one address, or network of IPv6, may have. Infinity: clients may share an address.
+ */
+function trackConnections(server: Server, perClient: number) {
+  const connections = new Map<Duplex, Set<ServerResponse>>();
+  const counts = new Map<string, number>();
+  let closing = false;
+  server.on('connection', (socket: Socket) => {
+    const client = clientKey(undefined, socket.remoteAddress);
+    const others = counts.get(client) ?? 0;
+    if (others >= perClient) return socket.destroy();
+    counts.set(client, others + 1);
+    const exchanges = new Set<ServerResponse>();
+    connections.set(socket, exchanges);
+    return socket.once('close', () => {
+      connections.delete(socket);
+      counts.set(client, (counts.get(client) ?? 1) - 1);
+      if (counts.get(client) === 0) counts.delete(client);
+      // Node.js closes that which had the socket, and none that waited behind it.
+      for (const response of exchanges)
+        if (response.socket === null && !response.closed) response.emit('close');
+    });
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const exchanges = connections.get(socket);
+    if (exchanges === undefined) return;
+    exchanges.add(response);
+    if (closing) response.setHeader('connection', 'close');
+    response.once('close', () => {
+      if (closing && lastOf(exchanges) === undefined) socket.destroySoon();
+      if (request.complete) exchanges.delete(response);
+      else request.once('close', () => exchanges.delete(response));
+    });
+  });
+  return {
+    connections,
+    /**
+     * Closes the server without cutting a response off: connections without one are closed at once, each of the
+     * others after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
+     *
+     * @param limit After how many milliseconds what is left is cut off.
+     */
+    async close(limit: number): Promise<void> {
+      closing = true;
+      const closed = once(server, 'close');
+      // The close() of http.Server would also cut responses off that were handed over and have not left yet.
+      TcpServer.prototype.close.call(server);
+      for (const [socket, exchanges] of connections) {
+        const last = lastOf(exchanges);
+        if (last === undefined) socket.destroy();
+        else if (!last.headersSent) last.setHeader('connection', 'close');
+      }
+      const timer = setTimeout(() => server.closeAllConnections(), limit);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function lastOf(exchanges: ReadonlySet<ServerResponse>): ServerResponse | undefined {
+  return [...exchanges].findLast(({ writableFinished }) => !writableFinished);
+}
+
+/**
  * Brings every form of a request's target (RFC 9112, section 3.2) into the one that is routed: the path. A
- * fragment has no place in a target, and clients leave it out: it is ignored. A router remembers the first form
- * that it sees, so this comes before.
+ * fragment has no place in a target, and is ignored. A router remembers the first form that it sees.
  */
 function readTarget(request: IncomingMessage): void {
   const { url = '' } = request;
@@ -116,13 +183,12 @@ const MAX_REQUESTS = 1_000;
 const BACKLOG = 4_096;
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
-  const { port: own } = names;
   const next = port === 65_535 ? 4000 : port + 1;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use: set ${own} to a free one, such as ${own}=${next}.`;
+      return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${next}.`;
     case 'EACCES':
-      return `Port ${port} needs privileges that this user lacks: set ${own} above 1023, such as ${own}=4000.`;
+      return `Port ${port} needs privileges that this user lacks: set ${names.port} above 1023, such as ${names.port}=4000.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -135,7 +201,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
   }
 }
 
-/** The address of a server's root, without a slash at the end, that a client on this machine can open. */
+/** An address that a client on this machine can open, without a slash at the end. */
 export function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

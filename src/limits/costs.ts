@@ -1,25 +1,21 @@
 import {
-  type ArgumentNode,
-  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  type FragmentSpreadNode,
-  type GraphQLCompositeType,
   type GraphQLField,
+  type GraphQLNamedType,
   type GraphQLSchema,
   getDirectiveValues,
   getNamedType,
   getNullableType,
-  type InlineFragmentNode,
   isAbstractType,
-  isCompositeType,
   isInterfaceType,
   isListType,
   isObjectType,
   Kind,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
+  type SelectionNode,
   type SelectionSetNode,
   TypeMetaFieldDef,
   type ValueNode,
@@ -31,95 +27,74 @@ import { sizeOf } from '../model/json-values.js';
 /** The variables of a request, before coercion. */
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** What a request costs, and asks for. */
-export interface RequestCost {
+/** The arguments of `@cost`: schema.graphql says what they mean. */
+type FieldCost = { readonly units?: number; readonly each?: string | null } & {
+  readonly [Flag in 'page' | 'search' | 'wide' | 'primary' | 'ifLists']?: boolean;
+};
+
+type Field = GraphQLField<unknown, unknown>;
+type Parent = GraphQLNamedType | undefined;
+
+/** What is selected in one place, fragments included. */
+class Measure {
+  units = 0;
+  /** Of the units of a field, those without what is selected in it. */
+  own = 0;
+  /** How many fields the response has, about: lists have the lengths that are asked for. */
+  fields = 0;
+  /** How many a compiler writes code for, about: of an interface or union once for each type. */
+  written = 0;
+  /** Fields in fields. */
+  depth = 0;
+  wideFields = 0;
+  /** Whether one of its fields is a list of a domain. */
+  hasLists = false;
+  isSearch = false;
+  /** Whether it is read from the primary: after a cursor, or where replicas may lack what the client knows. */
+  ofPrimary = false;
+
+  add(other: Measure): void {
+    this.units = atMost(this.units + other.units);
+    this.fields = atMost(this.fields + other.fields);
+    this.written = atMost(this.written + other.written);
+    this.depth = Math.max(this.depth, other.depth);
+    this.wideFields += other.wideFields;
+    this.hasLists ||= other.hasLists;
+    this.isSearch ||= other.isSearch;
+    this.ofPrimary ||= other.ofPrimary;
+  }
+}
+
+export interface RequestCost extends Readonly<Omit<Measure, 'add' | 'units' | 'own' | 'hasLists'>> {
   /** The units of each field of the root that costs something, by its name in the response. */
   readonly units: ReadonlyMap<string | number, number>;
-  /** Their sum. */
   readonly sum: number;
   /** Of a subscription: the units of each change that is sent, besides those of the stream. */
   readonly unitsOfChange: number;
   /** 1 for each full 1,000 tokens of the document. */
   readonly unitsOfDocument: number;
-  /** How many fields the response has, about: lists have the lengths that are asked for. */
-  readonly fields: number;
-  /** How many a compiler writes code for, about: of an interface or union once for each type. */
-  readonly written: number;
-  /** Fields in fields. */
-  readonly depth: number;
-  /** Whether it takes a place for searches. */
-  readonly isSearch: boolean;
-  /** How many of its fields read much of the database. */
-  readonly wideFields: number;
-  /** Whether it is read from the primary: after a cursor, or where replicas may lack what the client knows. */
-  readonly ofPrimary: boolean;
 }
-
-/** The arguments of the directive `@cost` of schema.graphql, which says what they mean. */
-interface FieldCost {
-  readonly units: number;
-  readonly each?: string | null;
-  readonly page?: boolean;
-  readonly search?: boolean;
-  readonly wide?: boolean;
-  readonly primary?: boolean;
-  readonly ifLists?: boolean;
-}
-
-type Field = GraphQLField<unknown, unknown>;
-type Parent = GraphQLCompositeType | undefined;
-
-/** What is selected in one place, fragments included. */
-interface Measure extends Omit<RequestCost, 'units' | 'sum' | 'unitsOfChange' | 'unitsOfDocument'> {
-  /** The cost of its fields. */
-  readonly units: number;
-  /** Whether one of its fields is a list of a domain. */
-  readonly hasLists: boolean;
-}
-
-/** A field, with all that is selected in it. */
-interface FieldMeasure extends Measure {
-  /** Of its units those of the field itself. */
-  readonly own: number;
-}
-
-const NOTHING: Measure = {
-  units: 0,
-  fields: 0,
-  written: 0,
-  depth: 0,
-  wideFields: 0,
-  hasLists: false,
-  isSearch: false,
-  ofPrimary: false,
-};
 
 /** Of a request whose operation is not known. */
 export const NO_COST: RequestCost = {
-  ...NOTHING,
-  units: new Map(),
-  sum: 0,
-  unitsOfChange: 0,
-  unitsOfDocument: 0,
+  ...new Measure(),
+  ...{ units: new Map(), sum: 0, unitsOfChange: 0, unitsOfDocument: 0 },
 };
 
-const FREE: FieldCost = { units: 0 };
 const TOKENS_OF_UNIT = 1_000;
 /** As how many fields one with arguments counts, besides their size: each may fail with an error. */
 const FIELDS_OF_ARGUMENTS = 50;
 /** In characters and values: a smaller argument does not count, so that most documents cost the same. */
 const COUNTED_SIZE = 100;
-/** How many entries a list is taken to have that no argument limits. */
+/** Of a list that no argument limits. */
 const LIST_LENGTH = 10;
-/** How many a page has where `first` is not given: the default of schema.graphql. */
+/** The default of `first` in schema.graphql, and how many entries of a page its cost includes. */
 export const DEFAULT_FIRST = 100;
-/** How many entries of a page its cost includes. */
-const ENTRIES_OF_PAGE = 100;
 /** In characters, of a field in the response, which may have it as often as a list has entries. */
 const MAX_NAME = 100;
 /** Fields in fields: the usual introspection query has 13, the schema itself 4. */
 const MAX_DEPTH = 20;
-/** How many fields of a document may read much of the database. */
+/** Fields of a document that read much of the database. */
 const MAX_WIDE_FIELDS = 4;
 
 /**
@@ -139,30 +114,16 @@ const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
 /** Fields of a domain for which it costs where it is reached from a page or a match. */
 const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
 
-/** What requests cost by a schema with directives `@cost`. */
 export class Costs {
   readonly #schema: GraphQLSchema;
-  readonly #fields = new Map<Field | undefined, FieldCost>();
   /** Of operations that cost the same whatever their variables are. */
   readonly #known = new WeakMap<OperationDefinitionNode, RequestCost>();
 
   constructor(schema: GraphQLSchema) {
     this.#schema = schema;
-    const directive = schema.getDirective('cost');
-    for (const type of Object.values(schema.getTypeMap())) {
-      const fields = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
-      for (const field of fields) {
-        const values = directive && field.astNode ? getDirectiveValues(directive, field.astNode) : undefined;
-        if (values !== undefined) this.#fields.set(field, { units: Number(values['units']), ...values });
-      }
-    }
   }
 
-  /**
-   * What an operation of a valid document costs with the variables of a request.
-   *
-   * @throws PublicError QUERY_TOO_COMPLEX for a name that is too long.
-   */
+  /** @param document Valid. @throws PublicError QUERY_TOO_COMPLEX for a name that is too long. */
   of(document: DocumentNode, operation: OperationDefinitionNode, given: Variables): RequestCost {
     const variables = valuesOf(operation, given);
     const sizes = new Map<string, number>();
@@ -172,9 +133,8 @@ export class Costs {
     }
     const known = this.#known.get(operation);
     if (known !== undefined && sizes.size === 0) return known;
-    const measurement = new Measurement(this.#schema, this.#fields, document, variables, sizes);
-    const unitsOfDocument = Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT);
-    const cost = { ...measurement.operation(operation), unitsOfDocument };
+    const measurement = new Measurement({ schema: this.#schema, document, variables, sizes });
+    const cost = measurement.operation(operation);
     if (!measurement.readsVariables && sizes.size === 0) this.#known.set(operation, cost);
     return cost;
   }
@@ -191,10 +151,7 @@ function valuesOf({ variableDefinitions = [] }: OperationDefinitionNode, given: 
   return values;
 }
 
-/**
- * @param maxFields How many fields a response may have, about.
- * @throws PublicError QUERY_TOO_COMPLEX
- */
+/** @param maxFields Of a response, about. @throws PublicError QUERY_TOO_COMPLEX */
 export function requireWithinLimits({ depth, wideFields, fields }: RequestCost, maxFields: number): void {
   if (depth > MAX_DEPTH) throw tooComplex(`The query has fields more than ${MAX_DEPTH} levels deep.`);
   if (wideFields > MAX_WIDE_FIELDS) {
@@ -205,49 +162,46 @@ export function requireWithinLimits({ depth, wideFields, fields }: RequestCost, 
   }
 }
 
+interface Measured {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly variables: Variables;
+  /** Of the variables that count, by sizeOf(). */
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
 /** Measures selections of a document with the variables of a request. Each selection set is measured once. */
 class Measurement {
   /** Whether another request with the same document may have another result. */
   readsVariables = false;
-  readonly #schema: GraphQLSchema;
-  readonly #costs: ReadonlyMap<Field | undefined, FieldCost>;
-  readonly #variables: Variables;
-  readonly #sizes: ReadonlyMap<string, number>;
-  readonly #definitions = new Map<string, FragmentDefinitionNode>();
+  readonly #on: Measured;
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #measured = new Map<SelectionSetNode, Measure>();
 
-  /** @param sizes Of variables that count, by sizeOf(). */
-  constructor(
-    schema: GraphQLSchema,
-    costs: ReadonlyMap<Field | undefined, FieldCost>,
-    { definitions }: DocumentNode,
-    variables: Variables,
-    sizes: ReadonlyMap<string, number>,
-  ) {
-    this.#schema = schema;
-    this.#costs = costs;
-    this.#variables = variables;
-    this.#sizes = sizes;
-    for (const node of definitions) {
-      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#definitions.set(node.name.value, node);
-    }
+  constructor(on: Measured) {
+    this.#on = on;
+    const fragments = on.document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+    this.#fragments = new Map(fragments.map((node) => [node.name.value, node]));
   }
 
-  operation({ operation, selectionSet }: OperationDefinitionNode): Omit<RequestCost, 'unitsOfDocument'> {
-    const root = this.#schema.getRootType(operation) ?? undefined;
-    const fields = this.#fieldsIn(selectionSet, root);
-    const { units, hasLists: _, ...whole } = [...fields.values()].reduce<Measure>(together, NOTHING);
+  operation({ operation, selectionSet }: OperationDefinitionNode): RequestCost {
+    const { schema, document } = this.#on;
+    const fields = this.#fieldsIn(selectionSet, schema.getRootType(operation) ?? undefined);
+    const { units, own: _own, hasLists: _lists, ...whole } = sumOf(fields.values());
     const isStream = operation === 'subscription';
-    const paid = [...fields]
-      .map(([name, field]) => [name, isStream ? field.own : field.units] as const)
-      .filter(([, each]) => each > 0);
+    const paid = Array.from(fields, ([name, each]) => [name, isStream ? each.own : each.units] as const);
     const sum = paid.reduce((total, [, each]) => total + each, 0);
-    return { ...whole, units: new Map(paid), sum, unitsOfChange: units - sum };
+    return {
+      ...whole,
+      units: new Map(paid.filter(([, each]) => each > 0)),
+      sum,
+      unitsOfChange: units - sum,
+      unitsOfDocument: Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT),
+    };
   }
 
   #selectionSet(set: SelectionSetNode, parent: Parent): Measure {
-    const measure =
-      this.#measured.get(set) ?? [...this.#fieldsIn(set, parent).values()].reduce<Measure>(together, NOTHING);
+    const measure = this.#measured.get(set) ?? sumOf(this.#fieldsIn(set, parent).values());
     this.#measured.set(set, measure);
     return measure;
   }
@@ -256,49 +210,42 @@ class Measurement {
   #fieldsIn(
     { selections }: SelectionSetNode,
     parent: Parent,
-    fields = new Map<string, FieldMeasure>(),
-    visited = new Set<string>(),
-  ): ReadonlyMap<string, FieldMeasure> {
+    fields = new Map<string, Measure>(),
+    visited = new Set<SelectionNode | FragmentDefinitionNode>(),
+  ): ReadonlyMap<string, Measure> {
     for (const node of selections) {
-      if (!this.#isIncluded(node.directives)) continue;
+      if (!this.#isIncluded(node)) continue;
       if (node.kind === Kind.FIELD) {
         const { value: name } = node.alias ?? node.name;
         fields.set(name, joined(this.#field(node, parent), fields.get(name)));
         continue;
       }
-      const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragment(node, visited);
-      if (fragment) this.#fieldsIn(fragment.selectionSet, this.#typeOf(fragment, parent), fields, visited);
+      const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragments.get(node.name.value);
+      // A fragment that is spread again in the same selection set selects nothing more.
+      if (fragment === undefined || visited.has(fragment)) continue;
+      visited.add(fragment);
+      const { typeCondition, selectionSet } = fragment;
+      const type = typeCondition ? this.#on.schema.getType(typeCondition.name.value) : parent;
+      this.#fieldsIn(selectionSet, type, fields, visited);
     }
     return fields;
   }
 
-  /** The fragment of a spread that is the first in its selection set: others select nothing more. */
-  #fragment(
-    { name: { value } }: FragmentSpreadNode,
-    visited: Set<string>,
-  ): FragmentDefinitionNode | undefined {
-    if (visited.has(value)) return undefined;
-    visited.add(value);
-    return this.#definitions.get(value);
-  }
-
-  #field(node: FieldNode, parent: Parent): FieldMeasure {
+  #field(node: FieldNode, parent: Parent): Measure {
     const { name, alias = name, selectionSet, arguments: given } = node;
     if (alias.value.length > MAX_NAME) {
       throw tooComplex(`The query has a name of more than ${MAX_NAME} characters.`);
     }
+    const { schema } = this.#on;
     const field = fieldOf(parent, name.value);
-    const cost = this.#costs.get(field) ?? FREE;
-    const type = getNamedType(field?.type);
-    const inside = selectionSet
-      ? this.#selectionSet(selectionSet, isCompositeType(type) ? type : undefined)
-      : NOTHING;
+    const cost = costOf(schema, field);
+    const inside = selectionSet ? this.#selectionSet(selectionSet, getNamedType(field?.type)) : new Measure();
     const length = this.#lengthOf(node, field, cost, parent);
-    const further = cost.page ? Math.max(0, Math.ceil(length / ENTRIES_OF_PAGE) - 1) : 0;
-    const types = isAbstractType(parent) ? this.#schema.getPossibleTypes(parent).length : 1;
+    const further = cost.page ? Math.max(0, Math.ceil(length / DEFAULT_FIRST) - 1) : 0;
+    const types = isAbstractType(parent) ? schema.getPossibleTypes(parent).length : 1;
     const isFree = cost.ifLists && !inside.hasLists;
-    const own = atMost(isFree ? 0 : cost.units * (cost.each ? length : 1) + further);
-    return {
+    const own = atMost(isFree ? 0 : (cost.units ?? 0) * (cost.each ? length : 1) + further);
+    return Object.assign(new Measure(), {
       own,
       units: atMost(own + length * inside.units),
       fields: atMost(this.#fieldsOf(given, parent) + length * inside.fields),
@@ -308,10 +255,9 @@ class Measurement {
       isSearch: inside.isSearch || cost.search === true,
       wideFields: inside.wideFields + (cost.wide ? 1 : 0),
       ofPrimary: inside.ofPrimary || cost.primary === true || this.#argument(given, 'after') != null,
-    };
+    });
   }
 
-  /** How many objects a field has. */
   #lengthOf(
     { name, arguments: given }: FieldNode,
     field: Field | undefined,
@@ -334,45 +280,51 @@ class Measurement {
     return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
   }
 
-  #isIncluded(directives: readonly DirectiveNode[] = []): boolean {
+  #isIncluded({ directives = [] }: SelectionNode): boolean {
     return directives.every(({ name, arguments: given }) => {
       if (name.value !== 'skip' && name.value !== 'include') return true;
       return this.#argument(given, 'if') !== (name.value === 'skip');
     });
   }
 
-  #argument(given: readonly ArgumentNode[] = [], name: string): unknown {
+  #argument(given: FieldNode['arguments'] = [], name: string): unknown {
     const value = given.find((each) => each.name.value === name)?.value;
     if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
-    return value && valueFromASTUntyped(value, this.#variables);
+    return value && valueFromASTUntyped(value, this.#on.variables);
   }
 
   /** As how many fields one counts by its arguments. What is read of the schema itself cannot fail. */
-  #fieldsOf(given: readonly ArgumentNode[] = [], parent: Parent): number {
+  #fieldsOf(given: FieldNode['arguments'] = [], parent: Parent): number {
     if (given.length === 0 || parent?.name.startsWith('__')) return 1;
     const size = (node: ValueNode) => Math.floor(this.#sizeOf(node) / COUNTED_SIZE) * COUNTED_SIZE;
     return given.reduce((sum, { value }) => sum + size(value), FIELDS_OF_ARGUMENTS);
   }
 
-  /** The size of a value of an argument, as sizeOf() counts it. */
+  /** As sizeOf() counts a value. */
   #sizeOf(node: ValueNode): number {
-    if (node.kind === Kind.VARIABLE) return this.#sizes.get(node.name.value) ?? 0;
+    if (node.kind === Kind.VARIABLE) return this.#on.sizes.get(node.name.value) ?? 0;
     if (node.kind === Kind.LIST) return node.values.reduce((sum, each) => sum + this.#sizeOf(each), 1);
     if (node.kind === Kind.OBJECT)
       return node.fields.reduce((sum, each) => sum + this.#sizeOf(each.value), 1);
     return 1 + ('value' in node ? String(node.value).length : 0);
   }
-
-  #typeOf({ typeCondition }: InlineFragmentNode | FragmentDefinitionNode, parent: Parent): Parent {
-    const type = typeCondition && this.#schema.getType(typeCondition.name.value);
-    return isCompositeType(type) ? type : parent;
-  }
 }
 
 function fieldOf(parent: Parent, name: string): Field | undefined {
-  if (name === '__schema') return SchemaMetaFieldDef;
-  if (name === '__type') return TypeMetaFieldDef;
+  if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
+  if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
   return isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
+}
+
+/** By field: to read a directive takes longer than all else of a field. */
+const COSTS = new WeakMap<Field, FieldCost>();
+
+function costOf(schema: GraphQLSchema, field: Field | undefined): FieldCost {
+  const directive = schema.getDirective('cost');
+  if (!directive || !field?.astNode) return {};
+  const cost = COSTS.get(field) ?? getDirectiveValues(directive, field.astNode) ?? {};
+  COSTS.set(field, cost);
+  return cost;
 }
 
 /** Fragments in fragments stand for more than a number can have. */
@@ -380,25 +332,19 @@ function atMost(amount: number): number {
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
-/** Two fields of one name. */
-function joined(one: FieldMeasure, other: FieldMeasure | undefined): FieldMeasure {
-  if (other === undefined) return one;
-  const measure = together(one, other);
-  const units = measure.units - Math.min(one.own, other.own);
-  return { ...measure, units, own: Math.max(one.own, other.own) };
+function sumOf(measures: Iterable<Measure>): Measure {
+  const sum = new Measure();
+  for (const each of measures) sum.add(each);
+  return sum;
 }
 
-function together(one: Measure, other: Measure): Measure {
-  return {
-    units: atMost(one.units + other.units),
-    fields: atMost(one.fields + other.fields),
-    written: atMost(one.written + other.written),
-    depth: Math.max(one.depth, other.depth),
-    hasLists: one.hasLists || other.hasLists,
-    isSearch: one.isSearch || other.isSearch,
-    wideFields: one.wideFields + other.wideFields,
-    ofPrimary: one.ofPrimary || other.ofPrimary,
-  };
+/** Two fields of one name. */
+function joined(one: Measure, other: Measure | undefined): Measure {
+  if (other === undefined) return one;
+  const measure = sumOf([one, other]);
+  measure.own = Math.max(one.own, other.own);
+  measure.units -= Math.min(one.own, other.own);
+  return measure;
 }
 
 /** @param reason A sentence. */

@@ -13,38 +13,28 @@ export const GATE = {
   /** What all clients may have together, and each. Searches read many domains, and keep places for longer. */
   all: { places: 64, searches: 16, unread: 128 * 1024 ** 2 },
   client: { places: 8, searches: 2, unread: 8 * 1024 ** 2 },
-  /** How many requests of a client wait. */
+  /** Requests of a client. */
   waiting: 100,
   /** In milliseconds: who waits longer gets BusyError. */
   wait: 10_000,
 };
 
-export interface GateOptions extends Omit<typeof GATE, 'all' | 'client'> {
-  readonly all: Readonly<Use>;
-  readonly client: Readonly<Use>;
-}
+export type GateOptions = Readonly<typeof GATE>;
 
 /** For histories that are read page by page, besides the places of their requests: each may take 128 MB. */
-export const LARGE_HISTORIES: GateOptions = {
-  ...GATE,
-  all: { ...GATE.all, places: 2 },
-};
+export const LARGE_HISTORIES: GateOptions = { ...GATE, all: { ...GATE.all, places: 2 } };
 
-const PLACE: Use = { places: 1, searches: 0, unread: 0 };
-const PLACE_FOR_SEARCH: Use = { places: 1, searches: 1, unread: 0 };
-
-/** A request that waits. */
 interface Waiting {
   readonly needed: Use;
-  /** Ends the wait with a place. */
-  enter(): void;
+  /** Ends the wait with a place, or an error. */
+  end(error?: Error): void;
 }
 
 /** What a client has. One that has nothing is forgotten. */
 interface Client {
   readonly key: string;
   readonly use: Use;
-  readonly waiting: Waiting[];
+  readonly waiting: Set<Waiting>;
 }
 
 /** A response whose octets count until they are read. */
@@ -73,20 +63,17 @@ export class Gate {
     this.#options = options;
   }
 
-  /** How many requests have places. */
   get taken(): number {
     return this.#use.places;
   }
 
   /**
-   * Waits for a place.
-   *
-   * @returns the function that gives it back.
+   * @returns what gives the place back.
    * @throws BusyError where too many of the client wait, or this one waited too long; ClientGoneError.
    */
   async enter(caller: Caller, isSearch = false): Promise<() => void> {
     const client = this.#clientOf(caller.viewer.rateLimitKey);
-    const needed = isSearch ? PLACE_FOR_SEARCH : PLACE;
+    const needed = { places: 1, searches: isSearch ? 1 : 0, unread: 0 };
     return this.#hasPlace(client, needed) ? this.#take(client, needed) : this.#wait(client, needed, caller);
   }
 
@@ -101,7 +88,7 @@ export class Gate {
   #clientOf(key: string): Client {
     const known = this.#clients.get(key);
     if (known !== undefined) return known;
-    const client: Client = { key, use: { places: 0, searches: 0, unread: 0 }, waiting: [] };
+    const client: Client = { key, use: { places: 0, searches: 0, unread: 0 }, waiting: new Set() };
     this.#clients.set(key, client);
     return client;
   }
@@ -126,33 +113,26 @@ export class Gate {
     };
   }
 
-  #wait(client: Client, needed: Use, caller: Caller): Promise<() => void> {
+  #wait(client: Client, needed: Use, { signal }: Caller): Promise<() => void> {
+    if (signal.destroyed) throw new ClientGoneError();
+    if (client.waiting.size >= this.#options.waiting)
+      throw new BusyError(1, 'Too many of your requests wait.');
     return new Promise((resolve, reject) => {
-      if (caller.signal.destroyed) throw new ClientGoneError();
-      if (client.waiting.length >= this.#options.waiting)
-        throw new BusyError(1, 'Too many of your requests wait.');
       const waiting: Waiting = {
         needed,
-        enter: () => {
-          end();
-          resolve(this.#take(client, needed));
+        end: (error) => {
+          // Its response may also close later.
+          if (!client.waiting.delete(waiting)) return;
+          clearTimeout(timer);
+          if (error === undefined) return resolve(this.#take(client, needed));
+          reject(error);
+          this.#changed();
         },
       };
-      const end = () => {
-        clearTimeout(timer);
-        const place = client.waiting.indexOf(waiting);
-        if (place >= 0) client.waiting.splice(place, 1);
-      };
-      const giveUp = (error: Error) => {
-        end();
-        reject(error);
-        this.#changed();
-      };
-      const isBusy = () => giveUp(new BusyError(1, 'Too many requests are in progress.'));
+      const isBusy = () => waiting.end(new BusyError(1, 'Too many requests are in progress.'));
       const timer = setTimeout(isBusy, this.#options.wait);
-      // Also when the response to who has entered is closed.
-      caller.signal.once('close', () => client.waiting.includes(waiting) && giveUp(new ClientGoneError()));
-      client.waiting.push(waiting);
+      signal.once('close', () => waiting.end(new ClientGoneError()));
+      client.waiting.add(waiting);
     });
   }
 
@@ -162,22 +142,20 @@ export class Gate {
     while (hasEntered) {
       hasEntered = false;
       for (const client of [...this.#clients.values()]) {
-        const next = client.waiting.find(({ needed }) => this.#hasPlace(client, needed));
         const { use, waiting } = client;
-        const hasNothing = use.places + use.unread + waiting.length === 0;
+        const next = [...waiting].find(({ needed }) => this.#hasPlace(client, needed));
+        const hasNothing = use.places + use.unread + waiting.size === 0;
         // Its next turn comes after those of all others; one that has nothing has no turn.
         if (next !== undefined || hasNothing) this.#clients.delete(client.key);
         if (next === undefined) continue;
         this.#clients.set(client.key, client);
-        next.enter();
+        next.end();
         hasEntered = true;
       }
     }
   }
 }
 
-function add(use: Use, { places, searches, unread }: Use, sign: 1 | -1): void {
-  use.places += sign * places;
-  use.searches += sign * searches;
-  use.unread += sign * unread;
+function add(use: Use, taken: Use, sign: 1 | -1): void {
+  for (const what of ['places', 'searches', 'unread'] as const) use[what] += sign * taken[what];
 }

@@ -7,36 +7,30 @@ import {
 } from 'rate-limiter-flexible';
 import type { RedisStore } from './redis-store.js';
 
-/** A limit for each client. */
 interface RatePolicy {
   /** As in `RateLimit-Policy`, and in the keys of Redis: letters only. */
   readonly name: string;
   readonly limit: number;
-  /** How long a window is. It begins with the first points that are taken. */
+  /** Of a window, which begins with the first points that are taken. */
   readonly seconds: number;
 }
 
-/** What a client has left of a limit after a request. */
+/** What a client has left of a limit after a request, and for how many milliseconds. */
 export interface RateState {
   readonly policy: RatePolicy;
-  /** Not below 0. */
   readonly remaining: number;
-  /** Milliseconds until the limit is reset. */
   readonly resetAfter: number;
 }
 
-/** Counts what clients use of one limit. */
-export interface Limiter {
+/** Creates what counts the use of one limit. */
+export type Limiters = (policy: RatePolicy) => {
   /**
    * Takes points. Whoever has something left is granted all of them: otherwise a request that costs more than
-   * the limit could never succeed. Rejects with the result, as the library's own do, where nothing was left;
+   * the limit could never succeed. Rejects with the result where nothing was left, as the library's own do;
    * taking nothing never rejects.
    */
   consume(key: string, points: number): Promise<RateLimiterRes>;
-}
-
-/** Creates the limiter of a policy. */
-export type Limiters = (policy: RatePolicy) => Limiter;
+};
 
 /**
  * Limiters that count in Redis while it is there, and otherwise in memory.

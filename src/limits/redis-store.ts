@@ -1,33 +1,41 @@
 import { Redis } from 'ioredis';
-import { errorCode } from '../model/errors.js';
-import { isJsonObject } from '../model/json-values.js';
+import { errorCode, messageOf } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 
-// All in milliseconds.
-
+// In milliseconds.
 const COMMAND_TIMEOUT = 300;
 const CONNECT_TIMEOUT = 1_000;
 const MAX_RETRY_DELAY = 1_000;
 
-/** What is wrong with a Redis that takes no writes, by the codes of its errors. */
+/** What to check of a Redis that takes no writes, by the codes of its errors. */
 const NO_WRITES: ReadonlyMap<string, string> = new Map([
   ['OOM', 'its maxmemory, and that maxmemory-policy is not noeviction'],
   ['READONLY', 'that REDIS_URL names the primary: this is a replica'],
   ['MISCONF', 'its disk, on which it cannot save'],
 ]);
 
-/** Redis, as the limiters use it. */
 export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 
 /**
  * Connects to Redis, and reconnects whenever the connection is lost. It never fails: one line in the log says
  * that Redis is unavailable, and one that it is available again. Neither contains the URL or a message of
  * Redis, which may contain a password.
- *
- * @param url `redis://…` or `rediss://…`
  */
 export async function openRedisStore(url: string, log: Logger) {
-  const client = connect(url);
+  const client = new Redis(url, {
+    lazyConnect: true,
+    connectionName: 'dms',
+    disableClientInfo: true,
+    connectTimeout: CONNECT_TIMEOUT,
+    commandTimeout: COMMAND_TIMEOUT,
+    // A server that hangs does not close its side either, and the start waits for that.
+    disconnectTimeout: COMMAND_TIMEOUT,
+    // A late count is useless.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RETRY_DELAY),
+  });
   let fault: string | undefined;
   let closed = false;
   const failed = (error: unknown): void => {
@@ -37,7 +45,8 @@ export async function openRedisStore(url: string, log: Logger) {
     }
     // After one timeout no other request waits: the new connection is used once it is there. A connection to
     // another database than that of the URL is never used.
-    if (isTimeout(error) || isDatabaseError(error)) client.disconnect(true);
+    const isOfDatabase = isReply(error) && Object(Object(error).command).name === 'select';
+    if (isTimeout(error) || isOfDatabase) client.disconnect(true);
   };
   client.on('error', failed);
   client.on('close', () => failed(undefined));
@@ -68,28 +77,7 @@ export async function openRedisStore(url: string, log: Logger) {
   };
 }
 
-function connect(url: string): Redis {
-  return new Redis(url, {
-    lazyConnect: true,
-    connectionName: 'dms',
-    disableClientInfo: true,
-    connectTimeout: CONNECT_TIMEOUT,
-    commandTimeout: COMMAND_TIMEOUT,
-    // A server that hangs does not close its side either, and the start waits for that.
-    disconnectTimeout: COMMAND_TIMEOUT,
-    // A late count is useless.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RETRY_DELAY),
-  });
-}
-
-/**
- * Why Redis is unavailable, and what to check: without a text of Redis, which may quote a command, or the URL.
- *
- * @param error What the client threw; undefined: the connection was closed.
- */
+/** Without a text of Redis, which may quote a command, or the URL. @param error Undefined: it was closed. */
 function reasonOf(error: unknown): string {
   if (isReply(error)) {
     const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'an error';
@@ -99,8 +87,7 @@ function reasonOf(error: unknown): string {
   if (isTimeout(error)) return 'Redis does not respond in time';
   const code = errorCode(error);
   // The message of a system error is that of Node.js: what could not be done, and the address.
-  const isOfSystem = error instanceof Error && /^E[A-Z]+$/.test(code);
-  const what = isOfSystem ? error.message : code || 'the connection was closed';
+  const what = /^E[A-Z]+$/.test(code) ? messageOf(error) : code || 'the connection was closed';
   return `${what}: check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL`;
 }
 
@@ -108,13 +95,6 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Command timed out';
 }
 
-/** Whether it is an error that Redis has sent. */
 function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
-}
-
-/** Whether Redis rejected the database of the URL: the connection then has another one selected. */
-function isDatabaseError(error: unknown): boolean {
-  if (!isReply(error) || !('command' in error)) return false;
-  return isJsonObject(error.command) && error.command['name'] === 'select';
 }

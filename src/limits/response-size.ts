@@ -5,7 +5,6 @@ export const MAX_LIST_ENTRIES = 5_000;
 const MAX_LIST_OCTETS = 1024 ** 2;
 const MAX_RESPONSE_OCTETS = 4 * 1024 ** 2;
 
-/** A part of a history that is too large for one response. */
 export class TooLargeError extends PublicError {
   /** @param advice What to request instead: a sentence. */
   constructor(what: string, advice: string) {
@@ -43,19 +42,13 @@ export class ResponseSize {
     return turn;
   }
 
-  /**
-   * Counts what was read for a list, also for one that is too long: more than a response may have is not read.
-   *
-   * @throws TooLargeError
-   */
+  /** Also of a list that is too long: more than a response may have is not read. @throws TooLargeError */
   addRead(octets: number, advice: string): void {
     this.#read += octets;
     if (this.#read > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
   }
 
   /**
-   * Counts a list.
-   *
    * @param octets As JSON, of what is stored.
    * @param copies How often the selection repeats a field of the entries, under other names.
    * @param advice What to request instead: a sentence.
@@ -66,7 +59,6 @@ export class ResponseSize {
     this.add(octets * copies, advice);
   }
 
-  /** Of its lists and pages so far. */
   get octets(): number {
     return this.#octets;
   }

@@ -36,8 +36,11 @@ afterEach(async () => {
   await provider.web.close();
 });
 
-test('a new key is found as soon as a token names it, and one that is gone is not', async () => {
+test('keys are fetched at start, a new one as soon as a token names it, but not within ten seconds, and one that is gone is not found', async () => {
   await expect(find('first')).resolves.toBeDefined();
+  const unknown = Array.from({ length: 50 }, (_, index) => find(`unknown ${index}`));
+  for (const each of unknown) await expect(each).rejects.toThrow(errors.JWKSNoMatchingKey);
+  expect(provider.fetches()).toBe(1);
   await provider.addKey('second');
   vi.advanceTimersByTime(TEN_SECONDS);
   await expect(find('second')).resolves.toBeDefined();
@@ -83,7 +86,7 @@ test.each<readonly [string, ServedResponse, string]>([
   [
     'an OpenID configuration',
     { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
-    'the response is an OpenID configuration, not a set of keys',
+    'the response is not a set of keys',
   ],
   ['other JSON', { body: '[]' }, 'the response is not a set of keys'],
   ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the response is not a set of keys'],

@@ -99,21 +99,6 @@ async function startPatient(failures: number, settings: Partial<Settings> = {}) 
   };
 }
 
-test('a token that was valid a moment ago is no longer known once it is rejected', async () => {
-  const ask = await startPatient(2);
-  const token = await createTestToken(database, {});
-  expect([await ask(token), await ask(unknownToken()), await ask(token)]).toEqual([404, 401, 404]);
-  await database.prisma.accessToken.update({
-    where: { digest: digestOf(token) },
-    data: { revokedAt: now() },
-  });
-  // It is remembered for some seconds.
-  const statuses: number[] = [];
-  const next = async () => statuses[statuses.push(await ask(token)) - 1];
-  await expect.poll(next, { timeout: 60_000, interval: 100 }).not.toBe(404);
-  expect([statuses.at(-1), await ask(token)]).toEqual([401, 429]);
-});
-
 test('a flood of tokens that are not valid leaves nothing behind: they are as new each time, and valid ones stay known', async () => {
   const provider = await startIdentityProvider();
   onTestFinished(() => provider.web.close());

@@ -164,6 +164,7 @@ test.each([
   ['Bearer', false],
   ['Bearer ', false],
   ['Basic x', false],
+  ['Basic dQ==', false],
   [`Token dms_${'a'.repeat(43)}`, false],
   [`dms_${'a'.repeat(43)}`, false],
   [`Bearer: dms_${'a'.repeat(43)}`, false],

@@ -68,11 +68,3 @@ test('a token and an address that read alike have budgets of their own', async (
     expect(viewer.rates).toMatchObject({ policy: { name: viewer.kind, limit: 1 }, remaining: 0 });
   }
 });
-
-test('a database that is away is an error of the field, not of the program', async () => {
-  const gone = await openTestDatabase();
-  const closed = openExecutor(gone);
-  await gone.close();
-  const result = await executeFreely(closed, '{ domain(name: "a.example") { name } }');
-  expect(result).toMatchObject({ data: { domain: null }, errors: [{ path: ['domain'] }] });
-});

@@ -1,6 +1,6 @@
 import { getOperationAST, parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { isCompilable } from '../../src/graphql/is-compilable.js';
+import { isCompilable } from '../../src/graphql/execute.js';
 import { createSchema } from '../../src/graphql/schema.js';
 import { Costs, NO_COST } from '../../src/limits/costs.js';
 

@@ -1,6 +1,6 @@
 import { buildSchema, parse, validate } from 'graphql';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { locationsIn } from '../../src/graphql/plugins/errors.js';
+import { locateErrors } from '../../src/graphql/plugin.js';
 import { askGraphql } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -88,8 +88,9 @@ test.each([
   const expected = validate(schema, parse(query)).map(({ locations }) => locations);
   expect(expected.length).toBeGreaterThan(0);
   const document = parse(query, { noLocation: true });
-  const locate = locationsIn(document, query);
-  expect(validate(schema, document).map((error) => locate(error))).toEqual(expected);
+  const errors = validate(schema, document);
+  locateErrors(errors, document, query);
+  expect(errors.map(({ locations }) => locations)).toEqual(expected);
 });
 
 test('more errors than can be told are one, without the data beside them', async () => {

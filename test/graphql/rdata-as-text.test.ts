@@ -7,7 +7,6 @@ import { parseRdata } from '../../src/model/rdata-types.js';
 import { askGraphql, askRest } from '../support/ask.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
-import { FIRST_SEEN, insertDnsRecords, insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -57,20 +56,6 @@ test('REST has the same text in searches, changes and streams, and not in the op
   for (const entry of (await get(`/domain/${EVERYTHING}`)).dnsRecords) {
     expect(Object.keys(entry)).toEqual(['data', 'firstSeen', 'removed']);
   }
-});
-
-test('rdata as text is written with three digits for each octet that is not printable', async () => {
-  const txt = 'ü'.repeat(8_000);
-  await insertDomain(service.database.pool, { name: 'long.example', lastUpdate: FIRST_SEEN });
-  await insertDnsRecords(service.database.pool, 'long.example', [
-    { type: 'TXT', rdata: { txt, entries: [txt] } },
-  ]);
-  const { data } = await askGraphql(
-    service,
-    '{ domain(name: "long.example") { dnsRecords { ... on TxtRecord { data } } } }',
-  );
-  const [{ data: text }] = data.domain.dnsRecords;
-  expect(text.replaceAll(/^"|" "|"$/g, '')).toBe('\\195\\188'.repeat(8_000));
 });
 
 test('the text of any record gives that text again when it is read, if a message can hold it', () => {

@@ -29,6 +29,7 @@ async function open() {
   const policy = response.headers.get('content-security-policy') ?? '';
   return {
     type: response.headers.get('content-type'),
+    caching: response.headers.get('cache-control'),
     text: await response.text(),
     policy: new Map(policy.split('; ').map((each) => [each.replace(/ .*/, ''), each.split(' ').slice(1)])),
   };
@@ -50,7 +51,7 @@ test('GET /graphql opens Apollo Sandbox with the ready queries in a browser', as
 });
 
 test('the policy of Sandbox permits what the page loads, and nothing else', async () => {
-  const { text, policy } = await open();
+  const { text, policy, caching } = await open();
   const [nonce = ''] = policy.get('script-src') ?? [];
   expect(nonce).toMatch(/^'nonce-[0-9a-f]{64}'$/);
   expect(text, 'the nonce of its scripts').toContain(`<script nonce="${nonce.slice(7, -1)}">`);
@@ -61,6 +62,7 @@ test('the policy of Sandbox permits what the page loads, and nothing else', asyn
   for (const [, url = ''] of body.matchAll(/<(?:script|link)[^>]* (?:src|href)="(https:[^"]*)"/g))
     expect(sources).toContain(new URL(url).origin);
   expect((await open()).policy.get('script-src')).not.toContain(nonce);
+  expect(caching, 'its nonce is for one page').toBe('no-store');
 });
 
 test('the ready queries are valid, and fit into the address that Apollo loads them by', () => {

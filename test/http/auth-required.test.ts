@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROUTES } from '../../src/rest/v1/routes.js';
-import { askGraphql, graphqlRequest } from '../support/ask.js';
+import { graphqlRequest } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
@@ -39,14 +39,6 @@ test.each(ASKING)('with AUTH_REQUIRED=all, %s needs a token: %o', async (path, i
   expect(await response.text()).toContain('"code":"UNAUTHENTICATED"');
   const headers = new Headers({ ...init.headers, ...bearer(await service.createToken()) });
   expect((await fetch(service.url + path, { ...init, headers })).status).toBe(200);
-});
-
-test.each([
-  ['application/graphql-response+json', 'application/graphql-response+json; charset=utf-8'],
-  ['*/*', 'application/json; charset=utf-8'],
-])('GraphQL rejects who has no token and accepts %s in %s', async (accept, type) => {
-  const { status, fields } = await askGraphql(service, '{ __typename }', {}, { accept });
-  expect([status, fields.get('content-type')]).toEqual([401, type]);
 });
 
 test('with AUTH_REQUIRED=all, ANONYMOUS_SCOPES opens nothing to a token either', async () => {

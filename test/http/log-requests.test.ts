@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
 import express, { type Response } from 'express';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -53,16 +52,6 @@ async function counted(series: string): Promise<string | undefined> {
   const all = (await registry.metrics()).split('\n');
   return all.find((line) => line.startsWith(`${series} `))?.slice(series.length + 1);
 }
-
-test('an answer that has left as a whole is logged as such', async () => {
-  const socket = connect(server.port, '127.0.0.1');
-  const received = text(socket);
-  socket.write('GET /long HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
-  expect((await received).length).toBeGreaterThan(LONG.length);
-  await expect.poll(() => lines).toHaveLength(1);
-  expect(lines[0]).toMatchObject({ path: '/long', status: 200 });
-  expect(lines[0]).not.toHaveProperty('aborted');
-});
 
 test('an answer whose client goes in the midst of it is logged as aborted', async () => {
   const socket = send('/long');

@@ -39,14 +39,10 @@ const getAs = (coding: string, path = PATH, init: RequestInit = {}) =>
 test.each([
   ['gzip', 'gzip'],
   ['br', 'br'],
-  ['gzip;q=0.5, br;q=0.8, *;q=0.1', 'br'],
   ['gzip, deflate, br', 'br'],
   ['*', 'br'],
-  ['identity', undefined],
   ['deflate', 'deflate'],
   ['gzip;q=0', undefined],
-  ['identity;q=1, gzip;q=0.5', undefined],
-  ['', undefined],
   ['nonsense;;q=x', undefined],
 ])('Accept-Encoding: %s is answered in %s (RFC 9110, section 12.5.3)', async (acceptEncoding, coding) => {
   const { status, headers, text } = await supertest(service.url)
@@ -236,11 +232,3 @@ test.each([PATH, '/nothing', '/api/v1/domain/example.com/dns', '/graphql', '/'])
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; frame-ancestors 'none'/);
   },
 );
-
-test('Sandbox has the policy under which it loads, for one page', async () => {
-  const { headers } = await fetch(`${closed.url}/graphql`, { headers: { accept: 'text/html' } });
-  const policy = headers.get('content-security-policy');
-  expect(policy).toContain('https://embeddable-sandbox.cdn.apollographql.com');
-  expect(policy).toContain('frame-src https://sandbox.embed.apollographql.com');
-  expect(headers.get('cache-control'), 'its nonce is for one page').toBe('no-store');
-});

@@ -113,22 +113,6 @@ test.each([
   expect(order.at(-1)).toBe('large');
 });
 
-test('REST gives a whole large history, which is that of the pages', async () => {
-  const found: unknown[] = [];
-  for (let after: string | null = null; ; ) {
-    const { data }: Awaited<ReturnType<typeof ask>> = await ask(`{ domain(name: "many.example") {
-      dnsRecordsConnection(first: 500, after: ${JSON.stringify(after)}) {
-        nodes { ... on ARecord { host class type firstSeen removed ip } } pageInfo { hasNextPage endCursor }
-      } } }`);
-    const { nodes, pageInfo } = data.domain.dnsRecordsConnection;
-    for (const { firstSeen, removed, ...record } of nodes) found.push({ data: record, firstSeen, removed });
-    if (!pageInfo.hasNextPage) break;
-    after = pageInfo.endCursor;
-  }
-  expect(found).toHaveLength(5_001);
-  expect((await askRest(service, '/domain/many.example')).body.dnsRecords).toEqual(found);
-});
-
 test('beside 100 requests of a client that wait, the next ones get 503 with Retry-After, and the others are answered', async () => {
   let asked: ReturnType<typeof getSmall>[] = [];
   await whileLocked(service.database.pool, async () => {

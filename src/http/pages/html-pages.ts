@@ -3,11 +3,9 @@ import { type AnonymousAccess, isOpen, ROUTES } from '../../rest/v1/routes.js';
 import { PAGE_POLICY } from '../response-fields.js';
 import type { PageAt, StaticResponse } from './static-files.js';
 
-/** The service that the pages describe. */
 export interface DocumentedService {
   /** '' or like `/dms`; of characters that need no escaping. */
   readonly basePath: string;
-  /** What a client without a token may do. */
   readonly access: AnonymousAccess;
   /** Whether GraphQL allows any query, so that Sandbox and GraphiQL are of use. */
   readonly anyQuery: boolean;
@@ -35,11 +33,7 @@ function html(body: string, policy = PAGE_POLICY): StaticResponse {
   return { mediaType: 'text/html; charset=utf-8', body, headers: { 'content-security-policy': policy } };
 }
 
-/**
- * The page that shows the history: it reads it with GraphQL, as any other client.
- *
- * @param domain In canonical form: what it is the page of; absent: of all.
- */
+/** The page that shows the history. @param domain In canonical form; absent: all. */
 export function webPage(service: DocumentedService, domain?: string): StaticResponse {
   const { basePath, anyQuery } = service;
   const body = readFileSync(new URL('index.html', WEB), 'utf8')
@@ -62,7 +56,7 @@ export function libraryPage(name: 'swagger-ui' | 'graphiql', basePath: string): 
   return html(readPage(`${name}.html`, basePath), LIBRARY_POLICY);
 }
 
-/** The documents of the project as pages. They have the style of the page at the root, and no script. */
+/** They have the style of the page at the root, and no script. */
 export function documentPages(basePath: string): readonly PageAt[] {
   const style = readdirSync(WEB).find((name) => name.endsWith('.css'));
   return readdirSync(new URL('documents/', PAGES), { recursive: true, encoding: 'utf8' })
@@ -82,7 +76,6 @@ export function icon(): StaticResponse {
   return { mediaType: 'image/svg+xml', body: readFileSync(new URL(name, WEB), 'utf8') };
 }
 
-/** The documents of the operations that the page at the root sends. */
 export function webOperations(): readonly string[] {
   const text = readFileSync(new URL('operations.json', WEB), 'utf8');
   const listed: Readonly<Record<string, string>> = JSON.parse(text);
@@ -102,7 +95,6 @@ ${withoutScript(service)}
 `);
 }
 
-/** What the service is and has, for browsers without JavaScript too. */
 function withoutScript({ basePath, access, anyQuery }: DocumentedService): string {
   const rows = ROUTES.map((route) => {
     const { summary, path, scope, 'x-maturity': maturity } = route;

@@ -4,7 +4,6 @@ import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { attempt } from '../../model/attempt.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { nothingAtPath } from '../../model/errors.js';
-import { memoized } from '../../model/memoized.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
@@ -21,29 +20,20 @@ import {
 } from './html-pages.js';
 import { filesIn, type PageAt, type StaticResponse, staticHandler } from './static-files.js';
 
-/** Responds to a request that has failed. */
 export type OnFailure = (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
 
-/** Pages of domains that are kept, of some 10 kB each. */
-const MOST_PAGES = 100;
-
-/**
- * Serves the pages and documents that describe the APIs, for people and for programs.
- *
- * @param onFailure Takes NOT_FOUND for any other path.
- */
+/** The pages and documents that describe the APIs. @param onFailure Takes NOT_FOUND for any other path. */
 export function createPages(service: DocumentedService, onFailure: OnFailure): RequestListener {
   const { basePath, webPage: hasWebPage } = service;
   const app = express().disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
   const root = staticHandler(() => (hasWebPage ? webPage(service) : startPage(service)));
   app.all([basePath, `${basePath}/`].filter(Boolean), root);
-  const pageOf = memoized((name: string) => staticHandler(() => webPage(service, name)), MOST_PAGES);
   // The page reads the name from its address itself, where it may be invalid: that is told there.
   const page: RequestHandler = (request, response, next) => {
     if (request.path === '/') return next();
     const name = attempt(() => parseDomainName(decodeURIComponent(request.path.slice(1))));
-    return (name === undefined ? root : pageOf(name))(request, response, next);
+    return (name === undefined ? root : staticHandler(() => webPage(service, name)))(request, response, next);
   };
   if (hasWebPage) app.use(`${basePath}/domains`, page);
   for (const [path, read] of pagesOf(service)) app.all(path, staticHandler(read));
@@ -54,7 +44,6 @@ export function createPages(service: DocumentedService, onFailure: OnFailure): R
   return app.use(handleError);
 }
 
-/** All but the page at the root, by path. */
 function pagesOf({ basePath, access, anyQuery }: DocumentedService): readonly PageAt[] {
   const { version }: { readonly version: string } = JSON.parse(PACKAGE);
   const json = (body: unknown) => utf8('application/json', JSON.stringify(body));
@@ -91,8 +80,6 @@ const API_CATALOG_PATH = '/.well-known/api-catalog';
 /**
  * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
  * addresses have no host: what this server calls itself is not what it is called through a proxy.
- *
- * @param graphiql Whether there is GraphiQL.
  */
 function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
   const text = readPage('api-catalog.json', basePath);

@@ -18,15 +18,10 @@ export interface Question {
   readonly asTable?: boolean;
 }
 
-/**
- * Asks REST v1 without HTTP: the same operations, resolvers and bodies.
- *
- * @returns the body.
- * @throws PublicError as the operation does.
- */
+/** Asks REST v1 for a body, without HTTP. @throws PublicError as the operation does. */
 export type Ask = <Body>(question: Question) => Promise<Body>;
 
-/** Makes what asks as a viewer, whose scopes are not checked. */
+/** @param viewer Its scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   const routeOf = memoized((operation: string) => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
@@ -43,20 +38,15 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { body } = await findBody({
       route: asTable ? { ...route, stored: route.table } : route,
       ...requested,
-      ...{ mediaType: 'application/json', caller, loaders: executor.primary },
+      mediaType: 'application/json',
+      caller,
+      loaders: executor.primary,
     });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
 }
 
-/**
- * Listens to the stream of Changes without HTTP.
- *
- * @param parameters Those of the stream.
- * @param signal Ends it.
- * @returns what was recorded, each page with the cursor where it ends; it ends as the streams of HTTP do.
- * @throws PublicError as a stream does.
- */
+/** The stream of Changes without HTTP: it ends as those of HTTP do. @throws PublicError */
 export async function* listenToChanges(
   executor: GraphqlExecutor,
   viewer: Viewer,

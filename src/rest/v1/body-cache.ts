@@ -17,12 +17,8 @@ export interface BodyCacheOptions {
 
 /** What an entry takes in memory besides its key and its octets, approximately. */
 const OCTETS_OF_ENTRY = 500;
-
 /** In octets: a larger body would displace many others. */
-const LARGEST = 128 * 1024;
-
-/** Of so many requests, those are remembered whose body was not kept. */
-const MOST_REQUESTED = 10_000;
+const MAX_OCTETS = 128 * 1024;
 
 /**
  * Bodies of recent responses, for all clients. A body stands for the version in its entity tag, so an entry
@@ -30,7 +26,8 @@ const MOST_REQUESTED = 10_000;
  */
 export class BodyCache {
   readonly #bodies: LRUCache<string, KeptBody> | undefined;
-  readonly #requested = new LRUCache<string, true>({ max: MOST_REQUESTED });
+  /** The latest requests whose body was not kept. */
+  readonly #requested = new LRUCache<string, true>({ max: 10_000 });
   readonly #milliseconds: number;
 
   constructor({ megabytes, seconds }: BodyCacheOptions) {
@@ -38,7 +35,7 @@ export class BodyCache {
     if (megabytes === 0) return;
     this.#bodies = new LRUCache({
       maxSize: megabytes * 1024 ** 2,
-      maxEntrySize: LARGEST,
+      maxEntrySize: MAX_OCTETS,
       sizeCalculation: ({ octets }, key) => key.length + octets.length + OCTETS_OF_ENTRY,
     });
   }
@@ -52,15 +49,13 @@ export class BodyCache {
    * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes
    * longer than it saves, and displaces others.
    */
-  keep(key: string, sent: Omit<KeptBody, 'octets'> & { readonly body: string }): void {
-    const { body, ...rest } = sent;
-    if (this.#bodies === undefined || body.length > LARGEST) return;
+  keep(key: string, body: string, validators: Validators, checkedAt: number): void {
+    if (this.#bodies === undefined || body.length > MAX_OCTETS) return;
     if (this.#bodies.has(key) || this.#requested.delete(key)) {
-      this.#bodies.set(key, { ...rest, octets: Buffer.from(body) });
+      this.#bodies.set(key, { validators, octets: Buffer.from(body), checkedAt });
     } else this.#requested.set(key, true);
   }
 
-  /** Whether a body may be used without a look at the stored state. */
   isFresh({ checkedAt }: KeptBody): boolean {
     return performance.now() - checkedAt < this.#milliseconds;
   }

@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { RdataFieldKind } from '../../model/rdata-codec.js';
 import type { Parameter } from './parameters.js';
 
-/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** An operation as openapi.yaml describes it. */
 export interface DescribedOperation {
-  /** Its name for programs, which never changes, and that of its stored operation, which selects one field. */
+  /** Never changes. The name of the stored operation, too, which selects one field. */
   readonly operationId: string;
   /** Its name, as the specification calls it (section 4). */
   readonly summary: string;
@@ -21,15 +19,17 @@ export interface DescribedOperation {
   readonly 'x-stream'?: string;
 }
 
+type Schemas = Readonly<Record<string, Schema>>;
+
 /** What openapi.yaml says: all of OpenAPI's document that does not follow from routes, types and settings. */
 interface Described {
-  readonly info: Readonly<Record<string, unknown>> & { readonly description: string };
+  readonly info: Schema & { readonly description: string };
   readonly tags: readonly object[];
   /** What a time may be, as every parameter that is one says. */
   readonly 'x-time-forms': string;
   readonly paths: Readonly<Record<string, { readonly get: DescribedOperation }>>;
   readonly 'x-rdata': {
-    readonly common: Readonly<Record<string, Schema>>;
+    readonly common: Schemas;
     readonly kinds: Readonly<Record<RdataFieldKind, Schema>>;
     readonly notes: Partial<Record<RdataFieldKind, string>>;
   };
@@ -37,16 +37,11 @@ interface Described {
   readonly 'x-tables': Readonly<
     Record<'text/csv' | 'application/x-ndjson', { readonly description: string }>
   >;
-  readonly components: {
-    /** The conditions of requests, and the header field with which a stream is resumed. */
-    readonly parameters: Readonly<Record<string, object>>;
-    readonly headers: Readonly<Record<string, object>>;
-    readonly schemas: Readonly<Record<string, Schema>>;
-    /** What each status means, and its header fields. */
+  /** `parameters`: the conditions of requests, and the header field with which a stream is resumed. */
+  readonly components: Readonly<Record<'parameters' | 'headers' | 'schemas' | 'securitySchemes', Schemas>> & {
     readonly responses: Readonly<
       Record<string, { readonly description: string; readonly 'x-headers': readonly string[] }>
     >;
-    readonly securitySchemes: object;
   };
 }
 
@@ -55,7 +50,6 @@ const FILE = new URL('../../../dist/openapi.json', import.meta.url);
 
 export const DESCRIBED: Described = JSON.parse(readFileSync(FILE, 'utf8'));
 
-/** Where the document keeps its schemas. */
 export function schemaReference(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { sendStream } from '../../graphql/event-stream.js';
+import { EVENTS, sendStream } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
-import { EVENTS } from '../../graphql/stream-formats.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rates.js';
 import type { Variables } from './parameters.js';
@@ -10,11 +9,7 @@ import { foundBy, type Operation } from './prepared-routes.js';
 import { type EventPage, type LiveResult, presentEvents } from './presenters/changes.js';
 import { problemOf } from './problem.js';
 
-/**
- * Sends what a subscription gives as server-sent events, until it ends or the client disconnects.
- *
- * @throws What problemOf() makes a problem of, before the stream begins.
- */
+/** @throws What problemOf() makes a problem of, before the stream begins. */
 export async function streamEvents(
   executor: GraphqlExecutor,
   stream: Operation,
@@ -36,14 +31,13 @@ export async function streamEvents(
   }
 }
 
-/** What a subscription gives, page by page. @throws its error. */
 export async function* eventPages(
   executor: GraphqlExecutor,
   stream: Operation,
   variables: Variables,
   caller: Caller,
 ): AsyncGenerator<EventPage, void, void> {
-  const results = await executor.subscribeStored(stream.stored, variables, executor.contextFor(caller));
+  const results = await executor.subscribeStored(stream.stored, variables, caller);
   for await (const result of Symbol.asyncIterator in results ? results : [results]) {
     yield presentEvents(foundBy(result, stream, variables) as LiveResult);
   }
@@ -52,7 +46,6 @@ export async function* eventPages(
 /** In milliseconds: when a client reconnects. */
 const RECONNECT_AFTER = 3_000;
 
-/** The events of a stream as text. */
 async function* textsOf(
   first: EventPage,
   pages: AsyncGenerator<EventPage, void, void>,

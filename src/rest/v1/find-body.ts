@@ -3,14 +3,14 @@ import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/ex
 import type { Caller } from '../../limits/caller.js';
 import { LargeHistoryError, TooLargeError } from '../../limits/response-size.js';
 import { BusyError, ClientGoneError } from '../../model/errors.js';
+import { memoized } from '../../model/memoized.js';
 import { type MediaType, writeBody } from './media-types.js';
 import type { Requested } from './parameters.js';
 import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js';
 import { nextOf, type PageResult, type Place } from './presenters/body.js';
 import { type DnsRecordResult, presentDnsRecord } from './presenters/dns-records.js';
 
-/** What a route is asked, and for whom. */
-interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
+export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly route: PreparedRoute;
   readonly mediaType: MediaType;
   readonly caller: Caller;
@@ -20,18 +20,17 @@ interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly place?: Place | undefined;
 }
 
-/** What an operation has found, and the body that it makes: that of a large history in parts. */
 interface FoundBody {
   /** With the version of what the body has, where the operation selects one. */
   readonly state: object;
   readonly body: string | readonly Buffer[];
-  /** Of a page that others follow, the cursor of the next one; otherwise null. */
+  /** The cursor of the next page; null: none follows. */
   readonly next: string | null;
 }
 
 /** Makes what runs the operation of a route: that of a large history by pages. It throws as foundBy() does. */
 export function bodyFinder(executor: GraphqlExecutor) {
-  let pages: PageOperations | undefined;
+  const operationOf = memoized((file: string) => prepareStored(executor, file));
   return async (asked: Asked): Promise<FoundBody> => {
     const { route, variables, countedFrom, mediaType, caller, loaders, place } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
@@ -45,20 +44,14 @@ export function bodyFinder(executor: GraphqlExecutor) {
       return { state, body, next: nextOf(route.body.page?.pageIn(state), countedFrom) };
     }
     if (octets > MAX_OCTETS) {
-      const what = `The history has more than ${MAX_OCTETS / 1024 ** 2} MB.`;
       throw new TooLargeError(
-        what,
+        `The history has more than ${MAX_OCTETS / 1024 ** 2} MB.`,
         'Use GraphQL: dnsRecordsConnection and httpHeadersConnection have pages.',
       );
     }
     const leave = await executor.largeHistories.enter(caller);
     try {
-      pages ??= {
-        dnsRecords: prepareStored(executor, 'domain-record-page.graphql'),
-        httpHeaders: prepareStored(executor, 'domain-header-page.graphql'),
-        history: prepareStored(executor, 'header-history-page.graphql'),
-      };
-      return await new LargeHistory(asked, executor, pages).join();
+      return await joinPages(executor, asked, operationOf);
     } finally {
       leave();
     }
@@ -89,7 +82,6 @@ async function fillFeed(executor: GraphqlExecutor, asked: Asked, found: object):
   Object.assign(filled, { nodes });
 }
 
-/** How many octets the lists have that are too long for one execution; 0: there are none. */
 function largeOctetsIn({ errors = [] }: ExecutionResult): number {
   const large = errors.map(({ originalError }) => originalError);
   return large.reduce((sum, error) => sum + (error instanceof LargeHistoryError ? error.octets : 0), 0);
@@ -107,73 +99,64 @@ interface DomainPage {
   readonly headers?: { readonly nodes: readonly { readonly page: PageResult<object> }[] };
 }
 
-/** The operations for a page of a list, or of the history of a header. */
-type PageOperations = Readonly<Record<'dnsRecords' | 'httpHeaders' | 'history', StoredOperation>>;
-
-/** A history that is too long for one execution: its body is joined of the pages of connections. */
-class LargeHistory {
-  readonly #asked: Asked;
-  readonly #executor: GraphqlExecutor;
-  readonly #pages: PageOperations;
-  #state: DomainPage | undefined;
-
-  constructor(asked: Asked, executor: GraphqlExecutor, pages: PageOperations) {
-    this.#asked = asked;
-    this.#executor = executor;
-    this.#pages = pages;
-  }
-
-  /** The fields of the domain, then its lists. @throws BusyError where the domain changed meanwhile. */
-  async join(): Promise<FoundBody> {
-    const parts: Buffer[] = [];
-    for (const list of this.#asked.route.body.lists ?? []) {
-      parts.push(Buffer.from(`,"${list}":[`));
-      let comma = '';
-      for await (const text of list === 'dnsRecords' ? this.#records() : this.#headers()) {
-        parts.push(Buffer.from(comma + text));
-        comma = ',';
-      }
-      parts.push(Buffer.from(']'));
-    }
-    if (this.#state === undefined) throw changed();
-    const { version: _version, page: _page, ...domain } = this.#state;
-    const start = Buffer.from(JSON.stringify(domain).slice(0, -1));
-    return { state: this.#state, body: [start, ...parts, Buffer.from('}')], next: null };
-  }
-
-  async *#records(): AsyncGenerator<string> {
-    for await (const nodes of this.#nodes('dnsRecords')) {
-      yield JSON.stringify((nodes as readonly DnsRecordResult[]).map(presentDnsRecord)).slice(1, -1);
-    }
-  }
-
-  async *#headers(): AsyncGenerator<string> {
-    for await (const headers of this.#nodes('httpHeaders')) {
-      for (const header of headers as readonly { readonly name: string }[]) {
-        const items: string[] = [];
-        for await (const nodes of this.#nodes('history', header.name)) {
-          items.push(JSON.stringify(nodes).slice(1, -1));
-        }
-        yield `${JSON.stringify(header).slice(0, -1)},"history":[${items.join(',')}]}`;
-      }
-    }
-  }
+/**
+ * The body of a history that is too long for one execution, joined of the pages of connections: the fields of
+ * the domain, then its lists.
+ *
+ * @throws BusyError where the domain changed meanwhile.
+ */
+async function joinPages(
+  executor: GraphqlExecutor,
+  { route, variables: { domain, at }, caller, loaders }: Asked,
+  operationOf: (file: string) => StoredOperation,
+): Promise<FoundBody> {
+  const read: { state?: DomainPage } = {};
 
   /** The nodes of all pages that have some. @param name Of the header whose history it is. */
-  async *#nodes(list: keyof PageOperations, name?: string): AsyncGenerator<readonly object[]> {
-    const { route, variables: asked, caller, loaders } = this.#asked;
-    for (let after: string | null | undefined; after !== null; ) {
-      const variables = { domain: asked['domain'], at: asked['at'], name, first: FIRST, after };
-      const result = await this.#executor.executeStored(this.#pages[list], variables, caller, loaders, false);
+  async function* nodesBy(file: string, name?: string): AsyncGenerator<readonly object[]> {
+    let page: PageResult<object> | undefined;
+    do {
+      const variables = { domain, at, name, first: FIRST, after: page?.pageInfo.endCursor };
+      const result = await executor.executeStored(operationOf(file), variables, caller, loaders, false);
       const found = foundBy(result, route, variables) as DomainPage;
       if (caller.signal.destroyed) throw new ClientGoneError();
-      this.#state ??= found;
-      const page: PageResult<object> | undefined = found.page ?? found.headers?.nodes[0]?.page;
-      if (this.#state.version !== found.version || page === undefined) throw changed();
+      read.state ??= found;
+      page = found.page ?? found.headers?.nodes[0]?.page;
+      if (read.state.version !== found.version || page === undefined) throw changed();
       if (page.nodes.length > 0) yield page.nodes;
-      after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
-    }
+    } while (page.pageInfo.hasNextPage);
   }
+
+  const entriesOf = {
+    async *dnsRecords() {
+      for await (const nodes of nodesBy('domain-record-page.graphql'))
+        yield JSON.stringify((nodes as readonly DnsRecordResult[]).map(presentDnsRecord)).slice(1, -1);
+    },
+    async *httpHeaders() {
+      for await (const headers of nodesBy('domain-header-page.graphql')) {
+        for (const header of headers as readonly { readonly name: string }[]) {
+          const items: string[] = [];
+          for await (const nodes of nodesBy('header-history-page.graphql', header.name))
+            items.push(JSON.stringify(nodes).slice(1, -1));
+          yield `${JSON.stringify(header).slice(0, -1)},"history":[${items.join(',')}]}`;
+        }
+      }
+    },
+  };
+
+  const parts: Buffer[] = [];
+  for (const list of route.body.lists ?? []) {
+    let start = `,"${list}":[`;
+    for await (const text of entriesOf[list]()) {
+      parts.push(Buffer.from(start + text));
+      start = ',';
+    }
+    parts.push(Buffer.from(start === ',' ? ']' : `${start}]`));
+  }
+  if (read.state === undefined) throw changed();
+  const { version: _version, page: _page, ...fields } = read.state;
+  const start = Buffer.from(JSON.stringify(fields).slice(0, -1));
+  return { state: read.state, body: [start, ...parts, Buffer.from('}')], next: null };
 }
 
 function changed(): BusyError {

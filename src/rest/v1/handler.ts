@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
-import type { GraphqlExecutor, Loaders } from '../../graphql/execute.js';
+import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
 import { setRateFields } from '../../limits/rates.js';
@@ -9,11 +9,10 @@ import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
-import { bodyFinder } from './find-body.js';
+import { type Asked, bodyFinder } from './find-body.js';
 import type { MediaType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
-import type { Place } from './presenters/body.js';
 import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES } from './routes.js';
 import {
@@ -24,49 +23,37 @@ import {
   validatorsOfText,
 } from './validators.js';
 
-/** Answers a request for a path under `/api/v1`. */
 export type RestHandler = ReturnType<typeof createRestV1>;
 
-/** What responses of REST v1 have besides the data. */
 interface RestOptions {
   /** '' or like `/dms`: errors name paths. */
   readonly basePath: string;
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
-  /** Which bodies are kept to be sent again. */
   readonly cache: BodyCacheOptions;
-  /** Takes the errors that the client of a stream is not shown, for the log. */
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
 
-/** A request that a route answers, and that is paid for. */
-interface Exchange extends Requested {
-  readonly route: PreparedRoute;
-  readonly caller: Caller;
+interface Exchange extends Asked, Requested {
   readonly response: ServerResponse;
-  readonly mediaType: MediaType;
   readonly cost: RequestCost;
-  /** What all of it is read from. */
-  readonly loaders: Loaders;
   /** Null: the answer has no validators. */
   readonly validation: PreparedRoute['validation'];
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
-  /** Undefined: the body has no addresses. */
-  readonly place: Place | undefined;
 }
 
 /**
- * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here. Its `path`
- * follows `/api/v1`, percent-encoded as it came, without the query; `originOf` gives the scheme and host that
- * the client has used. It throws what problemOf() takes.
+ * One handler for all rows of the table, whose operations are compiled here. Its `path` follows `/api/v1`,
+ * percent-encoded as it came, without the query; `originOf` gives the scheme and host that the client has used.
+ * It throws what problemOf() takes.
  */
 export function createRestV1(
   executor: GraphqlExecutor,
   { basePath, maxAge, cache, onInternalError }: RestOptions,
 ) {
   const match = pathMatcher(ROUTES.map((route) => prepareRoute(executor, route)));
-  const answers = new Answers(executor, cache);
+  const answer = createAnswers(executor, cache);
   return async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -94,7 +81,7 @@ export function createRestV1(
     // A stale answer must be revalidated: a 304 where nothing has changed (RFC 9111, section 5.2.2).
     const caching = `${audience}, max-age=${maxAge}, must-revalidate`;
     // Field by field: this is on the way of every request, and to spread objects takes some microseconds each.
-    return answers.answer({
+    return answer({
       route,
       variables,
       query,
@@ -106,14 +93,9 @@ export function createRestV1(
       mediaType,
       validation,
       caching,
-      place: route.body.feed && placeOf(originOf(request), basePath, request),
+      place: route.body.feed && { base: originOf(request) + basePath, self: originOf(request) + request.url },
     });
   };
-}
-
-/** Where a request was sent, as its client knows it. */
-function placeOf(origin: string, basePath: string, { url = '' }: IncomingMessage): Place {
-  return { base: origin + basePath, self: origin + url };
 }
 
 /** What a request asks for, once that is paid for. One that is rejected costs 1. */
@@ -131,7 +113,6 @@ async function readAndPay(
     const asked = readParameters(parameters, domain, query);
     const requested = runs ? { ...asked, variables: { ...asked.variables, ...runs.variables } } : asked;
     const cost = stored.cost(requested.variables);
-    // What has no cost of its own costs 1.
     units = Math.max(1, cost.sum);
     return [requested, cost];
   } finally {
@@ -148,89 +129,86 @@ function validationOf(route: PreparedRoute, mediaType: MediaType, { countedFrom 
   return { stored, tag: `${tag}-${mediaType.replace(/.*\W/, '')}` };
 }
 
-class Answers {
-  readonly #executor: GraphqlExecutor;
-  readonly #bodies: BodyCache;
-  readonly #findBody: ReturnType<typeof bodyFinder>;
+/** Makes what answers a request: by a body that is kept, or by its operation, in a place of the gate. */
+function createAnswers(executor: GraphqlExecutor, cache: BodyCacheOptions) {
+  const bodies = new BodyCache(cache);
+  const findBody = bodyFinder(executor);
 
-  constructor(executor: GraphqlExecutor, cache: BodyCacheOptions) {
-    this.#executor = executor;
-    this.#bodies = new BodyCache(cache);
-    this.#findBody = bodyFinder(executor);
-  }
-
-  async answer(exchange: Exchange): Promise<void> {
-    const { route, variables, caller, response, validation, cost } = exchange;
-    const key =
-      route.isPlain && validation !== null ? `${route.path} ${JSON.stringify(variables)}` : undefined;
-    const kept = this.#bodies.find(key);
-    if (kept !== undefined && this.#bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
-      return this.#send(exchange, kept.validators, kept.octets);
-    }
-    const leave = await this.#executor.gate.enter(caller, cost.isSearch);
-    try {
-      await this.#answerFrom(exchange, key, kept);
-    } finally {
-      leave();
-    }
-  }
-
-  async #answerFrom(exchange: Exchange, key: string | undefined, kept: KeptBody | undefined): Promise<void> {
+  const answerFrom = async (exchange: Exchange, key: string | undefined, kept: KeptBody | undefined) => {
     const { route, variables, caller, response, loaders, validation } = exchange;
     const askedAt = performance.now();
-    if (
-      validation !== null &&
-      key !== undefined &&
-      (kept !== undefined || isConditional(response.req.headers))
-    ) {
-      const state = await this.#executor.executeStored(validation.stored, variables, caller, loaders, false);
+    const isConditioned = kept !== undefined || isConditional(response.req.headers);
+    if (validation !== null && key !== undefined && isConditioned) {
+      const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
       const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
       if (kept?.validators.etag === validators.etag) {
         kept.checkedAt = askedAt;
-        return this.#send(exchange, validators, kept.octets);
+        return send(executor, exchange, validators, kept.octets);
       }
       if (sendIfUnmodified(exchange, validators)) return;
     }
-    const { state, body, next } = await this.#findBody(exchange);
-    const validators = validation
-      ? validatorsOf(state, validation.tag)
-      : route.state === null && route.body.feed && typeof body === 'string'
-        ? validatorsOfText(body)
-        : null;
-    this.#send(exchange, validators, body, next);
+    const { state, body, next } = await findBody(exchange);
+    const validators = validatorsFor(exchange, state, body);
+    send(executor, exchange, validators, body, next);
     if (key !== undefined && validators !== null && typeof body === 'string')
-      this.#bodies.keep(key, { validators, body, checkedAt: askedAt });
-  }
+      bodies.keep(key, body, validators, askedAt);
+  };
 
-  /** @param next The cursor of the next page; null: there is none. */
-  #send(
-    exchange: Exchange,
-    validators: Validators | null,
-    body: string | Buffer | readonly Buffer[],
-    next: string | null = null,
-  ): void {
-    if (sendIfUnmodified(exchange, validators)) return;
-    if (next !== null) setLink(exchange, next);
-    const { caller, response, mediaType, caching } = exchange;
-    const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
-    const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-    response.writeHead(200, {
-      'content-type': `${mediaType}; charset=utf-8`,
-      'content-length': octets,
-      ...(validators && {
-        etag: validators.etag,
-        ...(validators.lastModified !== Number.POSITIVE_INFINITY && {
-          // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
-          'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
-        }),
-        'cache-control': caching,
+  return async (exchange: Exchange): Promise<void> => {
+    const { route, variables, caller, response, validation, cost } = exchange;
+    const isKept = route.isPlain && validation !== null;
+    const key = isKept ? `${route.path} ${JSON.stringify(variables)}` : undefined;
+    const kept = bodies.find(key);
+    if (kept !== undefined && bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
+      return send(executor, exchange, kept.validators, kept.octets);
+    }
+    const leave = await executor.gate.enter(caller, cost.isSearch);
+    try {
+      await answerFrom(exchange, key, kept);
+    } finally {
+      leave();
+    }
+  };
+}
+
+function validatorsFor(
+  { route, validation }: Exchange,
+  state: object,
+  body: string | readonly Buffer[],
+): Validators | null {
+  if (validation !== null) return validatorsOf(state, validation.tag);
+  return route.state === null && route.body.feed && typeof body === 'string' ? validatorsOfText(body) : null;
+}
+
+/** @param next The cursor of the next page; null: there is none. */
+function send(
+  { gate }: GraphqlExecutor,
+  exchange: Exchange,
+  validators: Validators | null,
+  body: string | Buffer | readonly Buffer[],
+  next: string | null = null,
+): void {
+  if (sendIfUnmodified(exchange, validators)) return;
+  if (next !== null) setLink(exchange, next);
+  const { caller, response, mediaType, caching } = exchange;
+  const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
+  const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  response.writeHead(200, {
+    'content-type': `${mediaType}; charset=utf-8`,
+    'content-length': octets,
+    ...(validators && {
+      etag: validators.etag,
+      ...(validators.lastModified !== Number.POSITIVE_INFINITY && {
+        // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
+        'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
       }),
-    });
-    for (const part of parts.slice(0, -1)) response.write(part);
-    // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
-    response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
-    this.#executor.gate.written(caller, octets, response);
-  }
+      'cache-control': caching,
+    }),
+  });
+  for (const part of parts.slice(0, -1)) response.write(part);
+  // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
+  response.end(parts.at(-1), octets === body.length ? 'latin1' : 'utf8');
+  gate.written(caller, octets, response);
 }
 
 /** Whether a kept body may be used without a look at the database: not where the client may have a later. */

@@ -23,13 +23,7 @@ export function preferredType(accept: string | undefined, offered: readonly Medi
   return offered[types.indexOf(preferred)] ?? first;
 }
 
-/**
- * Writes a body: whole as JSON, the entries of a page as lines of JSON or of CSV.
- *
- * @param found As `present` of the body takes it.
- * @param countedFrom Likewise.
- * @param place Likewise.
- */
+/** Whole as JSON, the entries of a page as lines of JSON or of CSV. The parameters are those of `present`. */
 export function writeBody(
   { present, page, feed }: Body,
   found: object,

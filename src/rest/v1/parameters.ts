@@ -1,10 +1,11 @@
+import { attempt } from '../../model/attempt.js';
 import { InvalidDomainError, invalidParameter, readArgument } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { parseRequestedTime, timeBack } from '../../model/requested-time.js';
 import { quoted } from '../../model/text.js';
 import { adviceOnTime } from '../../model/what-is-new.js';
 
-/** A parameter as openapi.yaml has it, and the variable of its name that the stored operation gets. */
+/** As openapi.yaml has it. The stored operation gets it as the variable of its name. */
 export interface Parameter {
   readonly name: string;
   /** Absent: it is in the query. */
@@ -25,17 +26,13 @@ interface ValueSchema {
   readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
-  /** What an absent value means. */
   readonly default?: unknown;
-  /** Of a parameter that may be given several times. */
   readonly items?: ValueSchema;
-  /** The forms of a time. */
   readonly anyOf?: readonly object[];
 }
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** What a request asks for. */
 export interface Requested {
   readonly variables: Variables;
   /** The query, with the instants that its durations mean. */
@@ -44,15 +41,12 @@ export interface Requested {
   readonly countedFrom: Instant | null;
 }
 
-/** Whether a parameter is a time, which may be a duration. */
+/** A time may be a duration. */
 export function isTime({ schema }: Parameter): boolean {
   return schema.anyOf !== undefined;
 }
 
 /**
- * Reads a request's parameters.
- *
- * @param all Of the operation.
  * @param segment Of the request's path, percent-encoded: the domain; undefined: the operation's path has none.
  * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now,
  *   or from the instant that its cursor carries.
@@ -68,18 +62,14 @@ export function readParameters(
   const known = parameters.map(({ name }) => name);
   const unknown = [...query.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    const all = known.length === 0 ? 'none' : known.join(', ');
     const advice = segment !== undefined ? '' : adviceOnTime(unknown);
-    throw invalidParameter(
-      `Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.${advice}`,
-    );
+    const has = `This operation has: ${known.join(', ') || 'none'}.`;
+    throw invalidParameter(`Unknown query parameter ${quoted(unknown)}. ${has}${advice}`);
   }
   const missing = parameters.filter(({ name, required }) => required === true && !query.has(name));
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(' and ');
-    throw invalidParameter(
-      `The query must have ${missing.length > 1 ? 'the parameters' : 'the parameter'} ${names}.`,
-    );
+    throw invalidParameter(`The query must have the parameter${missing.length > 1 ? 's' : ''} ${names}.`);
   }
   // What cursorOf() made. Whether it is of the question, the operation decides: the instants are part of that.
   const [, cursor, carried] = /^(.*)\.(\d{1,18})$/.exec(query.get('after') ?? '') ?? [];
@@ -96,9 +86,8 @@ export function readParameters(
 }
 
 /**
- * The cursor of a page whose question has durations: they mean the same instants on all of its pages.
+ * The durations of a question mean the same instants on all of its pages.
  *
- * @param cursor As the operation gives it.
  * @param countedFrom What they are counted back from; null: there are none.
  */
 export function cursorOf(cursor: string, countedFrom: Instant | null): string {
@@ -147,13 +136,8 @@ function readTime(name: string, text: string, now: Instant): string {
 /** The name of a domain in a path: whether it is one, the operation decides. */
 function decodeDomain(segment: string): string {
   // Node.js before 20.20 lets octets outside ASCII pass.
-  if (/^[ -~]*$/.test(segment)) {
-    try {
-      return decodeURIComponent(segment);
-    } catch {
-      // Told below.
-    }
-  }
+  const name = /^[ -~]*$/.test(segment) ? attempt(() => decodeURIComponent(segment)) : undefined;
+  if (name !== undefined) return name;
   throw new InvalidDomainError(
     `${quoted(segment)} is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
   );

@@ -12,26 +12,9 @@ export interface Operation extends Route {
   readonly stored: StoredOperation;
 }
 
-export interface PreparedRoute extends Operation {
-  /** The same with what a table has. */
-  readonly table: StoredOperation;
-  /** What it answers with, that of most clients first. */
-  readonly mediaTypes: readonly MediaType[];
-  /** As preferredType(). Clients send few different fields: each is read once. */
-  readonly preferred: (accept: string) => MediaType;
-  /** The operation that gives the state alone, and what entity tags of the route end in. */
-  readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
-  /**
-   * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations.
-   * Others have parameters that are checked by the operation, before a 304, too, or are pages.
-   */
-  readonly isPlain: boolean;
-  /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
-  readonly stream: Operation | null;
-}
+export type PreparedRoute = ReturnType<typeof prepareRoute>;
 
-/** Compiles the operations of a route. */
-export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
+export function prepareRoute(executor: GraphqlExecutor, route: Route) {
   const { parameters, state, body } = route;
   const file = `${(route.runs ?? route).operationId}.graphql`;
   const stored = prepareStored(executor, file);
@@ -43,14 +26,22 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
   return {
     ...route,
     stored,
+    /** The same with what a table has. */
     table: body.page === undefined ? stored : prepareStored(executor, file, true),
     mediaTypes,
-    preferred: memoized((accept) => preferredType(accept, mediaTypes), 1_000),
+    /** As preferredType(). Clients send few different fields: each is read once. */
+    preferred: memoized((accept: string) => preferredType(accept, mediaTypes), 1_000),
+    /** The operation that gives the state alone, and what entity tags of the route end in. */
     validation:
       state === null
         ? null
         : { stored: prepareStored(executor, state), tag: tagOfOperation(readStored(file)) },
+    /**
+     * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations.
+     * Others have parameters that are checked by the operation, before a 304, too, or are pages.
+     */
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
+    /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
     stream:
       route['x-stream'] === undefined
         ? null

@@ -12,7 +12,6 @@ const BASIC = `, Basic ${NAME}, charset="UTF-8"`;
  * What a client is shown of an error: a PublicError as it is, and nothing internal. It has the members of
  * RFC 9457 with a stable code, and header fields.
  *
- * @param onInternalError Takes errors that clients are not shown, for the log.
  * @param isFeed Whether a missing or invalid token may also be sent as a password.
  */
 export function problemOf(error: unknown, onInternalError: OnInternalError, isFeed = false) {
@@ -60,18 +59,13 @@ export function sendBody(
   response.end(body);
 }
 
-/** Says that a response also depends on Accept. */
 export function varyByAccept(response: ServerResponse): void {
   const others = response.getHeader('vary') ?? '';
   if (!/^Accept(?:,|$)/.test(String(others)))
     response.setHeader('vary', others ? `Accept, ${others}` : 'Accept');
 }
 
-/**
- * Rejects all methods but GET and HEAD, and names these in Allow (RFC 9110, section 15.5.6).
- *
- * @throws PublicError METHOD_NOT_ALLOWED.
- */
+/** Names GET and HEAD in Allow (RFC 9110, section 15.5.6). @throws PublicError METHOD_NOT_ALLOWED */
 export function requireGetOrHead({ method }: IncomingMessage, response: ServerResponse): void {
   if (method === 'GET' || method === 'HEAD') return;
   response.setHeader('allow', 'GET, HEAD');

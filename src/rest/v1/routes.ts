@@ -50,7 +50,6 @@ const OF_DOMAIN = {
   state: 'domain-state.graphql',
 };
 
-/** What the operations on all domains have in common. */
 const ACROSS_DOMAINS = { missing: null, state: null, scope: 'search:read' } as const;
 
 const LATEST = { order: 'NEWEST_FIRST', first: 100 };
@@ -81,8 +80,8 @@ export const ROUTES: readonly Route[] = ROWS.map((row) => {
 });
 
 /**
- * Makes the function that finds the row of a path, percent-encoded as it came, with the segment that is the
- * domain, if it has one. Case and a final slash count (RFC 3986, section 6.2.2.1).
+ * Makes what finds the row of a path, percent-encoded as it came, with the segment that is the domain, if it
+ * has one. Case and a final slash count (RFC 3986, section 6.2.2.1).
  */
 export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[]) {
   const patterns = rows.map((row) => ({ row, pattern: row.path.split('/') }));
@@ -97,13 +96,11 @@ export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[
 
 /** What a client without a token may do. */
 export interface AnonymousAccess {
-  /** Whether every request needs a token. */
   readonly tokenRequired: boolean;
-  /** What may be done without a token otherwise. */
+  /** Unless every request needs a token. */
   readonly anonymousScopes: ReadonlySet<Scope>;
 }
 
-/** Whether an operation needs no token. */
 export function isOpen({ scope }: Route, { tokenRequired, anonymousScopes }: AnonymousAccess): boolean {
   return !tokenRequired && (scope === null || anonymousScopes.has(scope));
 }

@@ -18,8 +18,6 @@ export interface Validators {
 /**
  * The end of an operation's entity tags: another operation, another text of it, and another release of the
  * program may make another body of the same state.
- *
- * @param text The stored operation.
  */
 export function tagOfOperation(text: string): string {
   const hash = createHash('sha256').update(PACKAGE).update(text);
@@ -27,8 +25,6 @@ export function tagOfOperation(text: string): string {
 }
 
 /**
- * The validators of an operation's answer.
- *
  * The tag is weak: one tag stands for the answer in every content coding, which are not the same bytes (RFC
  * 9110, section 8.8.3.3), and a GET is revalidated by weak comparison.
  *
@@ -36,7 +32,6 @@ export function tagOfOperation(text: string): string {
  * whole second: each recording moves it forward (`leastNextVersion`), so that no date that a client was given
  * before is taken for the present state.
  *
- * @param found What the operation has found.
  * @throws Error if the operation does not select `version`.
  */
 export function validatorsOf(found: { readonly version?: string }, operationTag: string): Validators {
@@ -46,8 +41,8 @@ export function validatorsOf(found: { readonly version?: string }, operationTag:
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
 }
 
-/** The validators of a body without a version: its changes may be recorded long after their dates. */
-export function validatorsOfText(body: string): Validators {
+/** The validators of a body without a version: what changes it may be recorded long after its date. */
+export function validatorsOfText(body: string | Buffer): Validators {
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return { etag: `W/"${digest}"`, lastModified: Number.POSITIVE_INFINITY };
 }

@@ -123,11 +123,6 @@ test.each([
   expect(headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
 });
 
-test('a client that accepts application/problem+json gets what is found as JSON', async () => {
-  const response = await get('/domain/example.com', { headers: { accept: 'application/problem+json' } });
-  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-});
-
 const PROTECTED = [
   ['/dns', 'dns:read'],
   ['/details', 'details:read'],
@@ -183,13 +178,9 @@ const NO_BEARER =
 test.each([
   ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`, NOT_VALID, INVALID_TOKEN],
   ['a malformed token', 'bearer x', NOT_VALID, INVALID_TOKEN],
-  ['the words of an example', 'Bearer <token>', NO_BEARER, INVALID_TOKEN],
   // Where no bearer token was sent, the challenge has no error (RFC 6750, section 3.1).
   ['no token at all', 'Bearer', NO_BEARER, REALM],
   ['a password that is no token', 'Basic dTpw', NOT_VALID, INVALID_TOKEN],
-  ['no password', 'Basic dQ==', NO_BEARER, REALM],
-  ['another scheme', 'Digest username="u"', NO_BEARER, REALM],
-  ['no scheme', UNKNOWN_TOKEN, NO_BEARER, REALM],
   ['nothing', '', NO_BEARER, REALM],
 ])('a credential that is %s is 401, everywhere', async (_what, authorization, detail, challenge) => {
   for (const path of ['/domain/example.com', '/domain/example.com/dns', '/nothing', '/domain/%zz']) {
@@ -197,22 +188,6 @@ test.each([
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge]);
     expect(await response.text()).toBe(problem(401, 'Unauthorized', 'UNAUTHENTICATED', detail));
   }
-});
-
-test('429 RATE_LIMITED has Retry-After, by address without a token and by token with one', async () => {
-  const limited = await startBeside({ rateLimits: { anonymous: 1, token: 2 } });
-  const ask = (headers = {}) => askRest(limited, '/domain/example.com', headers);
-  const token = bearer(await service.createToken());
-  const statuses = [];
-  for (const headers of [{}, {}, token, token, token]) statuses.push((await ask(headers)).status);
-  expect(statuses).toEqual([200, 429, 200, 200, 429]);
-  // A client cannot choose its address.
-  const rejected = await ask({ 'x-forwarded-for': '192.0.2.77' });
-  const seconds = Number(rejected.fields.get('retry-after'));
-  expect(seconds).toBeGreaterThanOrEqual(1);
-  expect(seconds).toBeLessThanOrEqual(60);
-  const detail = `Too many requests. Try again in ${seconds} s.`;
-  expect(rejected.text).toBe(problem(429, 'Too Many Requests', 'RATE_LIMITED', detail));
 });
 
 test('what fails inside is 500 INTERNAL without a word of it, and is logged under the request id', async () => {

@@ -147,14 +147,6 @@ test('GraphQL gives several times of a domain in one request, with every field a
   );
 });
 
-test.each([
-  ['9000-01-01T00:00:00Z', 'is more than five minutes ahead'],
-  ['2024-02-30T00:00:00Z', 'the month has no such day'],
-])('GraphQL says what is wrong with the time %s', async (at, message) => {
-  const { errors } = await askGraphql(service, `{ domain(name: "all.example", at: "${at}") { name } }`);
-  expect(errors[0].message).toContain(message);
-});
-
 test.each(['all', 'large'])(
   'the diff of %s.example has what is present at one of two times and not at the other',
   async (domain) => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { getOperationAST, parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { createSchema } from '../../../src/graphql/schema.js';
-import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { type Parameter, readParameters } from '../../../src/rest/v1/parameters.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 
@@ -30,24 +29,6 @@ test.each([
   ['from=wrong', 'from: "wrong" is not one of a, +1 2.'],
 ])('the query "%s" is rejected, with what is wrong', (query, message) => {
   expect(() => read(query)).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETER', message }));
-});
-
-test('the parameters of a route are in the OpenAPI document, and 304 only where it has validators', () => {
-  const routes = ROUTES.slice(0, 1).map((route) => ({
-    ...route,
-    path: '/{domain}/shown',
-    parameters: PARAMETERS,
-    state: null,
-  }));
-  const document = openApiDocument(routes, { basePath: '', version: '1' });
-  const parameters = [
-    { name: 'domain', in: 'path', required: true },
-    { name: 'from', in: 'query', required: true, schema: { type: 'string' } },
-    { name: 'order', in: 'query', required: false, schema: { default: 'OLDEST_FIRST' } },
-    { name: 'kinds', in: 'query', required: false, schema: { type: 'array' } },
-  ];
-  expect(document).toMatchObject({ paths: { '/{domain}/shown': { get: { parameters } } } });
-  expect(document).not.toHaveProperty(['paths', '/{domain}/shown', 'get', 'responses', '304']);
 });
 
 test('each stored operation selects one field, whose cost the rate limit counts', () => {

@@ -8,7 +8,7 @@ import { forget } from '../../../src/recorder/forget.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { graphqlRequest } from '../../support/ask.js';
 import { insertDomain } from '../../support/rows.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../../support/service.js';
+import { bearer, startTestService, type TestService } from '../../support/service.js';
 
 /** Tue, 14 Nov 2023 22:13:20 GMT, in microseconds. */
 const RECORDED = 1_700_000_000_000_000n;
@@ -224,18 +224,6 @@ test('errors and responses of GraphQL must not be stored', async () => {
   ]);
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 401, 401, 200]);
   for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store');
-});
-
-test('a conditional request counts once against the rate limit, whatever its answer', async () => {
-  const { database } = service;
-  const limited = await startServiceForTest({ database, rateLimits: { anonymous: 4, token: 1 } });
-  const tag = await tagOf();
-  const statuses: number[] = [];
-  for (const ifNoneMatch of [tag, tag.replace('"', '"0'), tag, '*', tag]) {
-    const headers = { 'if-none-match': ifNoneMatch };
-    statuses.push((await fetch(`${limited.url}/api/v1/domain/${NAME}`, { headers })).status);
-  }
-  expect(statuses).toEqual([304, 200, 304, 304, 429]);
 });
 
 test('a domain that is forgotten and recorded again has a tag that it never had', async () => {

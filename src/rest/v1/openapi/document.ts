@@ -1,8 +1,10 @@
-import { DESCRIBED, type Schema } from '../described.js';
+import { STATUS_OF_CODE } from '../../../graphql/format-error.js';
+import { csvHead } from '../../../model/csv.js';
+import { DESCRIBED, type Schema, schemaReference } from '../described.js';
+import { linesOf } from '../media-types.js';
 import { isTime, type Parameter } from '../parameters.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 import { recordSchemas } from './record-schemas.js';
-import { responsesOf } from './responses.js';
 
 /**
  * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
@@ -11,7 +13,6 @@ import { responsesOf } from './responses.js';
 interface DocumentOptions extends Partial<AnonymousAccess> {
   /** '' or like `/dms`. */
   readonly basePath: string;
-  /** The version of the program. */
   readonly version: string;
 }
 
@@ -71,8 +72,8 @@ function operationOf(
 
 /** An empty object among them: nothing is needed (OpenAPI 3.1.0, section 4.8.10). */
 function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
-  if (isOpen(route, access)) return [{}, { [TOKEN_SCHEME]: [] }];
-  return [{ [TOKEN_SCHEME]: route.scope === null ? [] : [route.scope] }];
+  if (isOpen(route, access)) return [{}, { accessToken: [] }];
+  return [{ accessToken: route.scope === null ? [] : [route.scope] }];
 }
 
 function accessOf(route: Route, access: AnonymousAccess): string {
@@ -98,14 +99,9 @@ function parameterOf(parameter: Parameter): object {
   };
 }
 
-/** The name of the security scheme in openapi.yaml. */
-const TOKEN_SCHEME = 'accessToken';
-
 /**
  * An example of what a schema describes, made of the examples of its parts: of several shapes the first, of a
  * list one item. A schema without an example of its own is followed by its `$ref`, its values or its type.
- *
- * @param schemas Those that a `$ref` names, by name.
  */
 function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): unknown {
   const { $ref, examples, const: only, enum: values, oneOf, properties, items } = schema;
@@ -121,4 +117,67 @@ function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): u
     Object(schema['required']).includes(name),
   );
   return Object.fromEntries(required.map((name) => [name, of(Object(properties)[name])]));
+}
+
+function responsesOf(
+  route: Route,
+  access: AnonymousAccess,
+  example: unknown,
+): Readonly<Record<string, object>> {
+  const never = [
+    ...(route.state === null ? ['Last-Modified', ...(route.body.feed ? [] : ['304', 'ETag'])] : []),
+    ...(route.scope === null || isOpen(route, access) ? ['403'] : []),
+    ...(route.missing === null ? ['404'] : []),
+    ...(route.body.page === undefined ? ['Link'] : []),
+  ];
+  const responses = Object.entries(DESCRIBED.components.responses).filter(
+    ([status]) => !never.includes(status),
+  );
+  return Object.fromEntries(
+    responses.map(([status, { description, 'x-headers': names }]) => {
+      const headers = names.filter((name) => !never.includes(name));
+      const references = headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+      const content = status === '200' ? contentOf(route, example) : problemsOf(Number(status));
+      return [status, { description, headers: Object.fromEntries(references), ...content }];
+    }),
+  );
+}
+
+function contentOf(route: Route, example: unknown): object {
+  const { body, 'x-csv-row': row, 'x-stream': stream } = route;
+  if (body.feed)
+    return { content: { [body.feed.mediaType]: { schema: schemaReference(body.name), example } } };
+  const [items = []] = Object.values(Object(example)).filter(Array.isArray);
+  const { 'x-tables': tables, components } = DESCRIBED;
+  const columns = body.page?.columns ?? [];
+  const described = tables['text/csv'].description.replace('{columns}', columns.join(', '));
+  const content = {
+    'application/json': { schema: schemaReference(body.name), example },
+    ...(body.page && {
+      'text/csv': {
+        schema: { ...tables['text/csv'], description: described },
+        example: `${csvHead(columns)}${row}\r\n`,
+      },
+      'application/x-ndjson': { schema: tables['application/x-ndjson'], example: linesOf(items) },
+    }),
+    ...(stream !== undefined && {
+      'text/event-stream': {
+        schema: { type: 'string', description: stream },
+        example: `id: ${Object(components.parameters['LastEventID']).example}\n\n`,
+      },
+    }),
+  };
+  return { content };
+}
+
+/** The forms of an error. Each adds to the schema of every error's body by `allOf`: that one is open. */
+function problemsOf(status: number): object {
+  const codes = Object.entries(STATUS_OF_CODE).flatMap(([code, [its]]) => (its === status ? [code] : []));
+  // A client that was too slow, or has the body, gets none.
+  if (codes.length === 0) return {};
+  const properties = { status: { type: 'integer', const: status }, code: { type: 'string', enum: codes } };
+  const problem = { schema: { allOf: [schemaReference('Problem'), { type: 'object', properties }] } };
+  // Where the header fields are not read, it is not known what the client accepts.
+  const forms = status === 431 ? {} : { 'application/problem+json': problem };
+  return { content: { 'application/json': problem, ...forms } };
 }

@@ -46,7 +46,6 @@ function schemaName(type: string): string {
 
 const { common, kinds, notes } = DESCRIBED['x-rdata'];
 
-/** Describes types and fields in the words of schema.graphql. */
 function dataSchemas() {
   const graphql = buildSchema(schemaText());
   return (type: string, values: Schema, fields: readonly RdataField[]): Schema => {

@@ -10,14 +10,13 @@ export interface Place {
   readonly self: string;
 }
 
-/** The body of an answer. */
 export interface Body {
   /** The name of its schema in openapi.yaml. */
   readonly name: string;
   /**
    * Makes the body, with its keys in the order of the schema.
    *
-   * @param found What the route's stored operation has found: of the type that the body is made from.
+   * @param found What the route's stored operation has found.
    * @param countedFrom What the durations of the question are counted back from; null: it has none.
    * @param place For a body with addresses; absent: they are relative.
    */
@@ -28,7 +27,6 @@ export interface Body {
   readonly feed?: {
     readonly mediaType: 'application/atom+xml' | 'application/feed+json';
     readonly textOf: (presented: object) => string;
-    /** As that of a page. */
     pageIn(found: object): PageResult<object>;
   };
   /** The lists that it has whole, however long they are; absent: none. */
@@ -44,18 +42,13 @@ export interface PageResult<Node> {
 export interface PageBody {
   /** The page, in what the stored operation has found. */
   pageIn(found: object): PageResult<object>;
-  /** An entry, as the body has it. */
   itemOf(node: object): object;
   /** As a table, of the operation with the fragments of tables/. */
   readonly columns: readonly string[];
   rowOf(node: object, found: object): CsvRow;
 }
 
-/**
- * The cursor of the page that follows; null if there is none.
- *
- * @param countedFrom As cursorOf() takes it.
- */
+/** @param countedFrom As cursorOf() takes it. @returns null if no page follows. */
 export function nextOf(page: PageResult<unknown> | undefined, countedFrom: Instant | null): string | null {
   const { hasNextPage = false, endCursor = null } = page?.pageInfo ?? {};
   return hasNextPage && endCursor !== null ? cursorOf(endCursor, countedFrom) : null;

@@ -3,7 +3,6 @@ import type { DomainChange, RestChange } from '../../../notify/changes.js';
 import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 
-/** What a stored operation finds of a change. */
 export interface ChangeResult extends Omit<DomainChange, 'data' | 'rdata'> {
   readonly domain?: { readonly name: string };
   readonly record?: RecordWithText;
@@ -51,7 +50,6 @@ export function presentEvents({ edges, pageInfo }: LiveResult): EventPage {
   return { events, end: pageInfo.endCursor };
 }
 
-/** Events, and the cursor where they end, also if there are none. */
 export interface EventPage {
   readonly events: readonly { readonly id: string; readonly data: object }[];
   readonly end: string;
