@@ -30,7 +30,7 @@ export type FailureCode =
   | 'tls' // The server speaks TLS, but no version, cipher or name that we could agree on.
   | 'too-large'; // The head or a value is too large, or there are too many fields or interim responses.
 
-/** A failure with one phrase for messages, such as `SERVFAIL from 192.0.2.53:53`. */
+/** The message is one phrase, such as `SERVFAIL from 192.0.2.53:53`. */
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
@@ -81,7 +81,7 @@ export interface Denial {
   readonly nameExists: boolean;
 }
 
-/** Those of A and AAAA records. */
+/** @param records Of the types A and AAAA. */
 export function addressesOf(records: readonly DnsRecord[]): string[] {
   return records.map(({ rdata }) => {
     const { ip, ipv6 } = parseRdata(rdata);

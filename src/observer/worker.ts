@@ -5,7 +5,7 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Counts, hasRoom, type Room } from './limiter.js';
+import { type Counts, type Room, sharePlaces } from './limiter.js';
 import { LookClock } from './look-clock.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
@@ -109,28 +109,22 @@ export class Worker {
   /** @returns how many more may be due. */
   async #lease(): Promise<Counts> {
     const { now, prisma, lease } = this.#options;
-    const time = now();
-    const fault = this.#clock.faultOf(time);
+    const observedAt = now();
+    const fault = this.#clock.faultOf(observedAt);
     this.#note('clock', fault);
     if (fault !== null) return NOTHING;
-    const room = this.#room();
-    if (!hasRoom(room, EITHER)) return EITHER;
-    const leased = await this.#attempt(() => leaseDue(prisma, time, time + BigInt(lease) * 1000n, room));
+    if (!this.#hasRoom(EITHER)) return EITHER;
+    const until = observedAt + BigInt(lease) * 1000n;
+    const leased = await this.#attempt(() => leaseDue(prisma, observedAt, until, this.#room()));
     if (leased === undefined) return NOTHING;
-    const { domains, left } = leased;
-    const observedAt = now();
-    if (domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
-      await this.#attempt(() => handBack(prisma, domains));
-      return NOTHING;
-    }
-    for (const domain of domains) {
+    for (const domain of leased.domains) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
       const controller = new AbortController();
       if (this.#isAborting) controller.abort();
       this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
-    return left;
+    return leased.left;
   }
 
   async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
@@ -155,6 +149,11 @@ export class Worker {
     return { places: concurrency, free: Math.max(most - this.#running.size, 0), low };
   }
 
+  #hasRoom(wanted: Counts): boolean {
+    const { normal, low } = sharePlaces(this.#room(), wanted);
+    return normal + low > 0;
+  }
+
   /** Waits until there is room for what was left; others may be due after the idle time. */
   async #pauseUntilRoom(left: Counts): Promise<void> {
     const { signal } = this.#stopping;
@@ -163,16 +162,12 @@ export class Worker {
     do {
       // Aborted, it rejects: the loop ends at once.
       await pause(step, undefined, { signal }).catch(() => undefined);
-    } while (!signal.aborted && performance.now() < end && !hasRoom(this.#room(), left));
+    } while (!signal.aborted && performance.now() < end && !this.#hasRoom(left));
   }
 
   async #writeFinished(): Promise<void> {
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);
-      // A domain whose lease has ended before its check could be written is leased and checked by another
-      // worker.
-      const now = this.#options.now();
-      this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
       await this.#attempt(() => this.#write());
     }
     this.#writing = undefined;
@@ -183,7 +178,7 @@ export class Worker {
       const batch = this.#unwritten.slice(0, BATCH);
       const leased = batch.map(({ domain }) => domain);
       const held = await stillHeld(this.#options.prisma, leased);
-      // A domain that is unwatched by now, or whose lease has ended, is not recorded.
+      // A domain that is unwatched by now, or that another worker has leased since, is not recorded.
       await this.#writeBatch(batch.filter(({ domain }) => held.has(domain.name)));
       this.#unwritten.splice(0, batch.length);
     }
@@ -211,7 +206,7 @@ export class Worker {
         if (batch.length > 1) await this.#writeBatch([each]);
         else {
           log.error({ err, domain: each.domain.name }, 'an observation could not be recorded');
-          await completeLeases(prisma, [completionOf(each, now(), undefined, true)]);
+          await completeLeases(prisma, [completionOf(each, now())]);
         }
       }
     }
@@ -244,16 +239,12 @@ export class Worker {
   }
 }
 
-/** @param isRejected The check could not be recorded: it counts as a failure, whatever it observed. */
-function completionOf(
-  { domain, check }: FinishedCheck,
-  now: Instant,
-  outcome: CheckOutcome = outcomeOf(check.dns, check.http),
-  isRejected = false,
-): Completion {
+/** @param recorded Undefined: it could not be recorded, which counts as a failure, whatever was observed. */
+function completionOf({ domain, check }: FinishedCheck, now: Instant, recorded?: CheckOutcome): Completion {
+  const outcome = recorded ?? outcomeOf(check.dns, check.http);
   // An outage of our own resolvers must not put off every domain for a day.
   const inRow = domain.failures + (isOutage(outcome) ? 0 : 1);
-  const failures = isRejected || hasFailed(outcome) ? inRow : 0;
+  const failures = recorded === undefined || hasFailed(outcome) ? inRow : 0;
   const next = nextTime(domain, failures, now, Math.random());
   return { domain, observedAt: check.observedAt, outcome, failures, next };
 }

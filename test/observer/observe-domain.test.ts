@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { Changes } from '../../src/history/apply-observation.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
@@ -27,6 +27,7 @@ let recorder: Recorder;
 let dns: DnsTestServer;
 let site: WebServer;
 let observer: DomainObserver;
+const { signal } = new AbortController();
 /** The wall clock of the tests: each check has a time of its own. */
 let time = 1_700_000_000_000_000n;
 const tick = () => {
@@ -75,7 +76,7 @@ function serve(...lines: readonly string[]): void {
 
 /** Checks a domain and records it. */
 async function observe(how = observer, record = recorder.record) {
-  const check = await how.check('example.test', tick());
+  const check = await how.check('example.test', tick(), signal);
   const [recorded] = await recordChecks(record, [check]);
   if (recorded === undefined) throw new Error('the check was not recorded');
   const { outcome, recording, changes } = recorded;
@@ -216,7 +217,7 @@ test('sites are not requested at addresses that are not public, the outcome says
     ['example.test', '127.0.0.1', 3],
     ['mapped.example.test', '10.0.0.1', 2],
   ] as const) {
-    const { http, observation } = await guarded.check(name, tick());
+    const { http, observation } = await guarded.check(name, tick(), signal);
     const message = expect.stringContaining(address);
     expect(http).toEqual({ kind: 'failed', failure: { code: 'private-address', message } });
     expect(observation?.dns?.records.size).toBe(types);
@@ -225,8 +226,17 @@ test('sites are not requested at addresses that are not public, the outcome says
 });
 
 test('a name is resolved once: one that resolves differently the second time bypasses no guard', async () => {
-  await observer.check('example.test', tick());
+  await observer.check('example.test', tick(), signal);
   expect([dns.asked('example.test', 'A'), dns.asked('example.test', 'AAAA')]).toEqual([1, 1]);
+});
+
+test('checks that share a signal warn of nothing', async () => {
+  const warnings: Error[] = [];
+  const keep = (warning: Error) => warnings.push(warning);
+  process.on('warning', keep);
+  onTestFinished(() => void process.off('warning', keep));
+  await Promise.all(Array.from({ length: 20 }, () => observer.check('example.test', tick(), signal)));
+  expect(warnings).toEqual([]);
 });
 
 test('a preview shows what would change, and records nothing', async () => {

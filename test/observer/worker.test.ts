@@ -157,22 +157,6 @@ test('a clock that steps back, or is before 2000, observes nothing, and the log 
   expect(faults()).toHaveLength(1);
 });
 
-test('a domain is handed back where the clock steps back between its lease and its look', async () => {
-  let calls = 0;
-  const time = () => {
-    calls += 1;
-    return calls === 1 ? now() : 10_000_000n;
-  };
-  await watch(['a.example'], HOUR, 1_000n);
-  const worker = start(120_000, observer, { time });
-  await expect.poll(() => faults().length, SOON).toBe(1);
-  await worker.stop(1_000);
-  expect(await watched()).toMatchObject([
-    { name: 'a.example', leased: false, next: 1_000n, observedAt: null },
-  ]);
-  expect(dns.questions).toBe(0);
-});
-
 test('failures in a row are counted, and one success ends them', async () => {
   dns.behave('*', rcode(SERVFAIL));
   await watch(['a.example'], HOUR, now());

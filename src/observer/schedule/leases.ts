@@ -6,11 +6,10 @@ import { isContention, retryOnContention } from '../../recorder/contention.js';
 import { type Counts, type Priority, type Room, sharePlaces } from '../limiter.js';
 import type { CheckOutcome } from '../outcome.js';
 
-/** A domain that this worker observes, until its lease ends. */
+/** A domain that this worker observes. */
 export interface LeasedDomain {
   readonly name: string;
   readonly lease: string;
-  readonly until: Instant;
   /** From one observation to the next, in microseconds. */
   readonly every: bigint;
   /** When it was to be observed. */
@@ -66,12 +65,7 @@ export async function leaseDue(
 }
 
 /** The domains that are due first, in random order. */
-async function candidatesOf(
-  prisma: PrismaClient,
-  priority: Priority,
-  now: Instant,
-  most: number,
-): Promise<string[]> {
+async function candidatesOf(prisma: PrismaClient, priority: Priority, now: Instant, most: number) {
   const rows = await prisma.$queryRaw<{ name: string }[]>`
     SELECT name
       FROM (SELECT name FROM watched_domain
@@ -93,19 +87,14 @@ const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
 /** Planned for unknown names, a statement would look into all partitions. */
 const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
 
-async function takeStillDue(
-  prisma: PrismaClient,
-  now: Instant,
-  until: Instant,
-  names: readonly string[],
-): Promise<LeasedDomain[]> {
+async function takeStillDue(prisma: PrismaClient, now: Instant, until: Instant, names: readonly string[]) {
   try {
     return await prisma.$queryRaw<LeasedDomain[]>`
       ${PLANNED} UPDATE watched_domain
          SET due = ${until}, lease = ${randomUUID()}::uuid,
              scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
        WHERE name = ANY(${names}) AND due <= ${now}
-      RETURNING name, lease, due AS until, every, scheduled, failures, observed_at IS NULL AS first`;
+      RETURNING name, lease, every, scheduled, failures, observed_at IS NULL AS first`;
   } catch (error) {
     // Two workers that update the same rows in different orders: this one tries again at its next turn.
     if (isContention(error)) return [];
@@ -118,12 +107,18 @@ export async function stillHeld(
   prisma: PrismaClient,
   domains: readonly LeasedDomain[],
 ): Promise<ReadonlySet<string>> {
-  const leases = new Map(domains.map(({ name, lease }) => [name, lease]));
-  const rows = await prisma.watchedDomain.findMany({
-    where: { name: { in: [...leases.keys()] } },
-    select: { name: true, lease: true },
-  });
-  return new Set(rows.filter(({ name, lease }) => leases.get(name) === lease).map(({ name }) => name));
+  const { names, leases } = keysOf(domains);
+  const where = { name: { in: names }, lease: { in: leases } };
+  const rows = await prisma.watchedDomain.findMany({ where, select: { name: true } });
+  return new Set(rows.map(({ name }) => name));
+}
+
+function keysOf(domains: readonly LeasedDomain[]) {
+  return {
+    names: domains.map(({ name }) => name),
+    // One for all domains that were taken by one statement.
+    leases: [...new Set(domains.map(({ lease }) => lease))],
+  };
 }
 
 /**
@@ -156,13 +151,11 @@ export async function completeLeases(
 
 /** Returns domains as they were before their lease, for other workers to observe. */
 export async function handBack(prisma: PrismaClient, domains: readonly LeasedDomain[]): Promise<void> {
+  const { names, leases } = keysOf(domains);
   await retryOnContention(
     () => prisma.$executeRaw`
-      ${PLANNED} UPDATE watched_domain AS w
-         SET due = w.scheduled, lease = NULL
-        FROM unnest(${domains.map(({ name }) => name)}::text[], ${domains.map(({ lease }) => lease)}::uuid[])
-             AS held (name, lease)
-       WHERE w.name = ANY (${domains.map(({ name }) => name)}) AND w.name = held.name AND w.lease = held.lease`,
+      ${PLANNED} UPDATE watched_domain SET due = scheduled, lease = NULL
+       WHERE name = ANY (${names}) AND lease = ANY (${leases}::uuid[])`,
   );
 }
 

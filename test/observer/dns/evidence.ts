@@ -71,7 +71,7 @@ export async function observe(
     source: 'test',
   });
   time += 1_000_000n;
-  return (await observer.check(domain, time)).observation;
+  return (await observer.check(domain, time, new AbortController().signal)).observation;
 }
 
 /** The history after an observation; `changes` has those of this one. */

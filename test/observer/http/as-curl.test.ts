@@ -136,7 +136,7 @@ async function observed(octets: string): Promise<Case[2]> {
     allowPrivate: true,
     connectionsPerAddress: 1,
   });
-  const answer = await client.observe('a.example', ['127.0.0.1']);
+  const answer = await client.observe('a.example', ['127.0.0.1'], new AbortController().signal);
   return answer.kind === 'failed' ? answer.failure.code : Object.fromEntries(answer.headers);
 }
 

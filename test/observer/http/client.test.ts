@@ -4,11 +4,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  createHttpClient,
-  type HttpClient,
-  type HttpClientOptions,
-} from '../../../src/observer/http/client.js';
+import { createHttpClient, type HttpClientOptions } from '../../../src/observer/http/client.js';
 import type { HttpAnswer } from '../../../src/observer/verdict.js';
 import { EXPIRED_CERTIFICATE } from '../../support/web-certificate.js';
 import {
@@ -67,7 +63,7 @@ interface Servers {
 }
 
 /** A client for which these are the ports of the schemes; the others reject connections. */
-function clientOf({ https, http }: Servers, options: Partial<HttpClientOptions> = {}): HttpClient {
+function clientOf({ https, http }: Servers, options: Partial<HttpClientOptions> = {}) {
   const client = createHttpClient({
     httpsPort: https?.port ?? REJECTING_PORT,
     httpPort: http?.port ?? REJECTING_PORT,
@@ -80,7 +76,10 @@ function clientOf({ https, http }: Servers, options: Partial<HttpClientOptions> 
   });
   const end = new AbortController();
   onTestFinished(() => end.abort());
-  return { observe: (domain, addresses, signal = end.signal) => client.observe(domain, addresses, signal) };
+  return {
+    observe: (domain: string, addresses: readonly string[], signal = end.signal) =>
+      client.observe(domain, addresses, signal),
+  };
 }
 
 function look(
@@ -610,7 +609,7 @@ describe('an observation that is stopped', () => {
 });
 
 describe('the connections to one address', () => {
-  const observeAll = (client: HttpClient, count: number, address = '127.0.0.1') =>
+  const observeAll = (client: ReturnType<typeof clientOf>, count: number, address = '127.0.0.1') =>
     Promise.all(Array.from({ length: count }, (_, at) => client.observe(`${at}.example`, [address])));
 
   test('are limited, and what waits gets one in the end', async () => {
