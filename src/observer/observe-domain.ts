@@ -111,7 +111,7 @@ function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>):
 
 const LINK_TYPES = ['CNAME', 'DNAME'];
 
-/** The answers, those for CNAME and DNAME with every alias that led to the records of other types. */
+/** Adds every alias that led to the records of other types to the answers for CNAME and DNAME. */
 function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<string, DnsAnswer> {
   const own = LINK_TYPES.flatMap((type) => recordsOf(answers.get(type)));
   const links = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);

@@ -30,26 +30,24 @@ interface WorkerOptions {
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */
   readonly now: () => Instant;
   readonly concurrency: number;
-  /** For how long it leases a domain, in milliseconds. A check times out at half of that. */
+  /** In milliseconds. A check times out at half of that. */
   readonly lease: number;
-  /** How long it waits, in milliseconds, before it polls again when nothing more was due. */
+  /** In milliseconds, before it polls again when nothing more was due. */
   readonly idle: number;
 }
 
-/**
- * How long, in milliseconds, finished checks wait for others to be recorded with, and free places to be filled.
- */
+/** In milliseconds: finished checks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
 /** One domain of either priority may be due. */
 const EITHER: Counts = { normal: 1, low: 1 };
 const NOTHING: Counts = { normal: 0, low: 0 };
-/** The pause, in milliseconds, after the database has failed. */
+/** In milliseconds: the pause after the database has failed. */
 const AFTER_FAILURE = 1000;
-/** How long, in milliseconds, a worker that stops waits for a database that does not respond. */
+/** In milliseconds: how long a worker that stops waits for a database that does not respond. */
 const WITHOUT_DATABASE = 5000;
-/** Running checks and those that are not written yet, together, as a multiple of the concurrency. */
+/** Running checks and those not written yet, together, as a multiple of the concurrency. */
 const MAX_UNWRITTEN = 2;
-/** How many checks are recorded in one transaction at most. */
+/** Of checks that are recorded in one transaction. */
 const BATCH = 256;
 
 interface FinishedCheck {
@@ -63,12 +61,11 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #clock = new LookClock();
   readonly #leasing: Promise<void>;
-  readonly #running = new Map<LeasedDomain, { controller: AbortController; ended: Promise<void> }>();
+  readonly #running = new Map<LeasedDomain, { readonly controller: AbortController; ended: Promise<void> }>();
   readonly #aborted: LeasedDomain[] = [];
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
   readonly #faulty = new Set<'clock' | 'database'>();
-  #isAborting = false;
   #isAbandoned = false;
 
   constructor(options: WorkerOptions) {
@@ -84,7 +81,6 @@ export class Worker {
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     const abort = setTimeout(() => {
-      this.#isAborting = true;
       for (const { controller } of this.#running.values()) controller.abort();
     }, grace);
     // Leases of what is not written by then end by themselves.
@@ -121,8 +117,8 @@ export class Worker {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
       const controller = new AbortController();
-      if (this.#isAborting) controller.abort();
-      this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
+      if (this.#stopping.signal.aborted) this.#aborted.push(domain);
+      else this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
     return leased.left;
   }
@@ -130,14 +126,12 @@ export class Worker {
   async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
     const { observer, lease } = this.#options;
     const timer = setTimeout(() => controller.abort(CHECK_TIMEOUT), lease / 2);
-    const check = await observer.check(domain.name, observedAt, controller.signal, priorityOf(domain));
+    const { signal } = controller;
+    const check = await observer.check(domain.name, observedAt, signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    if (this.#isAborting) {
-      this.#aborted.push(domain);
-      return;
-    }
-    this.#unwritten.push({ domain, check });
+    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) this.#aborted.push(domain);
+    else this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
 

@@ -4,7 +4,6 @@ import { canonicalHostName } from '../../model/host-name.js';
 import type { Priority } from '../limiter.js';
 import {
   addressesOf,
-  type Denial,
   type DnsAnswer,
   type Failed,
   type FailedAnswer,
@@ -17,7 +16,7 @@ import { createNameServer, type DnsServer, type NameServer, queryServer } from '
 import type { ResolverChecks } from './resolver-checks.js';
 
 export interface DnsClientOptions {
-  /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
+  /** At least one, by preference. One that has timed out recently comes last for a while. */
   readonly servers: readonly DnsServer[];
   /** For one try, in milliseconds. */
   readonly timeout: number;
@@ -31,7 +30,6 @@ export interface DnsClientOptions {
 
 export type DnsClient = ReturnType<typeof createDnsClient>;
 
-/** Keeps nothing open between lookups. */
 export function createDnsClient(options: DnsClientOptions) {
   const named = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
   // One that is named twice is one witness.
@@ -80,9 +78,7 @@ interface LookupOptions extends DnsClientOptions {
  */
 const FIRST_TYPES = ['SOA', 'CNAME', 'A'];
 
-/**
- * How often a query is sent to a server before another one has it: a lost packet is no reason for another view.
- */
+/** Before another server has the query: a lost packet is no reason for another view. */
 const TRIES_IN_A_ROW = 2;
 
 /** Resolvers are silent or answer SERVFAIL where the name's own servers are silent. */
@@ -98,12 +94,12 @@ interface Query {
   /** The answer or, as long as there is none, the most telling failure. */
   verdict: DnsAnswer;
   /** A denial that another server is to confirm, if there is another one. */
-  witness?: Denial;
+  witness?: FailedAnswer['denial'];
 }
 
 class Lookup {
   readonly #options: LookupOptions;
-  /** In the order in which a query is sent to them. */
+  /** As a query is sent to them. */
   #servers: readonly NameServer[] = [];
   #isBound = false;
   /** The server that has answered with addresses of its own invention: the lookup is void. */
@@ -178,7 +174,7 @@ class Lookup {
         query.witness = denial;
         // Once only: the other server may have nothing to say.
         if (this.#servers.length > 1) query.mostTries = Math.max(query.mostTries, query.tries + 1);
-      } else if (denial !== undefined && denial.by !== witness?.by) {
+      } else if (denial !== undefined && denial.server !== witness?.server) {
         // Two servers that deny each another thing prove nothing, whatever a third one says.
         query.mostTries = query.tries;
       }
@@ -188,7 +184,7 @@ class Lookup {
 
   async #send({ question, witness }: Query, at: number): Promise<DnsAnswer> {
     const { timeout, signal, priority, checks } = this.#options;
-    const others = this.#servers.filter(({ text }) => text !== witness?.by);
+    const others = this.#servers.filter(({ text }) => text !== witness?.server);
     const candidates = others.length > 0 ? others : this.#servers;
     const server = candidates[Math.floor(at / TRIES_IN_A_ROW) % candidates.length];
     if (server === undefined || this.invention !== undefined) return STOPPED;
@@ -208,13 +204,11 @@ class Lookup {
   }
 }
 
-/**
- * A denial without proof counts if another server denies the same: one that is queried twice is one witness.
- */
-function confirmed(witness: Denial | undefined, answer: DnsAnswer): DnsAnswer {
+/** A denial without proof counts if another server denies the same: one that is queried twice is one witness. */
+function confirmed(witness: FailedAnswer['denial'], answer: DnsAnswer): DnsAnswer {
   if (answer.kind === 'answered' || answer.denial === undefined || witness === undefined) return answer;
-  const { by, nameExists } = answer.denial;
-  const isConfirmed = by !== witness.by && nameExists === witness.nameExists;
+  const { server, nameExists } = answer.denial;
+  const isConfirmed = server !== witness.server && nameExists === witness.nameExists;
   return isConfirmed ? { kind: 'answered', nameExists, records: [], aliases: [] } : answer;
 }
 

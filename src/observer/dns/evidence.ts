@@ -130,9 +130,7 @@ function readSections(question: Question, { counts, message }: Response) {
   return { answer, authority, additional };
 }
 
-/**
- * The first octet of the OPT record's TTL extends the RCODE of the header (RFC 6891, sections 6.1.1 and 6.1.3).
- */
+/** The first octet of the OPT record's TTL extends that of the header (RFC 6891, sections 6.1.1 and 6.1.3). */
 function extendedRcode({ rcode, additional }: Message): number {
   const [opt, ...others] = additional.filter(({ type }) => type === OPT);
   if (others.length > 0) throw new MalformedMessageError('more than one OPT record');
@@ -204,7 +202,7 @@ function readPositive(message: Message, chain: Chain, records: readonly Resource
   return { kind: 'answered', nameExists: true, records: set, aliases: aliasRecords(chain) };
 }
 
-/** A message without records of the queried type: they do not exist, or the server does not know them. */
+/** Without records of the queried type: they do not exist, or the server does not know them. */
 function readNegative(message: Message, chain: Chain): DnsAnswer {
   const { server, answer, authority, additional, rcode } = message;
   const { qtype } = message.question;
@@ -228,7 +226,7 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
   }
   if (message.recursionAvailable && answer.length === 0 && authority.length === 0) {
     const reason = 'denies the records without proof, and no other resolver of DNS_SERVERS says the same';
-    return { ...noEvidence(message, 'unproven', reason), denial: { by: server, nameExists } };
+    return { ...noEvidence(message, 'unproven', reason), denial: { server, nameExists } };
   }
   return hasChain
     ? noEvidence(message, 'incomplete', `does not say what the alias ${chain.end} leads to`, chain)
@@ -236,8 +234,8 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
 }
 
 /**
- * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
- * records are above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
+ * The SOA of the zone that the name is in, or of one above it, proves a negative answer. DS records are above the
+ * cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
  */
 function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;

@@ -30,7 +30,6 @@ export function createQuestion(name: string, type: string): Question {
   return { name, type, qtype, section: Buffer.concat([hostNameOctets(name), end]) };
 }
 
-/** A query with recursion desired. */
 export function encodeQuery({ section }: Question, id: number, withEdns: boolean): Buffer {
   const header = Buffer.alloc(HEADER_LENGTH);
   header.writeUInt16BE(id, 0);
@@ -81,7 +80,7 @@ export function responseTo(question: Question, id: number, message: Buffer) {
   } as const;
 }
 
-/** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
+/** Its letters may be in whatever case (RFC 4343). */
 function hasQuestion({ section }: Question, message: Buffer): boolean {
   const other = message.subarray(HEADER_LENGTH, HEADER_LENGTH + section.length);
   // Type and class, the last four octets, are no letters; the length octets of labels are below 0x40.

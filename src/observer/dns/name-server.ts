@@ -17,9 +17,8 @@ import {
   responseTo,
 } from './message.js';
 
-/** Where a DNS server listens, over UDP and TCP. */
 export interface DnsServer {
-  /** An IPv4 or IPv6 address; never a name. */
+  /** IPv4 or IPv6; never a name. */
   readonly address: string;
   readonly port: number;
 }
@@ -116,9 +115,8 @@ function unreachable({ text }: NameServer, error: Error): Failed {
 }
 
 /**
- * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too (RFC
- * 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
- * port.
+ * From a port that the system chooses: a forger must guess it, too (RFC 5452, section 9.2). The socket is
+ * connected: the system drops what comes from elsewhere, and reports a closed port.
  */
 function sendByUdp({ server, message, closing, receive, fail }: Exchange): void {
   const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal: closing });
@@ -131,7 +129,6 @@ function sendByUdp({ server, message, closing, receive, fail }: Exchange): void 
   socket.connect(server.port, server.address);
 }
 
-/** Sends a query over a TCP connection of its own (RFC 7766). */
 function sendByTcp({ server, message, closing, receive, fail }: Exchange): void {
   const socket = connect({ host: server.address, port: server.port, noDelay: true, signal: closing });
   const chunks: Buffer[] = [];

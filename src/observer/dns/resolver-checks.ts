@@ -6,11 +6,11 @@ import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 
 export interface ResolverState {
-  /** Its address and port. */
+  /** Address and port. */
   readonly server: string;
-  /** When it was checked last; null: not yet, or it did not respond. */
+  /** Null: not yet, or it did not respond. */
   readonly checkedAt: Instant | null;
-  /** The addresses that it gives for names that do not exist, sorted; empty: none. */
+  /** The addresses that it gives for names that do not exist, sorted. */
   readonly invented: readonly string[];
 }
 
@@ -33,9 +33,9 @@ interface Resolver {
   checking?: Promise<void> | undefined;
 }
 
-/** From one check to the next, in milliseconds. */
+/** In milliseconds. */
 const INTERVAL = 3_600_000;
-/** The same where the resolver did not respond. */
+/** In milliseconds, where the resolver did not respond. */
 const RETRY = 60_000;
 /** There is no wildcard in them, and nobody registers such a name. */
 const TLDS = ['com', 'net'];
@@ -70,12 +70,7 @@ export class ResolverChecks {
     return this.states;
   }
 
-  /**
-   * Whether the resolver gives just these addresses for names that do not exist, too. The first time it waits
-   * for the check.
-   *
-   * @param server Its address and port.
-   */
+  /** Waits for the first check. @param server Its address and port. */
   async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
     const resolver = this.#resolvers.get(server);
     if (resolver === undefined || !TYPES.includes(type) || records.length === 0) return false;
@@ -109,9 +104,9 @@ export class ResolverChecks {
 
   /** The records for a name that does not exist; undefined: no response tells. */
   async #query(server: NameServer, name: string, type: string): Promise<readonly DnsRecord[] | undefined> {
-    const { timeout } = this.#options;
+    const question = createQuestion(name, type);
     const { signal } = new AbortController();
-    const answer = await queryServer({ server, question: createQuestion(name, type), timeout, signal });
+    const answer = await queryServer({ server, question, timeout: this.#options.timeout, signal });
     if (answer.kind === 'answered') return answer.records;
     return answer.denial === undefined ? undefined : [];
   }

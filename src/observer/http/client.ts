@@ -17,19 +17,19 @@ import { PrivateAddressError, selectAddresses, type Target } from './target.js';
 export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** In milliseconds, for one observation, both schemes together. Only requests use it up. */
+  /** In milliseconds, for both schemes together. Only requests use it up. */
   readonly timeout: number;
-  /** How many connections one address gets at once; others wait, which does not count towards their timeout. */
+  /** At once; others wait, which does not count towards their timeout. */
   readonly connectionsPerAddress: number;
 }
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
-/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
+/** Of the timeout, so that a dead address leaves time for the next. */
 const CONNECT_PART = 1 / 3;
 /** How many timeouts in a row open the circuit breaker of a port. */
 const MAX_TIMEOUTS = 8;
-/** How many addresses have their state kept. A forgotten one costs a few requests more. */
+/** A forgotten one costs a few requests more. */
 const MAX_KEPT_ADDRESSES = 5000;
 
 export function createHttpClient(options: HttpClientOptions) {
@@ -129,7 +129,7 @@ export async function tryAddresses(
   return first;
 }
 
-/** Whether every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
+/** Every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
 export function isDeclined(outcome: HttpAnswer): boolean {
   return outcome.kind === 'failed' && (outcome.obstacle === 'no-tls' || outcome.obstacle === 'refused');
 }

@@ -59,7 +59,6 @@ export async function sendRequest(
   return outcome.kind === 'answered' ? outcome : (ended ?? outcome);
 }
 
-/** @param signal Closes the connection. */
 async function requestOnce(
   protocol: Protocol,
   target: Target,
@@ -154,10 +153,9 @@ const SHORTEST_SERVER_HELLO = 47;
 const NO_ROUTE = /^connect (ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/;
 
 /**
- * A server that does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of octets that are no TLS record header
- * (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and two names of its own for what
- * looks like a request. It is 3 by chance: the length is beyond any record's, under three names. Fewer than
- * five octets say nothing.
+ * What OpenSSL 3.0 to 3.5 says of octets that are no TLS record header (RFC 8446, section 5.1). The second octet
+ * is not 3: wrong version number, and two names of its own for what looks like a request. It is 3 by chance: the
+ * length is beyond any record's, under three names. Fewer than five octets say nothing.
  */
 const NO_TLS =
   /^(hello|handshake) ERR_SSL_(WRONG_VERSION_NUMBER|HTTPS?_(PROXY_)?REQUEST|\w+_LENGTH_TOO_LONG)$/;
