@@ -71,6 +71,7 @@ function startSender(metrics = registry, allowPrivate = true, smtp?: Sending['sm
     registry: metrics,
     allowPrivate,
     smtp,
+    idle: 50,
     basePath: '/dms',
     openQuestions: async () => {
       const asking = createAsking(database);
