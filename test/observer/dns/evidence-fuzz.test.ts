@@ -5,7 +5,7 @@ import type { DnsAnswer } from '../../../src/observer/verdict.js';
 import { uint16 } from '../../support/dns-octets.js';
 import { repeats } from '../../support/long-form.js';
 import { addedIn, answerTo, look, observe, presentIn, record, removedIn, toText } from './evidence.js';
-import { judge, type Verdict } from './evidence-judge.js';
+import { judge, NO_EVIDENCE, type Verdict } from './evidence-judge.js';
 import { goodReply, NAMES, replies, TYPE_NUMBERS } from './evidence-replies.js';
 
 /** `npm test` sends some; EVIDENCE_CHECKS=500000 sends more. */
@@ -22,20 +22,16 @@ function asVerdict(answer: DnsAnswer): string {
   return answer.failure.code === 'malformed' ? 'none' : `none ${textOf(aliases)}`;
 }
 
-function asText(verdict: Verdict): string {
-  if (verdict.kind === 'evidence') {
-    return `${verdict.nameExists} ${textOf(verdict.records)} ${textOf(verdict.aliases)}`;
-  }
-  return `none ${textOf(verdict.kind === 'none' ? [] : verdict.aliases)}`;
+function asText({ kind, nameExists, records, aliases }: Verdict): string {
+  if (kind === 'evidence') return `${nameExists} ${textOf(records)} ${textOf(aliases)}`;
+  return `none ${textOf(kind === 'none' ? [] : aliases)}`;
 }
 
 const isLink = (text: string) => / (CNAME|DNAME) /.test(text);
 const ownerOf = (text: string) => text.split(' ', 2).join(' ');
 
 /** What a reply shows: what it proves, and the links of its chain. */
-function shownBy({ aliases, ...verdict }: Verdict): string[] {
-  return (verdict.kind === 'evidence' ? [...aliases, ...verdict.records] : aliases).map(toText);
-}
+const shownBy = ({ aliases, records }: Verdict) => [...aliases, ...records].map(toText);
 
 /**
  * Whether a record is gone: its type has none any more. A link is where a chain shows another one of its owner, where
@@ -74,7 +70,7 @@ test(
         });
         const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';
         const verdict: Verdict = isMalformed
-          ? { kind: 'none', why: 'malformed', aliases: [] }
+          ? NO_EVIDENCE
           : judge(name, number, Buffer.concat([uint16(0), octets]));
         expect(asVerdict(answer), `${type} ${octets.toString('hex')}`).toBe(
           isMalformed ? 'none' : asText(verdict),
