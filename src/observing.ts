@@ -20,7 +20,7 @@ import { createRecorder, type Recorder } from './recorder/recorder.js';
 import type { Logger } from './telemetry/logging.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** How often the worker polls for due domains, in milliseconds. */
+/** How often the worker and the sender poll for what is due, in milliseconds. */
 const IDLE = 1000;
 
 /**
@@ -129,6 +129,7 @@ export function startObserving(
     registry,
     readClockLead: () => readClockLead(database.pool, now),
     basePath: settings.basePath,
+    idle: IDLE,
     ...settings.notify,
     // A worker without notifications loads none of it.
     openQuestions: () =>

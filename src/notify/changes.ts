@@ -22,9 +22,7 @@ export interface DomainChange {
 }
 
 /** An item of REST's Changes. */
-export interface RestChange extends DomainChange {
-  readonly domain: string;
-}
+export type RestChange = DomainChange & { readonly domain: string };
 
 /** Questions of REST, as the command line asks them. */
 export interface Questions {

@@ -1,20 +1,13 @@
-import type { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { type Notification, UNTRIED } from './notifications.js';
 
-/**
- * What a receiver has said to a message: a status of HTTP (RFC 9110, section 15), and the value of Retry-After,
- * if there is one (section 10.2.3), or what it has said in other words; or why it has said nothing.
- */
-export type Answer =
-  | { readonly status: number; readonly retryAfter?: string | undefined; readonly said?: string }
-  | { readonly error: string };
-
-/** What becomes of a message, why it was not received, and what becomes of its notification. */
-export interface Delivery {
-  readonly outcome: 'received' | 'retry' | 'paused';
-  readonly reason?: string;
-  readonly stored: Prisma.NotificationUpdateManyMutationInput;
+export interface Answer {
+  /** Of HTTP (RFC 9110, section 15); 0: the receiver has said nothing. */
+  readonly status: number;
+  /** The value of Retry-After (RFC 9110, section 10.2.3). */
+  readonly retryAfter?: string | undefined;
+  /** What it has said in other words, or why it has said nothing. */
+  readonly said?: string;
 }
 
 type Sent = Pick<Notification, 'attempts' | 'failingSince' | 'keptAt' | 'digest' | 'isFull'>;
@@ -29,46 +22,47 @@ const LONGEST_PAUSE = 4n * 3_600n * SECOND;
 const MOST_STEPS = 8;
 
 /** Whether an answer is a success (RFC 9110, section 15.3). */
-export function isReceived(answer: Answer): boolean {
-  return 'status' in answer && answer.status >= 200 && answer.status < 300;
+export function isReceived({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
 }
 
-export function answerText(answer: Answer): string {
-  return 'status' in answer ? (answer.said ?? `HTTP ${answer.status}`) : answer.error;
+export function answerText({ status, said = `HTTP ${status}` }: Answer): string {
+  return said;
 }
 
-/** Decides what becomes of a message by the answer to it. @param now Wall-clock time. */
-export function deliveryOf(answer: Answer, sent: Sent, now: Instant): Delivery {
+/**
+ * What becomes of a message, why it was not received, and what becomes of its notification.
+ *
+ * @param now Wall-clock time.
+ */
+export function deliveryOf(answer: Answer, sent: Sent, now: Instant) {
   const { attempts, failingSince, keptAt, digest, isFull } = sent;
   if (isReceived(answer)) {
     const due = digest === null || isFull ? 0n : (keptAt ?? now) + digest;
     const none = { ...UNTRIED, messageId: null, message: null, keptAt: null };
-    return { outcome: 'received', stored: { ...none, due, receivedAt: now } };
+    return { outcome: 'received', stored: { ...none, due, receivedAt: now } } as const;
   }
+  const reason = answerText(answer);
   const since = failingSince ?? now;
   const deadline = since + LONGEST_TRY;
   const failed = { attempts: attempts + 1, failingSince: since };
-  const paused = reasonToPause(answer, now >= deadline);
-  if (paused !== null) {
-    return { outcome: 'paused', reason: paused, stored: { ...failed, failure: paused, paused } };
+  const paused =
+    // As Standard Webhooks have it: the receiver is not interested any more.
+    answer.status === 410
+      ? `${reason}: the receiver wants no more`
+      : now >= deadline && `not received for three days: ${reason}`;
+  if (paused !== false) {
+    return { outcome: 'paused', reason: paused, stored: { ...failed, failure: paused, paused } } as const;
   }
   const grown = FIRST_PAUSE * 4n ** BigInt(Math.min(attempts, MOST_STEPS));
   const next = now + (pauseAsked(answer, now) ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
-  const [reason, due] = [answerText(answer), next < deadline ? next : deadline];
-  return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } };
-}
-
-function reasonToPause(answer: Answer, isOverdue: boolean): string | null {
-  const reason = answerText(answer);
-  // As Standard Webhooks have it: the receiver is not interested any more.
-  if ('status' in answer && answer.status === 410) return `${reason}: the receiver wants no more`;
-  return isOverdue ? `not received for three days: ${reason}` : null;
+  const due = next < deadline ? next : deadline;
+  return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } } as const;
 }
 
 /** The microseconds that Retry-After asks for, at least a second; undefined: neither seconds nor a date. */
-function pauseAsked(answer: Answer, now: Instant): bigint | undefined {
-  if (!('status' in answer) || (answer.status !== 429 && answer.status !== 503)) return undefined;
-  const { retryAfter: text = '' } = answer;
+function pauseAsked({ status, retryAfter: text = '' }: Answer, now: Instant): bigint | undefined {
+  if (status !== 429 && status !== 503) return undefined;
   const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Number(now / 1000n);
   return Number.isNaN(milliseconds) ? undefined : BigInt(Math.max(milliseconds, 1000)) * 1000n;
 }

@@ -12,7 +12,7 @@ export const MAIL: Receiver = {
     return JSON.stringify({ subject, text: `${[subject, '', ...lines].join('\n')}\n` });
   },
   async send({ url, id, body }, { smtp }) {
-    if (smtp === undefined) return { error: 'SMTP_URL is not set' };
+    if (smtp === undefined) return { status: 0, said: 'SMTP_URL is not set' };
     const { from, ...server } = smtp;
     try {
       // Loaded only where mail is sent.
@@ -31,7 +31,7 @@ export const MAIL: Receiver = {
       // What a server accepts is its own to deliver (RFC 5321, section 4.2.5).
       return { status: 250, said: 'accepted by the mail server' };
     } catch (error) {
-      return { error: messageOf(error) };
+      return { status: 0, said: messageOf(error) };
     }
   },
 };

@@ -69,14 +69,15 @@ export function textOf({ notification, told }: Message): readonly [title: string
     }
     case 'gap':
       return [`${notification}: changes between ${told.after} and ${told.until} are lost to it`];
-    case 'watch':
-      return [`${notification}: watched domains`, ...told.domains.map(watchedText)];
+    case 'watch': {
+      const lines = told.domains.map(({ domain, state, failures }) =>
+        state === 'recovered'
+          ? `${domain}: observed again`
+          : `${domain}: not observed, ${failures} times in a row`,
+      );
+      return [`${notification}: watched domains`, ...lines];
+    }
     case 'test':
       return [`${notification}: a test`];
   }
-}
-
-function watchedText({ domain, state, failures }: WatchedState): string {
-  if (state === 'recovered') return `${domain}: observed again`;
-  return `${domain}: not observed, ${failures} times in a row`;
 }

@@ -5,10 +5,9 @@ import { hostOfUrl, isLoopback } from '../model/ip-address.js';
 import { isPublicAddress } from '../observer/public-address.js';
 import { MAIL, mailbox } from './mail.js';
 import type { Receiver, Sending } from './messages.js';
-import { SLACK } from './slack.js';
-import { WEBHOOK } from './webhook.js';
+import { SLACK, WEBHOOK } from './webhook.js';
 
-/** The kinds of receivers, by the form of their messages. */
+/** By the form of their messages. */
 const RECEIVERS: Readonly<Record<string, Receiver>> = { json: WEBHOOK, slack: SLACK, mail: MAIL };
 
 /** @throws Error for a form that only a later version knows. */
@@ -18,11 +17,7 @@ export function receiverOf(form: string): Receiver {
   return receiver;
 }
 
-/**
- * The address of a receiver.
- *
- * @throws UsageError, which does not show it, for any that no message can be sent to.
- */
+/** @throws UsageError, which does not show it, for an address that no message can be sent to. */
 export function receiverAddress(text: string, { allowPrivate, smtp }: Sending): URL {
   const url = attempt(() => new URL(text));
   if (url !== undefined && mailbox(url) !== undefined) {

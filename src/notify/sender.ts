@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Prisma, PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { queryOf } from '../model/request-target.js';
 import type { Logger } from '../telemetry/logging.js';
 import { endOfChanges, type Page, type Questions, type RestChange } from './changes.js';
-import { type Delivery, deliveryOf } from './delivery.js';
+import { deliveryOf } from './delivery.js';
 import { type KeptMessage, newMessageId, type Sending, type Told } from './messages.js';
-import { createNotificationMetrics } from './metrics.js';
+import { firstUnsettled, standing, watchedNews } from './news.js';
 import { listNotifications, type Notification, UNTRIED } from './notifications.js';
 import { receiverOf } from './receivers.js';
-import { firstUnsettled, standing } from './settle.js';
-import { watchedNews } from './watched.js';
 
 interface SenderOptions extends Sending {
   readonly prisma: PrismaClient;
@@ -24,12 +22,12 @@ interface SenderOptions extends Sending {
   readonly registry: Registry;
   /** The wall clock. */
   readonly now: () => Instant;
+  /** In milliseconds: how often it is looked for what is to be sent. */
+  readonly idle: number;
   /** In microseconds, how far the clock of the database, by which leases go, is ahead of it. */
   readonly readClockLead: () => Promise<bigint>;
 }
 
-/** In milliseconds: how often it is looked for what is to be sent. */
-const IDLE = 1_000;
 /** In microseconds: for how long a process has a notification to itself. No message takes as long. */
 const LEASE = 120_000_000n;
 /** In microseconds: how often it is looked which watched domains fail. */
@@ -43,30 +41,28 @@ const MOST_CHANGES = 100;
 
 type Changed = Prisma.NotificationUpdateManyMutationInput;
 
-const LOGGED: Readonly<Record<Delivery['outcome'], string>> = {
+const LOGGED = {
   received: 'a message was received',
   retry: 'a message was not received',
   paused: 'a notification is paused',
-};
+} as const;
 
 /** Sends messages until it is stopped. Any number of processes share the notifications. */
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #metrics: ReturnType<typeof createNotificationMetrics>;
+  readonly #metrics: ReturnType<typeof createMetrics>;
   readonly #lease = randomUUID();
   readonly #stopping = new AbortController();
   readonly #aborting = new AbortController();
-  /** By the name of the notification. */
   readonly #active = new Map<string, Promise<unknown>>();
   readonly #looking: Promise<void>;
-  /** When it looks at the watched domains next. */
   #nextWatched = 0n;
   readonly #failing = new Set<string>();
   #ahead = 0n;
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#metrics = createNotificationMetrics(options.registry);
+    this.#metrics = createMetrics(options.registry);
     this.#looking = this.#look();
   }
 
@@ -89,7 +85,7 @@ export class Sender {
 
   /** Ends at once when the sender stops. */
   async #pause(): Promise<void> {
-    await pause(IDLE, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    await pause(this.#options.idle, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   #now(): Instant {
@@ -101,23 +97,23 @@ export class Sender {
     this.#ahead = await this.#options.readClockLead();
     const rows = await listNotifications(prisma);
     const time = this.#now();
-    this.#metrics.looked(rows, time);
+    const { lag, isPaused } = this.#metrics;
+    lag.reset();
+    isPaused.reset();
     if (rows.length === 0) return;
-    const newest = await prisma.changeFeed.findFirst({
-      select: { number: true },
-      orderBy: { number: 'desc' },
-    });
+    const orderBy = { number: 'desc' } as const;
+    const newest = await prisma.changeFeed.findFirst({ select: { number: true }, orderBy });
     const end = newest?.number ?? 0n;
     const looksAtWatched = time >= this.#nextWatched;
     if (looksAtWatched) this.#nextWatched = time + WATCHED_EVERY;
-    for (const { name, paused, due, keptAt, readTo, watchFailures } of rows) {
+    for (const { name: notification, paused, due, keptAt, readTo, watchFailures } of rows) {
+      lag.set({ notification }, keptAt === null ? 0 : Number(time - keptAt) / 1e6);
+      isPaused.set({ notification }, paused === null ? 0 : 1);
       const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
-      if (paused !== null || due > time || !isNew || this.#active.has(name)) continue;
-      const work = this.#attempt(name, () => this.#work(name, end));
-      this.#active.set(
-        name,
-        work.finally(() => this.#active.delete(name)),
-      );
+      if (paused !== null || due > time || !isNew || this.#active.has(notification)) continue;
+      const work = this.#attempt(notification, () => this.#work(notification, end));
+      const ended = work.finally(() => this.#active.delete(notification));
+      this.#active.set(notification, ended);
     }
   }
 
@@ -169,7 +165,7 @@ export class Sender {
     await this.#options.prisma.notification.updateMany({ where: { name, lease: this.#lease }, data });
   }
 
-  /** Reads on, and keeps a message if there is something to tell. @returns whether there is more to do. */
+  /** Keeps a message if there is something to tell. @returns whether there is more to do. */
   async #tellChanges(row: Notification, end: bigint): Promise<boolean> {
     const { prisma, openQuestions } = this.#options;
     const questions = await openQuestions();
@@ -203,8 +199,8 @@ export class Sender {
 
   /** The feed may have a year of changes after a restore: the receiver is to read the present state. */
   async #tellGap(row: Notification, cursor: string): Promise<void> {
-    const { log } = this.#options;
-    log.warn({ notification: row.name }, 'the feed does not have any more what a notification is to tell');
+    const lost = 'the feed does not have any more what a notification is to tell';
+    this.#options.log.warn({ notification: row.name }, lost);
     const [after, until] = [formatInstant(row.readAt), formatInstant(this.#now())];
     await this.#keep({ ...row, cursor }, { type: 'gap', after, until }, { cursor });
   }
@@ -241,11 +237,9 @@ export class Sender {
     // What was received is not sent again because the database was lost meanwhile.
     const store = () => this.#update(notification, stored);
     while (!(await this.#attempt(notification, store)) && !this.#stopping.signal.aborted) await this.#pause();
-    this.#metrics.attempted(notification, outcome);
-    log[outcome === 'paused' ? 'warn' : 'info'](
-      { notification, message: message.id, reason },
-      LOGGED[outcome],
-    );
+    this.#metrics.attempts.inc({ notification, outcome });
+    const logged = { notification, message: message.id, reason };
+    log[outcome === 'paused' ? 'warn' : 'info'](logged, LOGGED[outcome]);
   }
 }
 
@@ -258,4 +252,28 @@ async function pageAfter({ ask }: Questions, { filter, cursor: after }: Notifica
     if (error instanceof PublicError && error.code === 'INVALID_CURSOR') return null;
     throw error;
   }
+}
+
+/** Once for each registry. */
+function createMetrics(registry: Registry) {
+  const registers = [registry];
+  // All processes read the same.
+  const gauge = (named: { readonly name: string; readonly help: string }) =>
+    new Gauge({ ...named, labelNames: ['notification'], aggregator: 'max', registers });
+  return {
+    attempts: new Counter({
+      name: 'dms_notification_attempts_total',
+      help: 'Attempts to send a message, by what became of it.',
+      labelNames: ['notification', 'outcome'],
+      registers,
+    }),
+    lag: gauge({
+      name: 'dms_notification_lag_seconds',
+      help: 'For how long a message has not been received; 0: there is none.',
+    }),
+    isPaused: gauge({
+      name: 'dms_notification_paused',
+      help: 'Whether a notification is paused: 1, or 0.',
+    }),
+  };
 }

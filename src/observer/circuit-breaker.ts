@@ -3,8 +3,7 @@ const TRIAL_INTERVAL = 30_000;
 
 /**
  * Keeps requests from an endpoint that does not respond. After a number of timeouts in a row the breaker is
- * open: one request in each half minute is let through as a trial, and the first response closes it. All times
- * are milliseconds of a monotonic clock.
+ * open: one request in each half minute is let through as a trial, and the first response closes it.
  */
 export class CircuitBreaker {
   readonly #threshold: number;
@@ -21,23 +20,28 @@ export class CircuitBreaker {
     return this.#timeouts >= this.#threshold;
   }
 
-  allows(now: number): boolean {
+  allows(): boolean {
     if (!this.isOpen) return true;
+    const now = performance.now();
     if (now < this.#nextTrial) return false;
     this.#nextTrial = now + TRIAL_INTERVAL;
     return true;
   }
 
   /** Closes the breaker, whatever the response says. */
-  recordResponse(now: number): void {
-    this.#latestResponse = now;
+  recordResponse(): void {
+    this.#latestResponse = performance.now();
     this.#timeouts = 0;
   }
 
-  /** A timeout does not count if another request had a response since this one was sent. */
-  recordTimeout(sent: number, now: number): void {
+  /**
+   * A timeout does not count if another request had a response since this one was sent.
+   *
+   * @param sent By performance.now().
+   */
+  recordTimeout(sent: number): void {
     if (this.#latestResponse >= sent) return;
     this.#timeouts += 1;
-    this.#nextTrial = now + TRIAL_INTERVAL;
+    this.#nextTrial = performance.now() + TRIAL_INTERVAL;
   }
 }

@@ -29,18 +29,12 @@ export function sharePlaces({ places, free, low }: Room, wanted: Counts): Counts
   return { normal, low: Math.min(wanted.low, free - normal, Math.max(most - low, 0)) };
 }
 
-export function hasRoom(room: Room, wanted: Counts): boolean {
-  const { normal, low } = sharePlaces(room, wanted);
-  return normal + low > 0;
-}
-
 /** Limits how many run at once. The others wait, in the order in which they came within their priority. */
 export class Limiter {
   readonly #places: number;
   readonly #running = { normal: 0, low: 0 };
   readonly #waiting = { normal: new Set<() => void>(), low: new Set<() => void>() };
 
-  /** @param places How many may run at once, at least one. */
   constructor(places: number) {
     this.#places = places;
   }
@@ -54,16 +48,14 @@ export class Limiter {
     }
     const waiting = this.#waiting[priority];
     return new Promise((resolve) => {
-      const end = (hasPlace: boolean) => {
+      const proceed = () => {
         waiting.delete(proceed);
-        signal.removeEventListener('abort', stop);
-        if (hasPlace) this.#running[priority] += 1;
-        resolve(hasPlace);
+        signal.removeEventListener('abort', proceed);
+        if (!signal.aborted) this.#running[priority] += 1;
+        resolve(!signal.aborted);
       };
-      const proceed = () => end(true);
-      const stop = () => end(false);
       waiting.add(proceed);
-      signal.addEventListener('abort', stop);
+      signal.addEventListener('abort', proceed);
     });
   }
 

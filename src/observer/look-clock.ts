@@ -2,16 +2,10 @@ import { formatInstant, type Instant } from '../model/instant.js';
 
 /** 2000-01-01: a machine without a battery for its clock begins at 1970. */
 const EARLIEST: Instant = 946_684_800_000_000n;
-/**
- * How far a clock may step back, in microseconds: it is adjusted now and then, and looks at once do not come in
- * order.
- */
+/** In microseconds: a clock is adjusted now and then, and looks at once do not come in order. */
 const TOLERANCE = 5_000_000n;
 
-/**
- * Finds out whether the time of a look can be right. A look at a wrong time would be put before what is
- * recorded, or be the domain's first for good.
- */
+/** A look at a wrong time would be put before what is recorded, or be the domain's first for good. */
 export class LookClock {
   #latest: Instant = EARLIEST;
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type DnsRecord, recordsByType } from '../model/dns-record.js';
 import { ancestorsOf } from '../model/host-name.js';
 import type { Instant } from '../model/instant.js';
@@ -13,18 +14,9 @@ import type { HttpClient } from './http/client.js';
 import type { Priority } from './limiter.js';
 import { addressesOf, type DnsAnswer, failed, type HttpAnswer } from './verdict.js';
 
-export interface DomainCheck {
-  readonly domain: string;
-  readonly observedAt: Instant;
-  /** In milliseconds. */
-  readonly duration: number;
-  readonly dns: ReadonlyMap<string, DnsAnswer>;
-  readonly http: HttpAnswer;
-  /** What there is to record; null: no part was observed. */
-  readonly observation: Observation | null;
-}
-
 export type DomainObserver = ReturnType<typeof createDomainObserver>;
+
+export type DomainCheck = Awaited<ReturnType<DomainObserver['check']>>;
 
 interface DomainObserverOptions {
   readonly dns: DnsClient;
@@ -43,52 +35,37 @@ export const CHECK_TIMEOUT = new Error('the check took too long');
 
 const UNRESOLVED = failed('no-address', 'its addresses could not be resolved');
 
-export function createDomainObserver({
-  dns,
-  http,
-  types,
-  limits,
-  ignoredHeaders,
-  source,
-}: DomainObserverOptions) {
+export function createDomainObserver(options: DomainObserverOptions) {
+  const { types, limits, ignoredHeaders, source } = options;
   return {
     /**
      * Checks a domain once. It never rejects: what could not be observed has a failure.
      *
      * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the reason
      * is CHECK_TIMEOUT.
+     * @returns `observation`: what there is to record; null: no part was observed. `duration` in milliseconds.
      */
-    async check(
-      domain: string,
-      observedAt: Instant,
-      signal = new AbortController().signal,
-      priority: Priority = 'normal',
-    ): Promise<DomainCheck> {
+    async check(domain: string, observedAt: Instant, signal: AbortSignal, priority: Priority = 'normal') {
+      // Each query that waits has a listener, and Node.js takes more than ten for a leak.
+      setMaxListeners(0, signal);
       const began = performance.now();
-      const answers = await dns.query(domain, types, signal, priority);
-      const verdicts = new Map<string, DnsAnswer>();
-      for (const [type, answer] of withAliases(answers)) {
-        const records = answer.kind === 'answered' ? answer.records.length : 0;
-        const excess = excessOfRecords(type, records, limits);
-        verdicts.set(type, excess === null ? withTimeout(answer, signal) : failed('too-many', excess));
-      }
-      const addresses = siteAddresses(verdicts);
-      const found = addresses === null ? UNRESOLVED : await http.observe(domain, addresses, signal);
-      const site = limitHeaders(withTimeout(found, signal), limits);
+      const answers = await options.dns.query(domain, types, signal, priority);
+      const dns: ReadonlyMap<string, DnsAnswer> = new Map(
+        [...withAliases(answers)].map(([type, answer]) => {
+          const excess = excessOfRecords(type, recordsOf(answer).length, limits);
+          return [type, excess === null ? withTimeout(answer, signal) : failed('too-many', excess)];
+        }),
+      );
+      const addresses = siteAddresses(dns);
+      const found = addresses === null ? UNRESOLVED : await options.http.observe(domain, addresses, signal);
+      const http = limitHeaders(withTimeout(found, signal), limits);
       const parts = {
-        ...dnsObservation(verdicts, observedOwners(domain, answers, verdicts)),
-        ...siteObservation(site, ignoredHeaders),
+        ...dnsObservation(dns, observedOwners(domain, answers, dns)),
+        ...siteObservation(http, ignoredHeaders),
       };
-      const isEmpty = parts.dns === undefined && site.kind === 'failed';
-      const observation = isEmpty ? null : { domain, observedAt, source, ...parts };
-      return {
-        domain,
-        observedAt,
-        duration: performance.now() - began,
-        dns: verdicts,
-        http: site,
-        observation,
-      };
+      const isEmpty = parts.dns === undefined && http.kind === 'failed';
+      const observation: Observation | null = isEmpty ? null : { domain, observedAt, source, ...parts };
+      return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
     },
   };
 }
@@ -134,7 +111,7 @@ function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>):
 
 const LINK_TYPES = ['CNAME', 'DNAME'];
 
-/** The answers, those for CNAME and DNAME with every alias that led to the records of other types. */
+/** Adds every alias that led to the records of other types to the answers for CNAME and DNAME. */
 function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<string, DnsAnswer> {
   const own = LINK_TYPES.flatMap((type) => recordsOf(answers.get(type)));
   const links = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);
@@ -192,7 +169,7 @@ function targetOf({ rdata }: DnsRecord): string {
   return String(target ?? data);
 }
 
-/** What there is to record of the answers. Types without an answer keep their records. */
+/** Types without an answer keep their records. */
 function dnsObservation(
   verdicts: ReadonlyMap<string, DnsAnswer>,
   owners: ReadonlyMap<string, ReadonlySet<string>>,

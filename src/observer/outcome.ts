@@ -46,12 +46,12 @@ export function outcomeOf(
   return { dns: names, http: { ...response, heldBack: times } };
 }
 
-/** Whether nothing was observed: the domain is observed again after a longer time. */
+/** Nothing was observed: the domain is observed again after a longer time. */
 export function hasFailed({ dns, http }: CheckOutcome): boolean {
   return dns.answered.length === 0 && 'failure' in http;
 }
 
-/** Whether no resolver could be reached, which says nothing of the domain. */
+/** No resolver could be reached, which says nothing of the domain. */
 export function isOutage({ dns }: CheckOutcome): boolean {
   const codes = Object.values(dns.failures).map(({ code }) => code);
   return dns.answered.length === 0 && codes.every((code) => code === 'unreachable');

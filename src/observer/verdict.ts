@@ -30,7 +30,7 @@ export type FailureCode =
   | 'tls' // The server speaks TLS, but no version, cipher or name that we could agree on.
   | 'too-large'; // The head or a value is too large, or there are too many fields or interim responses.
 
-/** A failure with one phrase for messages, such as `SERVFAIL from 192.0.2.53:53`. */
+/** The message is one phrase, such as `SERVFAIL from 192.0.2.53:53`. */
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
@@ -45,7 +45,6 @@ export function failed(code: FailureCode, message: string): Failed {
   return { kind: 'failed', failure: { code, message } };
 }
 
-/** The result of an aborted observation. */
 export const STOPPED = failed('stopped', 'stopped before the response came');
 
 /** An address and a port as in a URL: `192.0.2.53:53` or `[2001:db8::53]:53`. */
@@ -53,13 +52,10 @@ export function endpointText({ address, port }: { readonly address: string; read
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** The verdict about one type. */
 export type DnsAnswer =
   | {
       readonly kind: 'answered';
-      /**
-       * False for NXDOMAIN: the queried name, or the one that its CNAMEs lead to, does not exist (RFC 6604).
-       */
+      /** False: NXDOMAIN of the queried name, or of the one that its CNAMEs lead to (RFC 6604). */
       readonly nameExists: boolean;
       /** The records of the queried type, in the order of compareDnsRecords. */
       readonly records: readonly DnsRecord[];
@@ -72,16 +68,10 @@ export interface FailedAnswer extends Failed {
   /** Those of a chain whose end the server does not know; absent: none. */
   readonly aliases?: readonly DnsRecord[];
   /** Of a recursive server, without proof (RFC 2308): it counts if another server denies the same. */
-  readonly denial?: Denial;
+  readonly denial?: { readonly server: string; readonly nameExists: boolean };
 }
 
-export interface Denial {
-  /** The server's address and port. */
-  readonly by: string;
-  readonly nameExists: boolean;
-}
-
-/** Those of A and AAAA records. */
+/** @param records Of the types A and AAAA. */
 export function addressesOf(records: readonly DnsRecord[]): string[] {
   return records.map(({ rdata }) => {
     const { ip, ipv6 } = parseRdata(rdata);
@@ -89,7 +79,6 @@ export function addressesOf(records: readonly DnsRecord[]): string[] {
   });
 }
 
-/** The verdict about a site. */
 export type HttpAnswer =
   | {
       readonly kind: 'answered';
@@ -105,7 +94,7 @@ export type HttpAnswer =
 export interface FailedRequest extends Failed {
   /** Absent: nothing else is to be tried. */
   readonly obstacle?: Obstacle | undefined;
-  /** Whether HTTPS was declined before it. */
+  /** Before it, over HTTP. */
   readonly httpsDeclined?: boolean;
 }
 

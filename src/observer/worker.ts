@@ -5,7 +5,7 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Counts, hasRoom, type Room } from './limiter.js';
+import { type Counts, type Room, sharePlaces } from './limiter.js';
 import { LookClock } from './look-clock.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
@@ -30,26 +30,24 @@ interface WorkerOptions {
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */
   readonly now: () => Instant;
   readonly concurrency: number;
-  /** For how long it leases a domain, in milliseconds. A check times out at half of that. */
+  /** In milliseconds. A check times out at half of that. */
   readonly lease: number;
-  /** How long it waits, in milliseconds, before it polls again when nothing more was due. */
+  /** In milliseconds, before it polls again when nothing more was due. */
   readonly idle: number;
 }
 
-/**
- * How long, in milliseconds, finished checks wait for others to be recorded with, and free places to be filled.
- */
+/** In milliseconds: finished checks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
 /** One domain of either priority may be due. */
 const EITHER: Counts = { normal: 1, low: 1 };
 const NOTHING: Counts = { normal: 0, low: 0 };
-/** The pause, in milliseconds, after the database has failed. */
+/** In milliseconds: the pause after the database has failed. */
 const AFTER_FAILURE = 1000;
-/** How long, in milliseconds, a worker that stops waits for a database that does not respond. */
+/** In milliseconds: how long a worker that stops waits for a database that does not respond. */
 const WITHOUT_DATABASE = 5000;
-/** Running checks and those that are not written yet, together, as a multiple of the concurrency. */
+/** Running checks and those not written yet, together, as a multiple of the concurrency. */
 const MAX_UNWRITTEN = 2;
-/** How many checks are recorded in one transaction at most. */
+/** Of checks that are recorded in one transaction. */
 const BATCH = 256;
 
 interface FinishedCheck {
@@ -63,12 +61,11 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #clock = new LookClock();
   readonly #leasing: Promise<void>;
-  readonly #running = new Map<LeasedDomain, { controller: AbortController; ended: Promise<void> }>();
+  readonly #running = new Map<LeasedDomain, { readonly controller: AbortController; ended: Promise<void> }>();
   readonly #aborted: LeasedDomain[] = [];
   #unwritten: FinishedCheck[] = [];
   #writing: Promise<void> | undefined;
   readonly #faulty = new Set<'clock' | 'database'>();
-  #isAborting = false;
   #isAbandoned = false;
 
   constructor(options: WorkerOptions) {
@@ -84,7 +81,6 @@ export class Worker {
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     const abort = setTimeout(() => {
-      this.#isAborting = true;
       for (const { controller } of this.#running.values()) controller.abort();
     }, grace);
     // Leases of what is not written by then end by themselves.
@@ -109,41 +105,33 @@ export class Worker {
   /** @returns how many more may be due. */
   async #lease(): Promise<Counts> {
     const { now, prisma, lease } = this.#options;
-    const time = now();
-    const fault = this.#clock.faultOf(time);
+    const observedAt = now();
+    const fault = this.#clock.faultOf(observedAt);
     this.#note('clock', fault);
     if (fault !== null) return NOTHING;
-    const room = this.#room();
-    if (!hasRoom(room, EITHER)) return EITHER;
-    const leased = await this.#attempt(() => leaseDue(prisma, time, time + BigInt(lease) * 1000n, room));
+    if (!this.#hasRoom(EITHER)) return EITHER;
+    const until = observedAt + BigInt(lease) * 1000n;
+    const leased = await this.#attempt(() => leaseDue(prisma, observedAt, until, this.#room()));
     if (leased === undefined) return NOTHING;
-    const { domains, left } = leased;
-    const observedAt = now();
-    if (domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
-      await this.#attempt(() => handBack(prisma, domains));
-      return NOTHING;
-    }
-    for (const domain of domains) {
+    for (const domain of leased.domains) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
       const controller = new AbortController();
-      if (this.#isAborting) controller.abort();
-      this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
+      if (this.#stopping.signal.aborted) this.#aborted.push(domain);
+      else this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
-    return left;
+    return leased.left;
   }
 
   async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
     const { observer, lease } = this.#options;
     const timer = setTimeout(() => controller.abort(CHECK_TIMEOUT), lease / 2);
-    const check = await observer.check(domain.name, observedAt, controller.signal, priorityOf(domain));
+    const { signal } = controller;
+    const check = await observer.check(domain.name, observedAt, signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    if (this.#isAborting) {
-      this.#aborted.push(domain);
-      return;
-    }
-    this.#unwritten.push({ domain, check });
+    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) this.#aborted.push(domain);
+    else this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
 
@@ -155,6 +143,11 @@ export class Worker {
     return { places: concurrency, free: Math.max(most - this.#running.size, 0), low };
   }
 
+  #hasRoom(wanted: Counts): boolean {
+    const { normal, low } = sharePlaces(this.#room(), wanted);
+    return normal + low > 0;
+  }
+
   /** Waits until there is room for what was left; others may be due after the idle time. */
   async #pauseUntilRoom(left: Counts): Promise<void> {
     const { signal } = this.#stopping;
@@ -163,16 +156,12 @@ export class Worker {
     do {
       // Aborted, it rejects: the loop ends at once.
       await pause(step, undefined, { signal }).catch(() => undefined);
-    } while (!signal.aborted && performance.now() < end && !hasRoom(this.#room(), left));
+    } while (!signal.aborted && performance.now() < end && !this.#hasRoom(left));
   }
 
   async #writeFinished(): Promise<void> {
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);
-      // A domain whose lease has ended before its check could be written is leased and checked by another
-      // worker.
-      const now = this.#options.now();
-      this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
       await this.#attempt(() => this.#write());
     }
     this.#writing = undefined;
@@ -183,7 +172,7 @@ export class Worker {
       const batch = this.#unwritten.slice(0, BATCH);
       const leased = batch.map(({ domain }) => domain);
       const held = await stillHeld(this.#options.prisma, leased);
-      // A domain that is unwatched by now, or whose lease has ended, is not recorded.
+      // A domain that is unwatched by now, or that another worker has leased since, is not recorded.
       await this.#writeBatch(batch.filter(({ domain }) => held.has(domain.name)));
       this.#unwritten.splice(0, batch.length);
     }
@@ -211,7 +200,7 @@ export class Worker {
         if (batch.length > 1) await this.#writeBatch([each]);
         else {
           log.error({ err, domain: each.domain.name }, 'an observation could not be recorded');
-          await completeLeases(prisma, [completionOf(each, now(), undefined, true)]);
+          await completeLeases(prisma, [completionOf(each, now())]);
         }
       }
     }
@@ -244,16 +233,12 @@ export class Worker {
   }
 }
 
-/** @param isRejected The check could not be recorded: it counts as a failure, whatever it observed. */
-function completionOf(
-  { domain, check }: FinishedCheck,
-  now: Instant,
-  outcome: CheckOutcome = outcomeOf(check.dns, check.http),
-  isRejected = false,
-): Completion {
+/** @param recorded Undefined: it could not be recorded, which counts as a failure, whatever was observed. */
+function completionOf({ domain, check }: FinishedCheck, now: Instant, recorded?: CheckOutcome): Completion {
+  const outcome = recorded ?? outcomeOf(check.dns, check.http);
   // An outage of our own resolvers must not put off every domain for a day.
   const inRow = domain.failures + (isOutage(outcome) ? 0 : 1);
-  const failures = isRejected || hasFailed(outcome) ? inRow : 0;
+  const failures = recorded === undefined || hasFailed(outcome) ? inRow : 0;
   const next = nextTime(domain, failures, now, Math.random());
   return { domain, observedAt: check.observedAt, outcome, failures, next };
 }

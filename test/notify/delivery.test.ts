@@ -30,7 +30,7 @@ test.each([301, 307, 400, 404, 500, 502])('a message is tried again after status
 
 test('without a response a message is tried again, with pauses that grow to four hours', () => {
   const pauses = [0, 1, 2, 3, 4, 5, 6, 7, 50].map((attempts) =>
-    pauseAfter({ error: 'connect ECONNREFUSED' }, { ...FIRST, attempts }),
+    pauseAfter({ status: 0, said: 'connect ECONNREFUSED' }, { ...FIRST, attempts }),
   );
   expect(pauses).toEqual([5, 20, 80, 320, 1280, 5120, 14_400, 14_400, 14_400]);
 });

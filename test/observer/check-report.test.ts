@@ -21,19 +21,17 @@ const STAY: RecordStay = { record, firstSeen: 1n, position: 0, removal: null, ..
 const NEW = { name: 'server', kind: 'created', value: 'nginx', old: null } as const;
 const CREATED: HeaderChange = { ...NEW, observedAt: 1n, lastSeen: null, ...NOBODY };
 const NONE: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
-const CHANGES: Changes = {
-  ...NONE,
-  added: [STAY, STAY],
-  removed: [STAY],
-  headers: [CREATED, CREATED, CREATED],
-};
+const changes = { ...NONE, added: [STAY, STAY], removed: [STAY], headers: [CREATED, CREATED, CREATED] };
 const http = failed('timeout', 'not reported: the outcome is');
-const RECORDED: RecordedCheck = {
-  check: { domain: 'example.com', observedAt: 1n, duration: 123.4, dns: new Map(), observation: null, http },
-  outcome: OUTCOME,
-  recording: 'changed',
-  changes: CHANGES,
+const check = {
+  domain: 'example.com',
+  observedAt: 1n,
+  duration: 123.4,
+  dns: new Map(),
+  observation: null,
+  http,
 };
+const RECORDED: RecordedCheck = { check, outcome: OUTCOME, recording: 'changed', changes };
 
 test('each observation is one line of the log and one set of counters', async () => {
   const lines: Record<string, unknown>[] = [];
@@ -44,19 +42,13 @@ test('each observation is one line of the log and one set of counters', async ()
   const failure = { code: 'private-address', message: '10.0.0.1 is not a public address' } as const;
   report({ ...RECORDED, outcome: { ...OUTCOME, http: { failure } }, recording: 'unchanged' });
   const heldBack = { since: '2024-03-01T00:00:00Z', checks: 1, until: '2024-03-02T00:00:00Z' };
-  const outcome = {
-    ...OUTCOME,
-    http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack },
-  } as const;
-  report({ ...RECORDED, outcome, recording: 'unchanged', changes: NONE });
+  const held = { scheme: 'http', status: 301, address: '192.0.2.7', heldBack } as const;
+  report({ ...RECORDED, outcome: { ...OUTCOME, http: held }, recording: 'unchanged', changes: NONE });
   expect(lines).toHaveLength(3);
-  const changes = {
-    ...{ recordsAdded: 2, recordsRemoved: 1 },
-    ...{ headersCreated: 3, headersUpdated: 0, headersGone: 0, headersReturned: 0 },
-  };
+  const counts = { recordsAdded: 2, recordsRemoved: 1, headersCreated: 3, headersUpdated: 0 };
   expect(lines[0]).toMatchObject({
     ...OUTCOME,
-    ...{ domain: 'example.com', duration: 123, recording: 'changed', changes },
+    ...{ domain: 'example.com', duration: 123, recording: 'changed', changes: counts },
     ...{ level: 'info', msg: 'observed' },
   });
   const text = await registry.metrics();

@@ -1,11 +1,9 @@
-import { setMaxListeners } from 'node:events';
 import { canonicalType } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import type { Priority } from '../limiter.js';
 import {
   addressesOf,
-  type Denial,
   type DnsAnswer,
   type Failed,
   type FailedAnswer,
@@ -18,7 +16,7 @@ import { createNameServer, type DnsServer, type NameServer, queryServer } from '
 import type { ResolverChecks } from './resolver-checks.js';
 
 export interface DnsClientOptions {
-  /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
+  /** At least one, by preference. One that has timed out recently comes last for a while. */
   readonly servers: readonly DnsServer[];
   /** For one try, in milliseconds. */
   readonly timeout: number;
@@ -32,7 +30,6 @@ export interface DnsClientOptions {
 
 export type DnsClient = ReturnType<typeof createDnsClient>;
 
-/** Keeps nothing open between lookups. */
 export function createDnsClient(options: DnsClientOptions) {
   const named = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
   // One that is named twice is one witness.
@@ -56,8 +53,6 @@ export function createDnsClient(options: DnsClientOptions) {
       signal = new AbortController().signal,
       priority: Priority = 'normal',
     ): Promise<ReadonlyMap<string, DnsAnswer>> {
-      // Each query that waits has a listener, and Node.js takes more than ten for a leak.
-      setMaxListeners(0, signal);
       for (let left = servers; ; ) {
         const lookup = new Lookup({ ...options, servers: left, name, signal, priority });
         const answers = await lookup.answers(types);
@@ -78,15 +73,19 @@ interface LookupOptions extends DnsClientOptions {
 }
 
 /**
- * A CNAME is answered even where it leads to servers that are silent, and the SOA record (or that there is
- * none) where the servers fail for addresses only.
+ * By rising preference. A CNAME is answered even where it leads to servers that are silent, and the SOA record
+ * (or that there is none) where the servers fail for addresses only.
  */
-const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
+const FIRST_TYPES = ['SOA', 'CNAME', 'A'];
 
-/**
- * How often a query is sent to a server before another one has it: a lost packet is no reason for another view.
- */
+/** Before another server has the query: a lost packet is no reason for another view. */
 const TRIES_IN_A_ROW = 2;
+
+/** Resolvers are silent or answer SERVFAIL where the name's own servers are silent. */
+const UNRESOLVED: readonly FailureCode[] = ['timeout', 'servfail'];
+/** Another try would give the same: no message is larger than those over TCP. */
+const FINAL: readonly FailureCode[] = ['stopped', 'truncated', 'invented'];
+const WITHOUT_RESPONSE: readonly FailureCode[] = ['stopped', 'timeout', 'unreachable', 'mismatched'];
 
 interface Query {
   readonly question: Question;
@@ -95,21 +94,20 @@ interface Query {
   /** The answer or, as long as there is none, the most telling failure. */
   verdict: DnsAnswer;
   /** A denial that another server is to confirm, if there is another one. */
-  witness?: Denial | undefined;
+  witness?: FailedAnswer['denial'];
 }
 
 class Lookup {
   readonly #options: LookupOptions;
-  /** In the order in which a query is sent to them. */
+  /** As a query is sent to them. */
   #servers: readonly NameServer[] = [];
   #isBound = false;
   /** The server that has answered with addresses of its own invention: the lookup is void. */
   invention: { readonly server: NameServer; readonly failure: Failed } | undefined;
 
   constructor(options: LookupOptions) {
-    const now = performance.now();
     this.#options = options;
-    this.#beginAt(options.servers.find(({ breaker }) => breaker.allows(now)));
+    this.#beginAt(options.servers.find(({ breaker }) => breaker.allows()));
   }
 
   #beginAt(first: NameServer | undefined): void {
@@ -118,14 +116,14 @@ class Lookup {
   }
 
   async answers(types: readonly string[]): Promise<Map<string, DnsAnswer>> {
+    const { name, tries } = this.#options;
     const answers = new Map<string, DnsAnswer>();
     const queries: Query[] = [];
-    for (const type of types.map((each) => canonicalType(each) ?? each)) {
-      if (answers.has(type)) continue;
+    for (const type of new Set(types.map((each) => canonicalType(each) ?? each))) {
       answers.set(type, STOPPED);
       try {
-        const question = createQuestion(canonicalHostName(this.#options.name), type);
-        queries.push({ question, tries: 0, mostTries: this.#options.tries, verdict: STOPPED });
+        const question = createQuestion(canonicalHostName(name), type);
+        queries.push({ question, tries: 0, mostTries: tries, verdict: STOPPED });
       } catch (error) {
         answers.set(type, failed('malformed', messageOf(error)));
       }
@@ -149,10 +147,13 @@ class Lookup {
   async #queryFirst(queries: readonly Query[]): Promise<FailedAnswer | undefined> {
     // However few tries each has: one may be lost, and a second server, if there is one, is to have one.
     const count = Math.max(this.#options.tries, Math.min(this.#servers.length, TRIES_IN_A_ROW) + 1);
+    const rank = ({ question }: Query) => FIRST_TYPES.indexOf(question.type);
+    const inOrder = [...queries].sort((one, other) => rank(other) - rank(one));
+    const rounds = Array.from({ length: count }, () => inOrder).flat();
     let reported: FailedAnswer = STOPPED;
-    for (const [at, query] of firstQueries(queries, count).entries()) {
+    for (const [at, query] of rounds.slice(0, count).entries()) {
       const answer = await this.#try(query, at);
-      if (answer.kind === 'answered' || !isUnresolved(answer)) return undefined;
+      if (answer.kind === 'answered' || !UNRESOLVED.includes(answer.failure.code)) return undefined;
       reported = moreTelling(reported, answer);
     }
     return reported;
@@ -161,29 +162,33 @@ class Lookup {
   /** @param at How many tries were before it: of the query or, for the first queries, of any of them. */
   async #try(query: Query, at: number): Promise<DnsAnswer> {
     query.tries += 1;
-    const answer = confirmed(query.witness, await this.#send(query, at));
-    if (answer.kind === 'answered' || isFinal(answer)) {
+    const { witness } = query;
+    const answer = confirmed(witness, await this.#send(query, at));
+    if (answer.kind === 'answered' || FINAL.includes(answer.failure.code)) {
       query.mostTries = query.tries;
       query.verdict = answer;
     } else if (query.verdict.kind === 'failed') {
       query.verdict = moreTelling(query.verdict, answer);
-      // Two servers that deny each another thing prove nothing, whatever a third one says.
-      const contradicts =
-        query.witness !== undefined && answer.denial !== undefined && answer.denial.by !== query.witness.by;
-      if (contradicts) query.mostTries = query.tries;
-      // Once only: the other server may have nothing to say.
-      const isNew = query.witness === undefined && answer.denial !== undefined;
-      if (isNew && this.#servers.length > 1) query.mostTries = Math.max(query.mostTries, query.tries + 1);
-      query.witness ??= answer.denial;
+      const { denial } = answer;
+      if (denial !== undefined && witness === undefined) {
+        query.witness = denial;
+        // Once only: the other server may have nothing to say.
+        if (this.#servers.length > 1) query.mostTries = Math.max(query.mostTries, query.tries + 1);
+      } else if (denial !== undefined && denial.server !== witness?.server) {
+        // Two servers that deny each another thing prove nothing, whatever a third one says.
+        query.mostTries = query.tries;
+      }
     }
     return answer;
   }
 
-  async #send(query: Query, at: number): Promise<DnsAnswer> {
+  async #send({ question, witness }: Query, at: number): Promise<DnsAnswer> {
     const { timeout, signal, priority, checks } = this.#options;
-    const { question } = query;
-    const server = this.invention === undefined ? await this.#enterServer(query, at) : undefined;
-    if (server === undefined) return STOPPED;
+    const others = this.#servers.filter(({ text }) => text !== witness?.server);
+    const candidates = others.length > 0 ? others : this.#servers;
+    const server = candidates[Math.floor(at / TRIES_IN_A_ROW) % candidates.length];
+    if (server === undefined || this.invention !== undefined) return STOPPED;
+    if (!(await server.limiter.enter(signal, priority))) return STOPPED;
     const leave = () => server.limiter.leave(priority);
     const answer = await queryServer({ server, question, timeout, signal }).finally(leave);
     if (answer.kind === 'failed') return answer;
@@ -197,54 +202,15 @@ class Lookup {
     this.#isBound = true;
     return answer;
   }
-
-  /** The server for the next try, its limiter entered; undefined if stopped. */
-  async #enterServer(query: Query, at: number): Promise<NameServer | undefined> {
-    const { signal, priority } = this.#options;
-    const others = this.#servers.filter(({ text }) => text !== query.witness?.by);
-    const candidates = others.length > 0 ? others : this.#servers;
-    const server = candidates[Math.floor(at / TRIES_IN_A_ROW) % candidates.length];
-    const wasOpen = server?.breaker.isOpen;
-    if (server === undefined || !(await server.limiter.enter(signal, priority))) return undefined;
-    // It may have timed out meanwhile: all waiting queries would time out one after the other. Before the first
-    // answer there is no view that another server's could mix with.
-    const isSilent = server.breaker.isOpen && wasOpen === false && !this.#isBound;
-    const better = isSilent ? candidates.find(({ breaker }) => !breaker.isOpen) : undefined;
-    if (better === undefined) return server;
-    server.limiter.leave(priority);
-    this.#beginAt(better);
-    return this.#enterServer(query, at);
-  }
 }
 
-/**
- * A denial without proof counts if another server denies the same: one that is queried twice is one witness.
- */
-function confirmed(witness: Denial | undefined, answer: DnsAnswer): DnsAnswer {
+/** A denial without proof counts if another server denies the same: one that is queried twice is one witness. */
+function confirmed(witness: FailedAnswer['denial'], answer: DnsAnswer): DnsAnswer {
   if (answer.kind === 'answered' || answer.denial === undefined || witness === undefined) return answer;
-  const { by, nameExists } = answer.denial;
-  const isConfirmed = by !== witness.by && nameExists === witness.nameExists;
+  const { server, nameExists } = answer.denial;
+  const isConfirmed = server !== witness.server && nameExists === witness.nameExists;
   return isConfirmed ? { kind: 'answered', nameExists, records: [], aliases: [] } : answer;
 }
-
-/** So many queries in their order; once all have had their turn, the first again. */
-function firstQueries(queries: readonly Query[], count: number): Query[] {
-  const first = FIRST_TYPES.flatMap((type) => queries.filter(({ question }) => question.type === type));
-  const inOrder = [...new Set([...first, ...queries])];
-  return Array.from({ length: count }, (_, at) => inOrder[at % inOrder.length] ?? []).flat();
-}
-
-/** Resolvers are silent or answer SERVFAIL where the name's own servers are silent. */
-function isUnresolved({ failure }: Failed): boolean {
-  return failure.code === 'timeout' || failure.code === 'servfail';
-}
-
-/** Another try would give the same: no message is larger than those over TCP. */
-function isFinal({ failure }: Failed): boolean {
-  return failure.code === 'stopped' || failure.code === 'truncated' || failure.code === 'invented';
-}
-
-const WITHOUT_RESPONSE: readonly FailureCode[] = ['stopped', 'timeout', 'unreachable', 'mismatched'];
 
 /** The later failure, unless it is no response and the earlier was one. */
 function moreTelling(earlier: FailedAnswer, later: FailedAnswer): FailedAnswer {

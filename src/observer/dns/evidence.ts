@@ -1,11 +1,10 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../../model/dns-record.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
-import { ancestorsOf } from '../../model/host-name.js';
+import { ancestorsOf, canonicalHostName } from '../../model/host-name.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
 import { type DnsAnswer, type FailedAnswer, type FailureCode, failed } from '../verdict.js';
-import { type Alias, type Chain, followChain } from './chain.js';
-import { CLASS_IN, NOERROR, NXDOMAIN, type Question, REFUSED, type Response, SERVFAIL } from './message.js';
+import { CLASS_IN, NOERROR, NXDOMAIN, type Question, type Response } from './message.js';
 
 const NS = 2;
 const CNAME = 5;
@@ -17,7 +16,7 @@ const RRSIG = 46;
 
 const REFERS = 'does not resolve: it refers to other servers';
 
-/** A resource record. Its rdata is decoded where it is needed. */
+/** Its rdata is decoded where it is needed. */
 interface ResourceRecord {
   readonly owner: string;
   readonly type: number;
@@ -26,15 +25,31 @@ interface ResourceRecord {
   readonly rdata: MessageReader;
 }
 
-/** A response with its three sections of resource records (RFC 1035, section 4.1). */
-interface Message extends Response {
-  /** Its address and port, with which the message of a failure begins. */
-  readonly server: string;
-  readonly question: Question;
-  readonly answer: readonly ResourceRecord[];
-  readonly authority: readonly ResourceRecord[];
-  readonly additional: readonly ResourceRecord[];
+type Message = Response &
+  ReturnType<typeof readSections> & {
+    /** Its address and port, with which the message of a failure begins. */
+    readonly server: string;
+    readonly question: Question;
+  };
+
+interface Alias {
+  readonly owner: string;
+  readonly type: 'CNAME' | 'DNAME';
+  readonly target: string;
+  readonly record: ResourceRecord;
 }
+
+/** The aliases that lead from a name to the end of its chain (RFC 1034, section 3.6.2; RFC 6672). */
+interface Chain {
+  readonly links: ReadonlySet<Alias>;
+  /** The name that has no alias in the message. */
+  readonly end: string;
+  /** Completes a sentence about the chain; absent where it has an end. */
+  readonly fault?: string;
+}
+
+/** Resolvers give up long before (BIND 9 after 11, Unbound after 12 aliases). */
+const MAX_NAMES = 64;
 
 /**
  * What a response proves about its question. A type is answered by records of that type and class IN whose
@@ -67,16 +82,13 @@ export function readAnswer(server: string, question: Question, response: Respons
 /** In their order: RFC 1035, section 4.1.1; RFC 2136, section 2.2. */
 const RCODE_NAMES: readonly (string | undefined)[] =
   'NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE'.split(' ');
-const RCODE_FAILURES: Readonly<Record<number, FailureCode>> = {
-  [SERVFAIL]: 'servfail',
-  [REFUSED]: 'refused',
-};
+const RCODE_FAILURES: Readonly<Record<string, FailureCode>> = { SERVFAIL: 'servfail', REFUSED: 'refused' };
 
 function rcodeFailure(server: string, rcode: number): FailedAnswer {
-  return failed(RCODE_FAILURES[rcode] ?? 'rcode', `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`);
+  const name = RCODE_NAMES[rcode] ?? `RCODE ${rcode}`;
+  return failed(RCODE_FAILURES[name] ?? 'rcode', `${name} from ${server}`);
 }
 
-/** What a whole message proves. */
 function weigh(message: Message): DnsAnswer {
   const { name, qtype } = message.question;
   // A DNAME applies only to the names below it.
@@ -100,30 +112,25 @@ function isReferral({ authority }: Message): boolean {
   return types.includes(NS) && !types.includes(SOA);
 }
 
+/** The three sections of a message (RFC 1035, section 4.1). */
 function readSections(question: Question, { counts, message }: Response) {
   // Its name is the one that most owner names point to.
   const names = new Map([[HEADER_LENGTH, question.name]]);
   const start = HEADER_LENGTH + question.section.length;
   const reader = new MessageReader(message, start, message.length, names);
-  const [answer = [], authority = [], additional = []] = counts.map((count) => readRecords(reader, count));
+  const readRecord = (): ResourceRecord => {
+    // A name that cannot be read may be that of a record that contradicts the answer.
+    const owner = reader.name();
+    const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
+    return { owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) };
+  };
+  const sections = counts.map((length) => Array.from({ length }, readRecord));
+  const [answer = [], authority = [], additional = []] = sections;
   if (!reader.isAtEnd) throw new MalformedMessageError('octets after the last record');
   return { answer, authority, additional };
 }
 
-function readRecords(reader: MessageReader, count: number): ResourceRecord[] {
-  const records: ResourceRecord[] = [];
-  for (let at = 0; at < count; at += 1) {
-    // A name that cannot be read may be that of a record that contradicts the answer.
-    const owner = reader.name();
-    const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
-    records.push({ owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) });
-  }
-  return records;
-}
-
-/**
- * The first octet of the OPT record's TTL extends the RCODE of the header (RFC 6891, sections 6.1.1 and 6.1.3).
- */
+/** The first octet of the OPT record's TTL extends that of the header (RFC 6891, sections 6.1.1 and 6.1.3). */
 function extendedRcode({ rcode, additional }: Message): number {
   const [opt, ...others] = additional.filter(({ type }) => type === OPT);
   if (others.length > 0) throw new MalformedMessageError('more than one OPT record');
@@ -137,6 +144,45 @@ function aliasOf(record: ResourceRecord): readonly Alias[] {
   const target = rdata.name();
   if (!rdata.isAtEnd) throw new MalformedMessageError('octets after the data of a CNAME or DNAME');
   return [{ owner, type: type === CNAME ? 'CNAME' : 'DNAME', target, record }];
+}
+
+/**
+ * Follows a name through the aliases of a message, in any order.
+ *
+ * @param stopsAtCname The query is for the CNAME of the name itself, so none is followed (RFC 1034, section
+ * 4.3.2).
+ */
+function followChain(name: string, aliases: readonly Alias[], stopsAtCname: boolean): Chain {
+  const links = new Set<Alias>();
+  const passed = new Set<string>();
+  let end = name;
+  while (!passed.has(end) && passed.size < MAX_NAMES) {
+    passed.add(end);
+    const above = ancestorsOf(end);
+    const isNext = ({ type, owner }: Alias) => (type === 'CNAME' ? owner === end : above.includes(owner));
+    const found = aliases.filter(isNext);
+    const followed = stopsAtCname ? found.filter(({ type }) => type === 'DNAME') : found;
+    if (followed.length === 0) return { links, end };
+    // A CNAME below a DNAME is the one that follows from it (RFC 6672, section 2.4): any other contradicts it.
+    const [next = end, ...others] = new Set(found.map((alias) => targetOf(end, alias)));
+    if (others.length > 0) return { links, end, fault: 'branches' };
+    for (const alias of followed) links.add(alias);
+    if (stopsAtCname) return { links, end };
+    end = next;
+  }
+  return { links, end, fault: passed.has(end) ? 'loops' : `has over ${MAX_NAMES} names` };
+}
+
+/**
+ * The target of a CNAME; of a DNAME the name with its target in the place of its owner (RFC 6672, section 2.2):
+ * the CNAME that a server synthesizes may be missing.
+ *
+ * @throws InvalidObservationError for a name that becomes too long.
+ */
+function targetOf(name: string, { owner, type, target }: Alias): string {
+  if (type === 'CNAME') return target;
+  const prefix = owner === '.' ? name : name.slice(0, -owner.length - 1);
+  return target === '.' ? prefix : canonicalHostName(`${prefix}.${target}`);
 }
 
 function isOf(record: ResourceRecord, type: number, owner: string): boolean {
@@ -156,18 +202,19 @@ function readPositive(message: Message, chain: Chain, records: readonly Resource
   return { kind: 'answered', nameExists: true, records: set, aliases: aliasRecords(chain) };
 }
 
-/** A message without records of the queried type: they do not exist, or the server does not know them. */
+/** Without records of the queried type: they do not exist, or the server does not know them. */
 function readNegative(message: Message, chain: Chain): DnsAnswer {
   const { server, answer, authority, additional, rcode } = message;
   const { qtype } = message.question;
   const nameExists = rcode === NOERROR;
+  const hasChain = chain.links.size > 0;
   // The links of the chain and, as far as can be told, their signatures.
   const isOfChain = (record: ResourceRecord) =>
-    record.type === RRSIG ? chain.links.length > 0 : chain.links.some((link) => link.record === record);
+    record.type === RRSIG ? hasChain : [...chain.links].some((link) => link.record === record);
   if (!answer.every(isOfChain)) {
     return noEvidence(message, 'unproven', 'answers with records that were not queried');
   }
-  if (qtype === CNAME && chain.links.length > 0) {
+  if (qtype === CNAME && hasChain) {
     return noEvidence(message, 'incomplete', 'sends a DNAME without the CNAME that follows from it');
   }
   if (isReferral(message)) return noEvidence(message, 'referral', REFERS, chain);
@@ -179,16 +226,16 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
   }
   if (message.recursionAvailable && answer.length === 0 && authority.length === 0) {
     const reason = 'denies the records without proof, and no other resolver of DNS_SERVERS says the same';
-    return { ...noEvidence(message, 'unproven', reason), denial: { by: server, nameExists } };
+    return { ...noEvidence(message, 'unproven', reason), denial: { server, nameExists } };
   }
-  return chain.links.length > 0
+  return hasChain
     ? noEvidence(message, 'incomplete', `does not say what the alias ${chain.end} leads to`, chain)
     : noEvidence(message, 'unproven', 'denies the records without the SOA record of their zone (RFC 2308)');
 }
 
 /**
- * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
- * records are above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
+ * The SOA of the zone that the name is in, or of one above it, proves a negative answer. DS records are above the
+ * cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
  */
 function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
@@ -196,8 +243,8 @@ function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, 
   return ancestorsOf(name).includes(zone) || (zone === name && qtype !== DS);
 }
 
-function aliasRecords({ links }: Chain): readonly DnsRecord[] {
-  return links.map(({ owner, type, target }) => {
+function aliasRecords(chain?: Chain): readonly DnsRecord[] {
+  return Array.from(chain?.links ?? [], ({ owner, type, target }) => {
     const rdata = type === 'CNAME' ? { target } : { data: target === '.' ? target : `${target}.` };
     return parseDnsRecord({ host: owner, class: 'IN', type, ...rdata });
   });
@@ -208,6 +255,5 @@ function aliasRecords({ links }: Chain): readonly DnsRecord[] {
  * @param chain An incomplete chain, whose aliases count nevertheless.
  */
 function noEvidence({ server }: Message, code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
-  const aliases = chain === undefined ? [] : aliasRecords(chain);
-  return { ...failed(code, `${server} ${reason}`), aliases };
+  return { ...failed(code, `${server} ${reason}`), aliases: aliasRecords(chain) };
 }

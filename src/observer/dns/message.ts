@@ -30,7 +30,6 @@ export function createQuestion(name: string, type: string): Question {
   return { name, type, qtype, section: Buffer.concat([hostNameOctets(name), end]) };
 }
 
-/** A query with recursion desired. */
 export function encodeQuery({ section }: Question, id: number, withEdns: boolean): Buffer {
   const header = Buffer.alloc(HEADER_LENGTH);
   header.writeUInt16BE(id, 0);
@@ -50,25 +49,16 @@ const RCODE = 0x000f;
 /** RCODEs (RFC 1035, section 4.1.1). */
 export const NOERROR = 0;
 export const FORMERR = 1;
-export const SERVFAIL = 2;
 export const NXDOMAIN = 3;
 export const NOTIMP = 4;
-export const REFUSED = 5;
 
-/** A response, with its header (RFC 1035, section 4.1.1). */
-export interface Response {
-  readonly kind: 'response';
-  readonly message: Buffer;
-  readonly isAuthoritative: boolean;
-  readonly isTruncated: boolean;
-  readonly recursionAvailable: boolean;
-  readonly rcode: number;
-  /** How many entries the answer, authority and additional sections have. */
-  readonly counts: readonly [answers: number, authorities: number, additionals: number];
-}
+export type Response = NonNullable<ReturnType<typeof responseTo>>;
 
-/** The message as the response to the query with this id; undefined if it is one to something else, or none. */
-export function responseTo(question: Question, id: number, message: Buffer): Response | undefined {
+/**
+ * The message as the response to the query with this id, and its header (RFC 1035, section 4.1.1); undefined if
+ * it is one to something else, or none.
+ */
+export function responseTo(question: Question, id: number, message: Buffer) {
   if (message.length < HEADER_LENGTH || message.readUInt16BE(0) !== id) return undefined;
   const flags = message.readUInt16BE(2);
   // A response with another opcode does not count.
@@ -85,11 +75,12 @@ export function responseTo(question: Question, id: number, message: Buffer): Res
     isAuthoritative: (flags & AUTHORITATIVE) !== 0,
     isTruncated: (flags & TRUNCATED) !== 0,
     recursionAvailable: (flags & RECURSION_AVAILABLE) !== 0,
+    /** How many entries the answer, authority and additional sections have. */
     counts: [message.readUInt16BE(6), message.readUInt16BE(8), message.readUInt16BE(10)],
-  };
+  } as const;
 }
 
-/** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
+/** Its letters may be in whatever case (RFC 4343). */
 function hasQuestion({ section }: Question, message: Buffer): boolean {
   const other = message.subarray(HEADER_LENGTH, HEADER_LENGTH + section.length);
   // Type and class, the last four octets, are no letters; the length octets of labels are below 0x40.

@@ -17,26 +17,25 @@ import {
   responseTo,
 } from './message.js';
 
-/** Where a DNS server listens, over UDP and TCP. */
 export interface DnsServer {
-  /** An IPv4 or IPv6 address; never a name. */
+  /** IPv4 or IPv6; never a name. */
   readonly address: string;
   readonly port: number;
 }
 
-/** A server, with what all queries to it share. */
-export interface NameServer extends DnsServer {
-  /** Address and port, as messages name it. */
-  readonly text: string;
-  readonly limiter: Limiter;
-  /** Open after one timeout: there are other servers to query. */
-  readonly breaker: CircuitBreaker;
-}
+export type NameServer = ReturnType<typeof createNameServer>;
 
-/** @param queriesAtOnce How many queries it may have in flight. */
-export function createNameServer({ address, port }: DnsServer, queriesAtOnce: number): NameServer {
-  const text = endpointText({ address, port });
-  return { address, port, text, limiter: new Limiter(queriesAtOnce), breaker: new CircuitBreaker(1) };
+/** A server, with what all queries to it share. @param queriesAtOnce How many it may have in flight. */
+export function createNameServer({ address, port }: DnsServer, queriesAtOnce: number) {
+  return {
+    address,
+    port,
+    /** As messages name it. */
+    text: endpointText({ address, port }),
+    limiter: new Limiter(queriesAtOnce),
+    /** Open after one timeout: there are other servers to query. */
+    breaker: new CircuitBreaker(1),
+  };
 }
 
 interface ServerQuery {
@@ -57,10 +56,10 @@ export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
     const result = await exchange({ ...query, timeout }, withEdns, send);
     if (result.kind === 'failed') {
       // A server that cannot be reached, or sends what is no response, counts as one that has timed out.
-      if (result !== STOPPED) server.breaker.recordTimeout(sent, performance.now());
+      if (result !== STOPPED) server.breaker.recordTimeout(sent);
       return result;
     }
-    server.breaker.recordResponse(performance.now());
+    server.breaker.recordResponse();
     const { rcode, isTruncated } = result;
     // How servers respond that do not know EDNS (RFC 6891, section 7).
     if (withEdns && (rcode === FORMERR || rcode === NOTIMP)) withEdns = false;
@@ -77,11 +76,8 @@ interface Exchange {
   readonly closing: AbortSignal;
   /** Takes a message that came: the first that is the response ends the exchange. */
   readonly receive: (message: Buffer) => void;
-  /** Nothing more will come. */
-  readonly expire: () => void;
-  readonly fail: (reason: string) => void;
-  /** The connection ended within the response. */
-  readonly cut: () => void;
+  /** Ends it, by default as if nothing more came in time. */
+  readonly fail: (failure?: Failed) => void;
 }
 
 async function exchange(
@@ -101,35 +97,31 @@ async function exchange(
       resolve(result);
     };
     const stop = () => settle(STOPPED);
-    const expire = () => settle(late);
+    const fail = (failure = late) => settle(failure);
     signal.addEventListener('abort', stop);
     // After the turn in which sockets are read: a busy process may not have read the response yet.
-    const timer = setTimeout(() => setImmediate(expire), timeout);
-    send({
-      server,
-      message: encodeQuery(question, id, withEdns),
-      closing: closing.signal,
-      receive(message) {
-        late = failed('mismatched', `only answers to something else came from ${server.text}`);
-        const response = responseTo(question, id, message);
-        if (response !== undefined) settle(response);
-      },
-      expire,
-      cut: () => settle(failed('malformed', `the response of ${server.text} ends before it is complete`)),
-      fail: (reason) => settle(failed('unreachable', `${server.text} cannot be reached (${reason})`)),
-    });
+    const timer = setTimeout(() => setImmediate(fail), timeout);
+    const receive = (received: Buffer) => {
+      late = failed('mismatched', `only answers to something else came from ${server.text}`);
+      const response = responseTo(question, id, received);
+      if (response !== undefined) settle(response);
+    };
+    send({ server, message: encodeQuery(question, id, withEdns), closing: closing.signal, receive, fail });
   });
 }
 
+function unreachable({ text }: NameServer, error: Error): Failed {
+  return failed('unreachable', `${text} cannot be reached (${errorCode(error) || error.message})`);
+}
+
 /**
- * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too (RFC
- * 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
- * port.
+ * From a port that the system chooses: a forger must guess it, too (RFC 5452, section 9.2). The socket is
+ * connected: the system drops what comes from elsewhere, and reports a closed port.
  */
 function sendByUdp({ server, message, closing, receive, fail }: Exchange): void {
   const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal: closing });
   const failOn = (error: Error | null) => {
-    if (error !== null) fail(errorCode(error) || error.message);
+    if (error !== null) fail(unreachable(server, error));
   };
   socket.on('error', failOn);
   socket.on('connect', () => socket.send(message, failOn));
@@ -137,15 +129,14 @@ function sendByUdp({ server, message, closing, receive, fail }: Exchange): void 
   socket.connect(server.port, server.address);
 }
 
-/** Sends a query over a TCP connection of its own (RFC 7766). */
-function sendByTcp({ server, message, closing, receive, expire, fail, cut }: Exchange): void {
+function sendByTcp({ server, message, closing, receive, fail }: Exchange): void {
   const socket = connect({ host: server.address, port: server.port, noDelay: true, signal: closing });
   const chunks: Buffer[] = [];
   let [received, end] = [0, Number.POSITIVE_INFINITY];
-  socket.on('error', (error) => fail(errorCode(error) || error.message));
+  socket.on('error', (error) => fail(unreachable(server, error)));
   socket.on('end', () => {
-    if (received === 0) fail('it closes the connection');
-    else cut();
+    if (received === 0) fail(unreachable(server, new Error('it closes the connection')));
+    else fail(failed('malformed', `the response of ${server.text} ends before it is complete`));
   });
   socket.on('data', (chunk) => {
     chunks.push(chunk);
@@ -155,7 +146,7 @@ function sendByTcp({ server, message, closing, receive, expire, fail, cut }: Exc
     if (received < end) return;
     receive(Buffer.concat(chunks).subarray(2, end));
     // Only the server can write here: a response to something else is final.
-    expire();
+    fail();
   });
   socket.write(Buffer.concat([Buffer.of(message.length >> 8, message.length & 0xff), message]));
 }

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { DnsRecord } from '../../model/dns-record.js';
 import type { Instant } from '../../model/instant.js';
 import { addressesOf } from '../verdict.js';
@@ -7,11 +6,11 @@ import { createQuestion } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 
 export interface ResolverState {
-  /** Its address and port. */
+  /** Address and port. */
   readonly server: string;
-  /** When it was checked last; null: not yet, or it did not respond. */
+  /** Null: not yet, or it did not respond. */
   readonly checkedAt: Instant | null;
-  /** The addresses that it gives for names that do not exist, sorted; empty: none. */
+  /** The addresses that it gives for names that do not exist, sorted. */
   readonly invented: readonly string[];
 }
 
@@ -24,15 +23,19 @@ interface ResolverChecksOptions {
   readonly report: (state: ResolverState) => void;
 }
 
-interface Check {
-  readonly state: ResolverState;
+interface Resolver {
+  readonly server: NameServer;
+  state: ResolverState;
   /** The sets of addresses that were given for one name, as toSet() has them. */
-  readonly sets: ReadonlySet<string>;
+  sets: ReadonlySet<string>;
+  /** By performance.now(). */
+  due: number;
+  checking?: Promise<void> | undefined;
 }
 
-/** From one check to the next, in milliseconds. */
+/** In milliseconds. */
 const INTERVAL = 3_600_000;
-/** The same where the resolver did not respond. */
+/** In milliseconds, where the resolver did not respond. */
 const RETRY = 60_000;
 /** There is no wildcard in them, and nobody registers such a name. */
 const TLDS = ['com', 'net'];
@@ -45,76 +48,62 @@ const TYPES = ['A', 'AAAA'];
  */
 export class ResolverChecks {
   readonly #options: ResolverChecksOptions;
-  readonly #servers: ReadonlyMap<string, NameServer>;
-  readonly #checks: LRUCache<string, Check>;
+  readonly #resolvers: ReadonlyMap<string, Resolver>;
 
   constructor(options: ResolverChecksOptions) {
-    const servers = options.servers.map((server) => createNameServer(server, 1));
     this.#options = options;
-    this.#servers = new Map(servers.map((server) => [server.text, server]));
-    this.#checks = new LRUCache({
-      max: servers.length,
-      ttl: INTERVAL,
-      ttlResolution: 0,
-      // The one before counts until the next one is done.
-      allowStale: true,
-      perf: { now: () => performance.now() },
-      fetchMethod: async (text, before = this.#known(text), { options }) => {
-        const check = await this.#check(text);
-        if (check === undefined) options.ttl = RETRY;
-        else if (check.sets.size > 0 !== before.sets.size > 0) this.#options.report(check.state);
-        return check ?? before;
-      },
+    const resolvers = options.servers.map((each): [string, Resolver] => {
+      const server = createNameServer(each, 1);
+      const state = { server: server.text, checkedAt: null, invented: [] };
+      return [server.text, { server, state, sets: new Set(), due: Number.NEGATIVE_INFINITY }];
     });
+    this.#resolvers = new Map(resolvers);
   }
 
   get states(): readonly ResolverState[] {
-    return [...this.#servers.keys()].map((text) => this.#known(text).state);
+    return [...this.#resolvers.values()].map(({ state }) => state);
   }
 
   /** Checks those that are due; waits for those that are not known yet. */
   async checkAll(): Promise<readonly ResolverState[]> {
-    await Promise.all([...this.#servers.keys()].map((text) => this.#fetch(text)));
+    await Promise.all([...this.#resolvers.values()].map((resolver) => this.#checkIfDue(resolver)));
     return this.states;
   }
 
-  /**
-   * Whether the resolver gives just these addresses for names that do not exist, too. The first time it waits
-   * for the check.
-   *
-   * @param server Its address and port.
-   */
+  /** Waits for the first check. @param server Its address and port. */
   async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
-    if (!TYPES.includes(type) || records.length === 0) return false;
-    const check = await this.#fetch(server);
-    return check?.sets.has(toSet(records)) === true;
+    const resolver = this.#resolvers.get(server);
+    if (resolver === undefined || !TYPES.includes(type) || records.length === 0) return false;
+    await this.#checkIfDue(resolver);
+    return resolver.sets.has(toSet(records));
   }
 
-  /** A check that had no response is no answer: the next one is waited for. */
-  #fetch(server: string): Promise<Check | undefined> {
-    return this.#checks.fetch(server, { allowStale: this.#known(server).state.checkedAt !== null });
+  /** The check before counts until the next one is done; one without a response is none. */
+  async #checkIfDue(resolver: Resolver): Promise<void> {
+    if (resolver.due <= performance.now()) {
+      resolver.checking ??= this.#check(resolver).finally(() => {
+        resolver.checking = undefined;
+      });
+    }
+    if (resolver.state.checkedAt === null) await resolver.checking;
   }
 
-  #known(server: string): Check {
-    return this.#checks.peek(server) ?? { state: { server, checkedAt: null, invented: [] }, sets: new Set() };
-  }
-
-  /** @returns undefined: no response tells. */
-  async #check(text: string): Promise<Check | undefined> {
-    const server = this.#servers.get(text);
-    if (server === undefined) return undefined;
+  async #check(resolver: Resolver): Promise<void> {
     const names = TLDS.map((tld) => `${randomLabel()}.${tld}`);
-    const asked = names.flatMap((name) => TYPES.map((type) => this.#ask(server, name, type)));
-    const answers = (await Promise.all(asked)).filter((answer) => answer !== undefined);
-    if (answers.length === 0) return undefined;
+    const queries = names.flatMap((name) => TYPES.map((type) => this.#query(resolver.server, name, type)));
+    const answers = (await Promise.all(queries)).filter((answer) => answer !== undefined);
+    resolver.due = performance.now() + (answers.length > 0 ? INTERVAL : RETRY);
+    if (answers.length === 0) return;
     const found = answers.filter((records) => records.length > 0);
     const invented = [...new Set(found.flatMap(addressesOf))].sort();
-    const state = { server: text, checkedAt: this.#options.now(), invented };
-    return { state, sets: new Set(found.map(toSet)) };
+    const hasChanged = found.length > 0 !== resolver.sets.size > 0;
+    resolver.state = { ...resolver.state, checkedAt: this.#options.now(), invented };
+    resolver.sets = new Set(found.map(toSet));
+    if (hasChanged) this.#options.report(resolver.state);
   }
 
   /** The records for a name that does not exist; undefined: no response tells. */
-  async #ask(server: NameServer, name: string, type: string): Promise<readonly DnsRecord[] | undefined> {
+  async #query(server: NameServer, name: string, type: string): Promise<readonly DnsRecord[] | undefined> {
     const question = createQuestion(name, type);
     const { signal } = new AbortController();
     const answer = await queryServer({ server, question, timeout: this.#options.timeout, signal });

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
@@ -18,19 +17,19 @@ import { PrivateAddressError, selectAddresses, type Target } from './target.js';
 export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** In milliseconds, for one observation, both schemes together. Only requests use it up. */
+  /** In milliseconds, for both schemes together. Only requests use it up. */
   readonly timeout: number;
-  /** How many connections one address gets at once; others wait, which does not count towards their timeout. */
+  /** At once; others wait, which does not count towards their timeout. */
   readonly connectionsPerAddress: number;
 }
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
-/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
+/** Of the timeout, so that a dead address leaves time for the next. */
 const CONNECT_PART = 1 / 3;
 /** How many timeouts in a row open the circuit breaker of a port. */
 const MAX_TIMEOUTS = 8;
-/** How many addresses have their state kept. A forgotten one costs a few requests more. */
+/** A forgotten one costs a few requests more. */
 const MAX_KEPT_ADDRESSES = 5000;
 
 export function createHttpClient(options: HttpClientOptions) {
@@ -53,15 +52,14 @@ export function createHttpClient(options: HttpClientOptions) {
     time: number,
     signal: AbortSignal,
   ) {
+    if (!breaker.allows()) return slow(`${endpointText(target)} has not responded lately`);
     const sent = performance.now();
-    if (!breaker.allows(sent)) return slow(`${endpointText(target)} has not responded lately`);
     const connectTime = options.timeout * CONNECT_PART;
-    const outcome = await sendRequest(target, options, { connectTime, time, signal });
-    const now = performance.now();
+    const outcome = await sendRequest(target, options, connectTime, time, signal);
     const code = outcome.kind === 'answered' ? null : outcome.failure.code;
     // The last of a domain's addresses may have had too little time to respond.
-    if (code === 'timeout' && time >= connectTime) breaker.recordTimeout(sent, now);
-    else if (code !== 'timeout' && code !== 'stopped') breaker.recordResponse(now);
+    if (code === 'timeout' && time >= connectTime) breaker.recordTimeout(sent);
+    else if (code !== 'timeout' && code !== 'stopped') breaker.recordResponse();
     return outcome;
   }
 
@@ -69,7 +67,8 @@ export function createHttpClient(options: HttpClientOptions) {
     let timeLeft = options.timeout;
     const requestBy = (scheme: 'https' | 'http') =>
       tryAddresses(addresses, async (address): Promise<HttpAnswer> => {
-        const { limiter, breakers } = states.memo(canonicalAddress(address));
+        // An IPv4-mapped address leads to the same machine as its IPv4 address.
+        const { limiter, breakers } = states.memo(ipaddr.process(address).toString());
         if (!(await limiter.enter(signal))) return STOPPED;
         const began = performance.now();
         const target = { scheme, domain, address, port: options[`${scheme}Port`] };
@@ -93,13 +92,7 @@ export function createHttpClient(options: HttpClientOptions) {
      * @param addresses The domain's A and AAAA addresses, as DNS answered them.
      * @param signal Ends it with the failure `stopped`.
      */
-    async observe(
-      domain: string,
-      addresses: readonly string[],
-      signal = new AbortController().signal,
-    ): Promise<HttpAnswer> {
-      // Many observations may share it, and Node.js takes more than ten listeners for a leak.
-      setMaxListeners(0, signal);
+    async observe(domain: string, addresses: readonly string[], signal: AbortSignal): Promise<HttpAnswer> {
       if (isIP(domain) !== 0) return failed('no-address', `${domain} is an address, not a domain`);
       const known = addresses.filter((address) => isIP(address) !== 0);
       if (known.length === 0) return NO_ADDRESS;
@@ -108,11 +101,6 @@ export function createHttpClient(options: HttpClientOptions) {
       return requestPage(domain, selected, signal);
     },
   };
-}
-
-/** One text for each address: an IPv4-mapped one leads to the same machine as its IPv4 address. */
-function canonicalAddress(address: string): string {
-  return ipaddr.process(address).toString();
 }
 
 const NO_ADDRESS = failed('no-address', 'the domain has no address');
@@ -141,7 +129,7 @@ export async function tryAddresses(
   return first;
 }
 
-/** Whether every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
+/** Every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */
 export function isDeclined(outcome: HttpAnswer): boolean {
   return outcome.kind === 'failed' && (outcome.obstacle === 'no-tls' || outcome.obstacle === 'refused');
 }

@@ -22,23 +22,21 @@ export interface RequestOptions {
   readonly allowPrivate: boolean;
 }
 
-/** What ends a request: the milliseconds for a connection, those for everything, and a signal. */
-interface RequestLimits {
-  readonly connectTime: number;
-  readonly time: number;
-  readonly signal: AbortSignal;
-}
-
 type Protocol = 'http/1.1' | 'h2';
 
 /**
  * Connects to the target and reads the head of its response to `GET /`; where it speaks no HTTP/1.1, once again
  * by HTTP/2. It never rejects, and leaves neither socket nor timer behind.
+ *
+ * @param connectTime In milliseconds, for the connection.
+ * @param time In milliseconds, for everything.
  */
 export async function sendRequest(
   target: Target,
   options: RequestOptions,
-  { connectTime, time, signal }: RequestLimits,
+  connectTime: number,
+  time: number,
+  signal: AbortSignal,
 ): Promise<HttpAnswer> {
   if (signal.aborted) return STOPPED;
   const closing = new AbortController();
@@ -61,7 +59,6 @@ export async function sendRequest(
   return outcome.kind === 'answered' ? outcome : (ended ?? outcome);
 }
 
-/** @param signal Closes the connection. */
 async function requestOnce(
   protocol: Protocol,
   target: Target,
@@ -90,11 +87,7 @@ async function requestOnce(
   }
 }
 
-/**
- * Connects. The host given to the socket is the domain, never an address: an address would bypass the lookup.
- *
- * @throws PrivateAddressError, or the socket's error.
- */
+/** The host given to the socket is the domain, never an address: an address would bypass the lookup. */
 async function connectTcp(
   { domain, address, port }: Target,
   allowPrivate: boolean,
@@ -153,55 +146,49 @@ export function slow(message: string): FailedRequest {
 /** How far a connection has come. `hello`: the server's part of the handshake has not begun. */
 export type Step = 'connect' | 'hello' | 'handshake' | 'head';
 
-/**
- * The octets of the shortest ServerHello, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has
- * seven.
- */
+/** In octets, in its record (RFC 5246, sections 6.2.1 and 7.4.1.3). An alert has seven. */
 const SHORTEST_SERVER_HELLO = 47;
 
-/** The errors of a machine without such a network. */
-const NO_ROUTE = /^(ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/;
+/** A machine without such a network. */
+const NO_ROUTE = /^connect (ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/;
 
 /**
- * A server that does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of octets that are no TLS record header
- * (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and two names of its own for what
- * looks like a request. It is 3 by chance: the length is beyond any record's, under three names. Fewer than
- * five octets say nothing.
+ * What OpenSSL 3.0 to 3.5 says of octets that are no TLS record header (RFC 8446, section 5.1). The second octet
+ * is not 3: wrong version number, and two names of its own for what looks like a request. It is 3 by chance: the
+ * length is beyond any record's, under three names. Fewer than five octets say nothing.
  */
 const NO_TLS =
-  /^ERR_SSL_(WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST|(PACKET|DATA|ENCRYPTED)_LENGTH_TOO_LONG)$/;
+  /^(hello|handshake) ERR_SSL_(WRONG_VERSION_NUMBER|HTTPS?_(PROXY_)?REQUEST|\w+_LENGTH_TOO_LONG)$/;
 
 /**
  * An alert with which servers decline a name that has no TLS (RFC 6066, section 3; RFC 8446, section 6.2), if
  * nothing came before it: unrecognized_name, and handshake_failure and internal_error of those that have no
  * certificate for it.
  */
-const DECLINED_NAME = /^ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/;
+const DECLINED_NAME =
+  /^hello ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/;
 
 /**
  * The alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2), or what OpenSSL says
  * of one that has chosen another.
  */
-const NO_PROTOCOL = /^ERR_SSL_(TLSV1_ALERT_NO_APPLICATION_PROTOCOL|BAD_EXTENSION)$/;
+const NO_PROTOCOL = /^(hello|handshake) ERR_SSL_(TLSV1_ALERT_NO_APPLICATION_PROTOCOL|BAD_EXTENSION)$/;
 
-const HANDSHAKE: readonly Step[] = ['hello', 'handshake'];
-
-/** What errors mean: the first row with the step and the code counts. */
+/** What errors mean, by step and code: the first row counts. */
 const MEANINGS: readonly (readonly [
-  steps: readonly Step[],
   error: RegExp,
   obstacle: Obstacle | undefined,
   code: FailureCode,
   message: string,
 ])[] = [
-  [['connect'], /^ECONNREFUSED$/, 'refused', 'refused', 'rejects the connection'],
-  [['connect'], /^ETIMEDOUT$/, 'slow', 'timeout', 'does not respond'],
-  [['connect'], NO_ROUTE, 'no-route', 'unreachable', 'cannot be reached'],
-  [['connect'], /^(?!ECONNRESET|ECONNABORTED)/, 'slow', 'unreachable', 'cannot be reached'],
-  [HANDSHAKE, NO_TLS, 'no-tls', 'tls', 'does not speak TLS'],
-  [HANDSHAKE, NO_PROTOCOL, 'other-protocol', 'tls', 'agrees on no protocol'],
-  [['hello'], DECLINED_NAME, 'no-tls', 'tls', 'declines TLS for the name'],
-  [[...HANDSHAKE, 'head'], /^(ERR_SSL_|ERR_TLS_|EPROTO$)/, undefined, 'tls', 'does not agree on TLS'],
+  [/^connect ECONNREFUSED$/, 'refused', 'refused', 'rejects the connection'],
+  [/^connect ETIMEDOUT$/, 'slow', 'timeout', 'does not respond'],
+  [NO_ROUTE, 'no-route', 'unreachable', 'cannot be reached'],
+  [/^connect (?!ECONNRESET|ECONNABORTED)/, 'slow', 'unreachable', 'cannot be reached'],
+  [NO_TLS, 'no-tls', 'tls', 'does not speak TLS'],
+  [NO_PROTOCOL, 'other-protocol', 'tls', 'agrees on no protocol'],
+  [DECLINED_NAME, 'no-tls', 'tls', 'declines TLS for the name'],
+  [/^(?!connect)\w+ (ERR_SSL_|ERR_TLS_|EPROTO$)/, undefined, 'tls', 'does not agree on TLS'],
 ];
 
 export function outcomeOfError(error: unknown, step: Step, endpoint: string): FailedRequest {
@@ -211,8 +198,8 @@ export function outcomeOfError(error: unknown, step: Step, endpoint: string): Fa
     return failed(invalid, `invalid response from ${endpoint}: ${error.message}`);
   }
   const errno = errorCode(error);
-  const found = MEANINGS.find(([steps, pattern]) => steps.includes(step) && pattern.test(errno));
-  const [, , obstacle, code, message] = found ?? [[], /^/, 'closed', 'closed', 'closed the connection'];
+  const found = MEANINGS.find(([pattern]) => pattern.test(`${step} ${errno}`));
+  const [, obstacle, code, message] = found ?? [/^/, 'closed', 'closed', 'closed the connection'];
   // In the words of OpenSSL, if there are any.
   const detail = error instanceof Error && 'reason' in error ? error.reason : errno;
   return { ...failed(code, `${endpoint} ${message} (${detail || 'without a response'})`), obstacle };

@@ -45,7 +45,7 @@ export async function requestHead(socket: Duplex, host: string, userAgent: strin
 const START_OF_HEAD = 'HTTP/';
 const EMPTY_LINES = /^[\r\n]+/;
 
-/** The heads that come in, one after the other. Empty lines before one are skipped. */
+/** Empty lines before a head are skipped. */
 async function* headsIn(socket: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let text = '';
   for await (const octets of socket) {
@@ -87,12 +87,9 @@ const LARGEST_SECTION = LARGEST_HEAD + 32 * MAX_FIELDS;
 const ANY_URL = 'https://domain.invalid';
 
 /**
- * Requests `/` by HTTP/2 on a socket that has agreed on it, and waits for the head of the final response. No
- * body is read, and the socket is destroyed.
+ * Like requestHead(), by HTTP/2 on a socket that has agreed on it. The socket is destroyed.
  *
  * @param authority The domain, with the port where it is not the scheme's own.
- * @returns the head with a character for each octet, without pseudo-header fields.
- * @throws TooLargeError, InvalidObservationError, or the socket's error.
  */
 export async function requestHeadByHttp2(
   socket: TLSSocket,
@@ -117,7 +114,10 @@ export async function requestHeadByHttp2(
       });
       // Node.js gives the fields as they came, too; its types do not know it.
       stream.on('response', ({ ':status': status = 0 }, _flags, raw: readonly string[] = []) => {
-        const fields = fieldsOf(raw);
+        // Pseudo-header fields are no header fields (RFC 9113, section 8.3).
+        const fields = raw.flatMap((name, at): HeaderField[] =>
+          at % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[at + 1] ?? '']],
+        );
         const length = fields.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
         if (length <= LARGEST_HEAD) resolve({ status, fields });
         else reject(headTooLarge());
@@ -128,11 +128,6 @@ export async function requestHeadByHttp2(
   } finally {
     session.destroy();
   }
-}
-
-/** Pseudo-header fields are no header fields (RFC 9113, section 8.3). */
-function fieldsOf(raw: readonly string[]): HeaderField[] {
-  return raw.flatMap((name, at) => (at % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[at + 1] ?? '']]));
 }
 
 /**

@@ -4,7 +4,6 @@ import { isPublicAddress } from '../public-address.js';
 /** Addresses are tried one after the other: more of them would only take time. */
 const MAX_ADDRESSES = 4;
 
-/** The front page of a domain at one of its addresses. */
 export interface Target {
   readonly scheme: 'https' | 'http';
   readonly domain: string;

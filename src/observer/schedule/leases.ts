@@ -2,22 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { Prisma, type PrismaClient } from '../../database/generated/client.js';
 import { PLANNED_EACH_TIME } from '../../database/query-limits.js';
 import type { Instant } from '../../model/instant.js';
-import { isContention, retryOnContention } from '../../recorder/contention.js';
+import { retryOnContention } from '../../recorder/contention.js';
 import { type Counts, type Priority, type Room, sharePlaces } from '../limiter.js';
 import type { CheckOutcome } from '../outcome.js';
 
-/** A domain that this worker observes, until its lease ends. */
 export interface LeasedDomain {
   readonly name: string;
   readonly lease: string;
-  readonly until: Instant;
   /** From one observation to the next, in microseconds. */
   readonly every: bigint;
   /** When it was to be observed. */
   readonly scheduled: Instant;
   /** How many observations before failed in a row. */
   readonly failures: number;
-  /** Whether it was never observed before. */
+  /** It was never observed before. */
   readonly first: boolean;
 }
 
@@ -35,7 +33,7 @@ export interface Completion {
   readonly next: Instant;
 }
 
-/** Of so many candidates for each domain wanted, random ones are taken: workers seldom want the same. */
+/** Of more candidates than are wanted, random ones are taken: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
 /**
@@ -58,20 +56,21 @@ export async function leaseDue(
   const low = lowMost === 0 ? [] : await candidatesOf(prisma, 'low', now, lowMost);
   const share = sharePlaces(room, { normal: normal.length, low: low.length });
   const names = [...normal.slice(0, share.normal), ...low.slice(0, share.low)];
-  const domains = names.length === 0 ? [] : await takeStillDue(prisma, now, until, names);
+  const takeStillDue = () => prisma.$queryRaw<LeasedDomain[]>`
+    ${PLANNED} UPDATE watched_domain
+       SET due = ${until}, lease = ${randomUUID()}::uuid,
+           scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
+     WHERE name = ANY(${names}) AND due <= ${now}
+    RETURNING name, lease, every, scheduled, failures, observed_at IS NULL AS first`;
+  const domains = names.length === 0 ? [] : await retryOnContention(takeStillDue);
   const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
   // What was not queried may be due, and so may what other workers had before this one.
   const lowLeft = lowMost === 0 ? 1 : low.length - taken('low');
   return { domains, left: { normal: normal.length - taken('normal'), low: lowLeft } };
 }
 
-/** The domains that are due first, in random order. */
-async function candidatesOf(
-  prisma: PrismaClient,
-  priority: Priority,
-  now: Instant,
-  most: number,
-): Promise<string[]> {
+/** Those that are due first, in random order. */
+async function candidatesOf(prisma: PrismaClient, priority: Priority, now: Instant, most: number) {
   const rows = await prisma.$queryRaw<{ name: string }[]>`
     SELECT name
       FROM (SELECT name FROM watched_domain
@@ -93,47 +92,24 @@ const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
 /** Planned for unknown names, a statement would look into all partitions. */
 const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
 
-async function takeStillDue(
-  prisma: PrismaClient,
-  now: Instant,
-  until: Instant,
-  names: readonly string[],
-): Promise<LeasedDomain[]> {
-  try {
-    return await prisma.$queryRaw<LeasedDomain[]>`
-      ${PLANNED} UPDATE watched_domain
-         SET due = ${until}, lease = ${randomUUID()}::uuid,
-             scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
-       WHERE name = ANY(${names}) AND due <= ${now}
-      RETURNING name, lease, due AS until, every, scheduled, failures, observed_at IS NULL AS first`;
-  } catch (error) {
-    // Two workers that update the same rows in different orders: this one tries again at its next turn.
-    if (isContention(error)) return [];
-    throw error;
-  }
+/** The names of the domains that are still in the lease that they were taken with. */
+export async function stillHeld(prisma: PrismaClient, domains: readonly LeasedDomain[]) {
+  const where = { name: { in: domains.map(({ name }) => name) }, lease: { in: leasesOf(domains) } };
+  const rows = await prisma.watchedDomain.findMany({ where, select: { name: true } });
+  return new Set(rows.map(({ name }) => name));
 }
 
-/** The names of the domains that are still in the lease that they were taken with. */
-export async function stillHeld(
-  prisma: PrismaClient,
-  domains: readonly LeasedDomain[],
-): Promise<ReadonlySet<string>> {
-  const leases = new Map(domains.map(({ name, lease }) => [name, lease]));
-  const rows = await prisma.watchedDomain.findMany({
-    where: { name: { in: [...leases.keys()] } },
-    select: { name: true, lease: true },
-  });
-  return new Set(rows.filter(({ name, lease }) => leases.get(name) === lease).map(({ name }) => name));
+/** All domains that were taken by one statement have the same. */
+function leasesOf(domains: readonly LeasedDomain[]): string[] {
+  return [...new Set(domains.map(({ lease }) => lease))];
 }
 
 /**
  * Ends leases with the results for their domains, except for those whose lease has ended meanwhile or that are
  * unwatched. A domain whose interval has changed meanwhile is next observed after the new one.
  */
-export async function completeLeases(
-  prisma: PrismaClient,
-  completions: readonly Completion[],
-): Promise<void> {
+export async function completeLeases(prisma: PrismaClient, completions: readonly Completion[]) {
+  const names = completions.map(({ domain }) => domain.name);
   const next = Prisma.raw(
     'CASE WHEN w.every = done.every THEN done.next ELSE done.observed_at + w.every END',
   );
@@ -142,7 +118,7 @@ export async function completeLeases(
       ${PLANNED} UPDATE watched_domain AS w
          SET due = ${next}, scheduled = ${next}, lease = NULL,
              observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
-        FROM unnest(${completions.map(({ domain }) => domain.name)}::text[],
+        FROM unnest(${names}::text[],
                     ${completions.map(({ domain }) => domain.lease)}::uuid[],
                     ${completions.map(({ domain }) => domain.every)}::bigint[],
                     ${completions.map((completion) => completion.next)}::bigint[],
@@ -150,7 +126,7 @@ export async function completeLeases(
                     ${completions.map(({ outcome }) => JSON.stringify(outcome))}::text[],
                     ${completions.map(({ failures }) => failures)}::int[])
              AS done (name, lease, every, next, observed_at, outcome, failures)
-       WHERE w.name = ANY (${completions.map(({ domain }) => domain.name)}) AND w.name = done.name AND w.lease = done.lease`,
+       WHERE w.name = ANY (${names}) AND w.name = done.name AND w.lease = done.lease`,
   );
 }
 
@@ -158,11 +134,8 @@ export async function completeLeases(
 export async function handBack(prisma: PrismaClient, domains: readonly LeasedDomain[]): Promise<void> {
   await retryOnContention(
     () => prisma.$executeRaw`
-      ${PLANNED} UPDATE watched_domain AS w
-         SET due = w.scheduled, lease = NULL
-        FROM unnest(${domains.map(({ name }) => name)}::text[], ${domains.map(({ lease }) => lease)}::uuid[])
-             AS held (name, lease)
-       WHERE w.name = ANY (${domains.map(({ name }) => name)}) AND w.name = held.name AND w.lease = held.lease`,
+      ${PLANNED} UPDATE watched_domain SET due = scheduled, lease = NULL
+       WHERE name = ANY (${domains.map(({ name }) => name)}) AND lease = ANY (${leasesOf(domains)}::uuid[])`,
   );
 }
 

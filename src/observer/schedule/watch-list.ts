@@ -20,12 +20,12 @@ export interface WatchedDomain {
   readonly failures: number;
 }
 
-/** From one observation to the next: a day, in microseconds. */
+/** A day, in microseconds. */
 const DEFAULT_PACE = 86_400_000_000n;
 
 /**
- * Watches domains from now on. One that is watched already is observed at the new interval from its next
- * time on, which comes no later than one interval from now.
+ * Watches domains from now on. One that is watched already is observed at the new interval from its next time
+ * on, which comes no later than one interval from now.
  *
  * @param names canonical names, each once.
  * @param every microseconds from one observation to the next; null: a day, and what is watched already
@@ -67,19 +67,14 @@ export async function unwatchDomains(prisma: PrismaClient, names: readonly strin
   return retryOnContention(() => prisma.$executeRaw`DELETE FROM watched_domain WHERE name = ANY (${names})`);
 }
 
-/**
- * Prisma counts a subquery with an offset, for which a Citus cluster would send all names to the coordinator.
- */
+/** Prisma counts a subquery with an offset, for which Citus would send all names to the coordinator. */
 export async function countWatched(prisma: PrismaClient): Promise<number> {
-  const [row] = await prisma.$queryRaw<
-    { count: number }[]
-  >`SELECT count(*)::int AS count FROM watched_domain`;
+  type Row = { readonly count: number };
+  const [row] = await prisma.$queryRaw<Row[]>`SELECT count(*)::int AS count FROM watched_domain`;
   return row?.count ?? 0;
 }
 
-/**
- * Keeps what others than the worker have observed of watched domains: what was observed last is what counts.
- */
+/** Keeps what others than the worker have observed of watched domains: what was observed last counts. */
 export async function noteObserved(pool: Pool, recorded: readonly RecordedCheck[]): Promise<void> {
   const names = recorded.map(({ check }) => check.domain);
   await retryOnContention(() =>
@@ -109,7 +104,7 @@ export async function watchedAmong(prisma: PrismaClient, names: readonly string[
 
 const PAGE = 10_000;
 
-/** All watched domains in the order of their names, a page at a time: there may be millions. */
+/** In the order of their names, a page at a time: there may be millions. */
 export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonly WatchedDomain[]> {
   for (let after = ''; ; ) {
     const rows = await prisma.watchedDomain.findMany({

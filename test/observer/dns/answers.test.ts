@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dnsRecordData } from '../../../src/model/dns-record.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { changed } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS, type ResponseParts } from '../../support/dns-message.js';
 import { nameOctets } from '../../support/dns-octets.js';
@@ -78,19 +77,6 @@ test.each([
   ['of a name with nothing but names below it is empty: it exists', 'ent.example.test', 'A', []],
   ['of a CNAME to a name that does not exist is NXDOMAIN', 'lost.example.test', 'A', 'NXDOMAIN'],
   [
-    'of a CNAME to a name that does not exist is there itself',
-    'lost.example.test',
-    'CNAME',
-    [{ host: 'lost.example.test', target: 'nowhere.example.test' }],
-  ],
-  [
-    'has the records that a chain leads to, with the owner that they have',
-    'www.example.test',
-    'A',
-    [{ host: 'edge.b.example.test', ip: '192.0.2.9' }],
-  ],
-  ['of a loop of CNAMEs is none', 'loop.example.test', 'A', { failed: 'malformed' }],
-  [
     'for one CNAME of a loop is there',
     'loop.example.test',
     'CNAME',
@@ -113,21 +99,11 @@ test('a name that DNS does not allow is not queried, and fails', async () => {
   expect(server.questions).toBe(before);
 });
 
-test.each([
-  [
-    'that leaves what the server knows is no answer, and still shows its CNAMEs',
-    'away.example.test',
-    ['away.example.test www.example.org'],
-  ],
-  [
-    'has every CNAME that leads to its end, under its own owner',
-    'www.example.test',
-    ['www.example.test edge.example.test', 'edge.example.test edge.b.example.test'],
-  ],
-])('a chain %s', async (_what, name, links) => {
-  const answer = (await clientForTest([server]).query(name, ['A'])).get('A');
-  const shown = answer?.aliases?.map(dnsRecordData).map(({ host, target }) => `${host} ${target}`);
-  expect(shown).toEqual(links);
+test('a chain that leaves what the server knows is no answer, and still shows its CNAMEs', async () => {
+  const answer = (await clientForTest([server]).query('away.example.test', ['A'])).get('A');
+  expect(answer?.aliases).toMatchObject([
+    { host: 'away.example.test', rdata: '{"target":"www.example.org"}' },
+  ]);
 });
 
 test('queried for CNAME, only that of the queried name counts', async () => {
@@ -168,32 +144,30 @@ test('the answer may write the queried name in another case', async () => {
   ]);
 });
 
-describe('types', () => {
-  test('a type without a name is queried by its number, and answered under the name that it has', async () => {
-    const zone = String.raw`
+test('a type without a name is queried by its number, and answered under the name that it has', async () => {
+  const zone = String.raw`
 $ORIGIN types.test.
 @ SOA . . 1 1 1 1 1
   TYPE65534 \# 4 C0000201
   CAA 0 issue ";"
   DS  60485 5 1 2BB183AF5F22588179A53B0A 98631FAD1A292118
 `;
-    const other = await serverForTest({ zone });
-    const answers = await clientForTest([other]).query('types.test', [
-      'type65534',
-      'TYPE257',
-      'ds',
-      'DS',
-      'WHAT',
-    ]);
-    const host = 'types.test';
-    expect([...answers].map(([type, answer]) => [type, outcomeOf(answer)])).toEqual([
-      ['TYPE65534', [{ host, data: String.raw`\# 4 C0000201` }]],
-      ['CAA', [{ host, flags: 0, tag: 'issue', value: ';' }]],
-      ['DS', [{ host, data: '60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118' }]],
-      ['WHAT', { failed: 'malformed' }],
-    ]);
-    expect(other.asked('types.test')).toBe(3);
-  });
+  const other = await serverForTest({ zone });
+  const answers = await clientForTest([other]).query('types.test', [
+    'type65534',
+    'TYPE257',
+    'ds',
+    'DS',
+    'WHAT',
+  ]);
+  const host = 'types.test';
+  expect([...answers].map(([type, answer]) => [type, outcomeOf(answer)])).toEqual([
+    ['TYPE65534', [{ host, data: String.raw`\# 4 C0000201` }]],
+    ['CAA', [{ host, flags: 0, tag: 'issue', value: ';' }]],
+    ['DS', [{ host, data: '60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118' }]],
+    ['WHAT', { failed: 'malformed' }],
+  ]);
+  expect(other.asked('types.test')).toBe(3);
 });
 
 const NOTHING: ResponseParts = { rcode: 0, flags: FLAGS.AA, answers: [], authorities: [] };
@@ -204,9 +178,7 @@ function recordsOf(owner: Buffer, target: string): ZoneRecord[] {
 
 /** The name in the question, in capitals. */
 function inUpperCase(message: Buffer, nameLength: number): Buffer {
-  for (let at = 12; at < 12 + nameLength; at += 1) {
-    const octet = message.readUInt8(at);
-    if (octet >= 0x61 && octet <= 0x7a) message.writeUInt8(octet - 0x20, at);
-  }
+  const name = message.toString('latin1', 12, 12 + nameLength).toUpperCase();
+  message.write(name, 12, 'latin1');
   return message;
 }

@@ -12,7 +12,7 @@ import type { DnsTestServer } from '../../support/dns-server.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for an answer on a busy machine. */
-const SHORT = 500;
+const SHORT = 250;
 /** How many silent names are queried at once. */
 const DEAD = 15;
 /** A question that waited for this would outlive the test. */
@@ -74,16 +74,6 @@ describe('several servers', () => {
     expect([first.questions, second.questions]).toEqual(questions);
   });
 
-  test('a query that fails once is sent to the same server again: its view is that of the other types', async () => {
-    const [first, second] = await twoServers();
-    for (const type of TYPES) if (type !== 'CNAME') first.behave('*', failsOnce(), type);
-    const client = clientForTest([first, second], { tries: 3 });
-    const answers = await client.query(NAME, TYPES);
-    expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
-    expect(outcomeOf(answers.get('A'))).toEqual(found('192.0.2.1'));
-    expect(second.questions).toBe(0);
-  });
-
   test('all types are queried where the first answer came from', async () => {
     const [first, second] = await twoServers();
     for (const type of ['A', 'CNAME']) first.behave('*', SERVFAIL, type);
@@ -107,27 +97,18 @@ describe('several servers', () => {
     expect(second.questions).toBe(0);
   });
 
-  test('one that was silent comes last from then on: the next domain does not wait for it', async () => {
-    const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
-    await client.query(NAME, TYPES);
-    expect([first.questions, second.questions]).toEqual([2, 8]);
-    await client.query(NAME, TYPES);
-    expect([first.questions, second.questions]).toEqual([2, 16]);
-  });
-
-  test('one that was silent has the next query after half a minute, and is first again once it answers', async () => {
+  test('one that was silent comes last for half a minute, and is first again once it answers', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [first, second] = await twoServers(silence);
     const client = clientForTest([first, second], { tries: 3, timeout: SHORT });
-    await client.query(NAME, ['A']);
+    await client.query(NAME, TYPES);
+    expect([first.questions, second.questions]).toEqual([2, 8]);
     first.behave('*', undefined);
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
     vi.advanceTimersByTime(30_000);
-    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
-    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
-    expect([first.questions, second.questions]).toEqual([4, 2]);
+    for (let at = 0; at < 2; at += 1) expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    expect([first.questions, second.questions]).toEqual([4, 9]);
   });
 
   test('if the others fail, it is queried nevertheless, and is first again once it responds', async () => {
@@ -140,14 +121,6 @@ describe('several servers', () => {
     second.forgetQuestions();
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
     expect(second.questions).toBe(0);
-  });
-
-  test('queries that wait for a server that stops responding go to another', async () => {
-    const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 3, timeout: SHORT, queriesPerServer: 1 });
-    const answers = await client.query(NAME, TYPES);
-    expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
-    expect([first.questions, second.questions]).toEqual([2, 8]);
   });
 
   test('a server may have an IPv6 address', async () => {
@@ -190,13 +163,7 @@ describe('a name that no server resolves', () => {
   test('is not one whose addresses alone fail, even if the query for a CNAME is lost once', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     for (const type of ['A', 'AAAA']) server.behave('*', SERVFAIL, type);
-    let lost = false;
-    const loseOnce: Behaviour = ({ answer }) => {
-      if (lost) return { messages: [answer()] };
-      lost = true;
-      return {};
-    };
-    server.behave('*', loseOnce, 'CNAME');
+    server.behave('*', failsOnce({}), 'CNAME');
     const answers = await clientForTest([server], { tries: 3, timeout: SHORT }).query(NAME, TYPES);
     const failed = [...answers].filter(([, { kind }]) => kind === 'failed').map(([type]) => type);
     expect(failed).toEqual(['A', 'AAAA']);
@@ -315,20 +282,19 @@ describe('stopping', () => {
   });
 
   test('an abort ends what waits for a place, while another has it', async () => {
-    let answerFirst: () => void = () => undefined;
-    const waiting = new Promise<void>((resolve) => {
-      answerFirst = resolve;
-    });
     const client = clientForTest([server], { timeout: FOREVER, queriesPerServer: 1 });
-    server.behave('*', async ({ answer }) => {
-      await waiting;
-      return { messages: [answer()] };
+    let answerFirst: (() => void) | undefined;
+    server.behave('*', ({ answer }) => {
+      return new Promise((resolve) => {
+        answerFirst = () => resolve({ messages: [answer()] });
+      });
     });
     const first = client.query(NAME, ['A']);
+    await vi.waitFor(() => expect(answerFirst).toBeDefined());
     const second = client.query(NAME, ['MX'], stop.signal);
     stop.abort();
     expect(outcomeOf((await second).get('MX'))).toEqual({ failed: 'stopped' });
-    answerFirst();
+    answerFirst?.();
     expect(outcomeOf((await first).get('A'))).toEqual(found('192.0.2.1'));
     expect(server.questions).toBe(1);
   });
@@ -339,12 +305,6 @@ describe('stopping', () => {
     const answers = await client.query(NAME, ['A'], stop.signal);
     expect(outcomeOf(answers.get('A'))).toEqual({ failed: 'stopped' });
     await vi.waitFor(() => expect(server.connections).toBe(0), { timeout: 60_000 });
-  });
-
-  test('what is aborted before it begins is not queried', async () => {
-    const answers = await clientForTest([server]).query(NAME, TYPES, AbortSignal.abort());
-    expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
-    expect(server.questions).toBe(0);
   });
 
   test('an abort stops every query in flight, and later queries with the signal', async () => {
@@ -361,14 +321,9 @@ describe('stopping', () => {
     stalled.behave('*', truncated(silence));
     // The two servers' own, and what other tests have not closed yet.
     const before = openSockets();
-    const warnings: Error[] = [];
-    const keep = (warning: Error) => warnings.push(warning);
-    process.on('warning', keep);
-    onTestFinished(() => void process.off('warning', keep));
     const client = clientForTest([stalled, server], { tries: 2, timeout: SHORT });
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => client.query(NAME, ['A', 'MX'], stop.signal)),
-    );
+    const look = () => client.query(NAME, ['A', 'MX'], stop.signal);
+    const answers = await Promise.all(Array.from({ length: 5 }, look));
     expect(answers.map((answer) => outcomeOf(answer.get('A')))).toEqual(
       answers.map(() => found('192.0.2.1')),
     );
@@ -379,7 +334,6 @@ describe('stopping', () => {
       },
       { timeout: 60_000 },
     );
-    expect(warnings).toEqual([]);
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
 });

@@ -1,40 +1,37 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
 import type { DnsAnswer } from '../../../src/observer/verdict.js';
 import { uint16 } from '../../support/dns-octets.js';
 import { repeats } from '../../support/long-form.js';
 import { addedIn, answerTo, look, observe, presentIn, record, removedIn, toText } from './evidence.js';
-import { judge, type Verdict } from './evidence-judge.js';
-import { goodReply, makeReply, NAMES, TYPE_NUMBERS } from './evidence-replies.js';
+import { judge, NO_EVIDENCE, type Verdict } from './evidence-judge.js';
+import { goodReply, NAMES, replies, TYPE_NUMBERS } from './evidence-replies.js';
 
 /** `npm test` sends some; EVIDENCE_CHECKS=500000 sends more. */
 const CHECKS = Number(process.env['EVIDENCE_CHECKS'] ?? repeats(50_000, 1000));
-const SEED = Number(process.env['EVIDENCE_SEED'] ?? Date.now() % 1_000_000);
 
 const textOf = (records: readonly DnsRecord[]) => [...new Set(records.map(toText))].sort().join('; ');
 
 /** An answer as the judge sees it. What is malformed is malformed for both, wherever that shows. */
 function asVerdict(answer: DnsAnswer): string {
   const { aliases = [] } = answer;
-  if (answer.kind === 'failed')
-    return answer.failure.code === 'malformed' ? 'none' : `none ${textOf(aliases)}`;
-  return `${answer.nameExists} ${textOf(answer.records)} ${textOf(aliases)}`;
+  if (answer.kind === 'answered') {
+    return `${answer.nameExists} ${textOf(answer.records)} ${textOf(aliases)}`;
+  }
+  return answer.failure.code === 'malformed' ? 'none' : `none ${textOf(aliases)}`;
 }
 
-function asText(verdict: Verdict): string {
-  if (verdict.kind === 'evidence') {
-    return `${verdict.nameExists} ${textOf(verdict.records)} ${textOf(verdict.aliases)}`;
-  }
-  return `none ${textOf(verdict.kind === 'none' ? [] : verdict.aliases)}`;
+function asText({ kind, nameExists, records, aliases }: Verdict): string {
+  if (kind === 'evidence') return `${nameExists} ${textOf(records)} ${textOf(aliases)}`;
+  return `none ${textOf(kind === 'none' ? [] : aliases)}`;
 }
 
 const isLink = (text: string) => / (CNAME|DNAME) /.test(text);
 const ownerOf = (text: string) => text.split(' ', 2).join(' ');
 
 /** What a reply shows: what it proves, and the links of its chain. */
-function shownBy({ aliases, ...verdict }: Verdict): string[] {
-  return (verdict.kind === 'evidence' ? [...aliases, ...verdict.records] : aliases).map(toText);
-}
+const shownBy = ({ aliases, records }: Verdict) => [...aliases, ...records].map(toText);
 
 /**
  * Whether a record is gone: its type has none any more. A link is where a chain shows another one of its owner, where
@@ -58,53 +55,53 @@ test(
   'replies that are nearly right remove nothing, unless a plain judge says that they prove it, and add nothing that it does not see',
   async () => {
     const tally = { evidence: 0, none: 0, removed: 0, added: 0, aliases: 0 };
-    const known = await Promise.all(NAMES.map((name) => look(null, name, goodReply)));
-    for (let check = 0; check < CHECKS; check += 1) {
-      const at = check % NAMES.length;
-      const name = NAMES[at] ?? '';
+    const known = new Map(
+      await Promise.all(NAMES.map(async (name) => [name, await look(null, name, goodReply)] as const)),
+    );
+    const all = fc.tuple(...[...TYPE_NUMBERS].map((type) => fc.tuple(fc.constant(type), replies)));
+    const check = fc.asyncProperty(fc.constantFrom(...NAMES), all, async (name, asked) => {
       const answers = new Map<string, DnsAnswer>();
       const verdicts = new Map<string, Verdict>();
-      for (const [type, number] of TYPE_NUMBERS) {
+      for (const [[type, number], reply] of asked) {
         let octets: Buffer = Buffer.of();
-        const answer = answerTo(name, type, (asked) => {
-          octets = makeReply(asked, (SEED * 1000 + check) * 512 + number);
+        const answer = answerTo(name, type, (question) => {
+          octets = reply(question);
           return octets;
         });
-        const message = Buffer.concat([uint16(0), octets]);
-        const verdict = judge(name, number, message);
         const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';
-        const expected = isMalformed ? 'none' : asText(verdict);
-        expect(asVerdict(answer), `seed ${SEED}, check ${check}: ${type} ${message.toString('hex')}`).toBe(
-          expected,
+        const verdict: Verdict = isMalformed
+          ? NO_EVIDENCE
+          : judge(name, number, Buffer.concat([uint16(0), octets]));
+        expect(asVerdict(answer), `${type} ${octets.toString('hex')}`).toBe(
+          isMalformed ? 'none' : asText(verdict),
         );
         tally[verdict.kind === 'evidence' ? 'evidence' : 'none'] += 1;
         answers.set(type, answer);
-        verdicts.set(type, isMalformed ? { kind: 'none', why: 'malformed', aliases: [] } : verdict);
+        verdicts.set(type, verdict);
       }
-      const progress = record(known[at] ?? null, await observe(name, answers));
-      const [added, removed] = [addedIn(progress), removedIn(progress)];
-      const shown = new Set([...verdicts.values()].flatMap(shownBy));
+      const progress = record(known.get(name) ?? null, await observe(name, answers));
+      const [added, removed, present] = [addedIn(progress), removedIn(progress), presentIn(progress)];
+      const shown = [...verdicts.values()].flatMap(shownBy);
       const links = [...verdicts.values()]
         .flatMap(({ kind, aliases }) => (kind === 'none' ? [] : aliases))
         .map(toText);
-      const present = new Set(presentIn(progress));
-      const what = `seed ${SEED}, check ${check} of ${name}`;
       expect(
-        added.filter((text) => !shown.has(text)),
-        `${what} adds`,
+        added.filter((text) => !shown.includes(text)),
+        'added',
       ).toEqual([]);
       expect(
         removed.filter((text) => !isGone(text, verdicts)),
-        `${what} removes`,
+        'removed',
       ).toEqual([]);
       expect(
-        links.filter((text) => !present.has(text)),
-        `${what} does not show`,
+        links.filter((text) => !present.includes(text)),
+        'not shown',
       ).toEqual([]);
       tally.removed += removed.length;
       tally.added += added.length;
       tally.aliases += links.length;
-    }
+    });
+    await fc.assert(check, { numRuns: CHECKS });
     expect(Math.min(...Object.values(tally)), JSON.stringify(tally)).toBeGreaterThan(CHECKS / 100);
   },
   60_000 + CHECKS * 20,

@@ -11,26 +11,16 @@ import { TYPE_NUMBERS } from './evidence-replies.js';
  * 2308 (2), 6604 and 6672. What a reply does not prove must not change a history.
  */
 
-/** The CNAMEs and DNAMEs of the chain, each under its own owner. */
-interface Chain {
-  readonly aliases: readonly DnsRecord[];
-}
-
-/** What is proved: the records of the queried type, all of them, or that there are none. */
-interface Evidence extends Chain {
-  readonly kind: 'evidence';
+export interface Verdict {
+  /** `incomplete`, too, proves nothing of the queried type, but shows the CNAMEs and DNAMEs of its chain. */
+  readonly kind: 'evidence' | 'none' | 'incomplete';
   /** False for NXDOMAIN. */
   readonly nameExists: boolean;
+  /** All that there are of the queried type. */
   readonly records: readonly DnsRecord[];
+  /** The CNAMEs and DNAMEs of the chain, each under its own owner. */
+  readonly aliases: readonly DnsRecord[];
 }
-
-/** It proves nothing of the queried type. An incomplete chain still shows its CNAMEs and DNAMEs. */
-interface NoEvidence extends Chain {
-  readonly kind: 'none' | 'incomplete';
-  readonly why: string;
-}
-
-export type Verdict = Evidence | NoEvidence;
 
 interface WireRecord {
   readonly owner: string;
@@ -38,13 +28,6 @@ interface WireRecord {
   readonly class: number;
   readonly ttl: number;
   readonly rdata: MessageReader;
-}
-
-interface WireMessage {
-  readonly flags: number;
-  readonly answer: readonly WireRecord[];
-  readonly authority: readonly WireRecord[];
-  readonly additional: readonly WireRecord[];
 }
 
 const [CNAME, SOA, DNAME, OPT, RRSIG] = [5, 6, 39, 41, 46];
@@ -55,13 +38,19 @@ const NAMES_OF_TYPES = new Map(
   [...TYPE_NUMBERS, ['DNAME', DNAME] as const].map(([name, type]) => [type, name]),
 );
 
+function verdict(kind: Verdict['kind'], aliases: readonly DnsRecord[] = []): Verdict {
+  return { kind, nameExists: true, records: [], aliases };
+}
+
+export const NO_EVIDENCE = verdict('none');
+
 /** Judges a reply to a question in class IN. */
 export function judge(name: string, type: number, octets: Buffer): Verdict {
   try {
     return judgeMessage(name, type, octets);
   } catch (error) {
     if (error instanceof MalformedMessageError || error instanceof InvalidObservationError)
-      return none('malformed');
+      return NO_EVIDENCE;
     throw error;
   }
 }
@@ -69,24 +58,47 @@ export function judge(name: string, type: number, octets: Buffer): Verdict {
 function judgeMessage(name: string, type: number, octets: Buffer): Verdict {
   const reader = new MessageReader(octets, HEADER_LENGTH, octets.length, new Map());
   const [flags, questions] = [octets.readUInt16BE(2), octets.readUInt16BE(4)];
-  if ((flags & (QR | OPCODE)) !== QR || questions !== 1) return none('no reply to this question');
-  if (reader.name() !== name || reader.uint16() !== type || reader.uint16() !== IN)
-    return none('another question');
+  // It is no reply, or one to another question.
+  if ((flags & (QR | OPCODE)) !== QR || questions !== 1) return NO_EVIDENCE;
+  if (reader.name() !== name || reader.uint16() !== type || reader.uint16() !== IN) return NO_EVIDENCE;
   const [answer = [], authority = [], additional = []] = [6, 8, 10].map((at) =>
     Array.from({ length: octets.readUInt16BE(at) }, () => readRecord(reader)),
   );
-  if (!reader.isAtEnd) return none('octets behind the last record');
-  const message = { flags, answer, authority, additional };
-  if ((flags & TC) !== 0) return none('truncated');
-  const rcode = extendedRcode(message);
-  if (rcode !== NOERROR && rcode !== NXDOMAIN) return none(`RCODE ${rcode}`);
-  if ((flags & (AA | RA)) === 0) return none('it neither knows nor asks');
-  const chain = followChain(name, type, message);
-  if (chain.why !== undefined) return none(chain.why, chain.aliases);
-  const records = answer.filter((record) => isOf(record, chain.end, type)).map(recordOf);
-  if (records.length === 0) return judgeAbsence(type, message, chain, rcode === NOERROR);
-  if (rcode === NXDOMAIN) return none('NXDOMAIN with the very records', chain.aliases);
-  return { kind: 'evidence', nameExists: true, records, aliases: chain.aliases };
+  if (!reader.isAtEnd || (flags & TC) !== 0) return NO_EVIDENCE;
+  // With the eight upper bits of the OPT record (RFC 6891, section 6.1.3).
+  const upper = additional.filter(({ type }) => type === OPT).map(({ ttl }) => Math.floor(ttl / 0x1000000));
+  const rcode = Math.max(0, ...upper) * 16 + (flags & RCODE);
+  // With neither AA nor RA, the server neither knows nor asks.
+  if ((rcode !== NOERROR && rcode !== NXDOMAIN) || (flags & (AA | RA)) === 0) return NO_EVIDENCE;
+  const chain = followChain(name, type, answer);
+  const { aliases, end } = chain;
+  if (!chain.isWhole) return NO_EVIDENCE;
+  const records = answer.filter((record) => isOf(record, end, type)).map(recordOf);
+  if (records.length > 0 && rcode === NXDOMAIN) return NO_EVIDENCE;
+  if (records.length > 0) return { kind: 'evidence', nameExists: true, records, aliases };
+  return judgeAbsence(type, chain, [answer, authority, additional], rcode === NOERROR);
+}
+
+/** No records at the end of the chain: whether the message proves that there are none. */
+function judgeAbsence(
+  type: number,
+  { aliases, links, end }: ReturnType<typeof followChain>,
+  [answer, authority, additional]: readonly [WireRecord[], WireRecord[], WireRecord[]],
+  nameExists: boolean,
+): Verdict {
+  // The signatures of a chain; without a chain they would be of records that are not there.
+  const signs = (record: WireRecord) => record.type === RRSIG && links.size > 0;
+  if (answer.some((record) => !links.has(record) && !signs(record))) return NO_EVIDENCE;
+  if ([...authority, ...additional].some((record) => isOf(record, end, type))) {
+    return verdict('incomplete', aliases);
+  }
+  // The SOA of a zone that encloses the name (RFC 2308, section 2).
+  const enclosing = [end, ...ancestorsOf(end)];
+  const proofs = authority.filter((record) => enclosing.some((zone) => isOf(record, zone, SOA)));
+  // The first that can be read is enough; the observer may have failed at one before it.
+  const isReadable = ({ rdata }: WireRecord) => attempt(() => readRdata('SOA', rdata.fork())) !== undefined;
+  if (proofs.length === 0) return verdict('incomplete', aliases);
+  return proofs.some(isReadable) ? { ...verdict('evidence', aliases), nameExists } : NO_EVIDENCE;
 }
 
 function readRecord(reader: MessageReader): WireRecord {
@@ -100,67 +112,30 @@ function recordOf({ owner, type, rdata }: WireRecord): DnsRecord {
   return parseDnsRecord({ host: owner, class: 'IN', type: name, ...readRdata(name, rdata.fork()) });
 }
 
-/** No records at the end of the chain: whether the message proves that there are none. */
-function judgeAbsence(
-  type: number,
-  message: WireMessage,
-  chain: FollowedChain,
-  nameExists: boolean,
-): Verdict {
-  const { aliases } = chain;
-  const { answer, authority, additional } = message;
-  // The signatures of a chain; without a chain they would be of records that are not there.
-  const signs = (record: WireRecord) => record.type === RRSIG && chain.records.size > 0;
-  if (answer.some((record) => !chain.records.has(record) && !signs(record))) {
-    return none('other records in the answer', aliases);
-  }
-  if ([...authority, ...additional].some((record) => isOf(record, chain.end, type))) {
-    return { kind: 'incomplete', why: 'the records are elsewhere in it', aliases };
-  }
-  // The SOA of a zone that encloses the name (RFC 2308, section 2).
-  const enclosing = [chain.end, ...ancestorsOf(chain.end)];
-  const proofs = authority.filter((record) => enclosing.some((zone) => isOf(record, zone, SOA)));
-  // The first that can be read is enough; the observer may have failed at one before it.
-  const isReadable = ({ rdata }: WireRecord) => attempt(() => readRdata('SOA', rdata.fork())) !== undefined;
-  if (proofs.some(isReadable)) return { kind: 'evidence', nameExists, records: [], aliases };
-  if (proofs.length > 0) return none('an SOA that is none');
-  return { kind: 'incomplete', why: `nothing proves that type ${type} has no records`, aliases };
-}
-
-interface FollowedChain extends Chain {
-  readonly end: string;
-  /** The records that it is made of. */
-  readonly records: ReadonlySet<WireRecord>;
-  /** Why it has no end. */
-  readonly why?: string;
-}
-
 /** Follows CNAMEs, and DNAMEs of proper ancestors, from the queried name: the answer section in any order. */
-function followChain(name: string, type: number, { answer }: WireMessage): FollowedChain {
-  const records = new Set<WireRecord>();
+function followChain(name: string, type: number, answer: readonly WireRecord[]) {
+  const links = new Set<WireRecord>();
   const seen = new Set<string>();
   let end = name;
-  const links = answer.filter((record) => record.class === IN && [CNAME, DNAME].includes(record.type));
-  for (const link of links) targetOf(link, link.owner);
-  const done = (why?: string): FollowedChain => {
-    const chain = { aliases: [...records].map(recordOf), end, records };
-    return why === undefined ? chain : { ...chain, why };
+  const all = answer.filter((record) => record.class === IN && [CNAME, DNAME].includes(record.type));
+  for (const link of all) targetOf(link, link.owner);
+  const done = (isWhole: boolean, shown: Iterable<WireRecord> = links) => {
+    return { aliases: [...shown].map(recordOf), links, end, isWhole };
   };
-  const leadingOn = () => links.filter((record) => leadsOn(record, end));
+  const leadingOn = () => all.filter((record) => leadsOn(record, end));
   const targets = () => new Set(leadingOn().map((record) => targetOf(record, end)));
   if (type === CNAME) {
     // A CNAME may follow from a DNAME, which is shown beside it, and proves nothing without it.
     const dnames = leadingOn().filter((record) => record.type === DNAME);
-    if (dnames.length > 0 && targets().size > 1) return done('two ways to go on');
-    return { ...done(), aliases: dnames.map(recordOf) };
+    return done(dnames.length === 0 || targets().size < 2, dnames);
   }
   for (;;) {
-    if (seen.has(end)) return done('the chain is a loop');
+    if (seen.has(end)) return done(false);
     seen.add(end);
     const [target, ...others] = targets();
-    for (const record of leadingOn()) records.add(record);
-    if (others.length > 0) return done('two ways to go on');
-    if (target === undefined) return done();
+    for (const record of leadingOn()) links.add(record);
+    if (others.length > 0) return done(false);
+    if (target === undefined) return done(true);
     end = target;
   }
 }
@@ -176,21 +151,10 @@ function targetOf({ owner, type, rdata }: WireRecord, name: string): string {
   if (!reader.isAtEnd) throw new MalformedMessageError('octets behind the rdata');
   if (type === CNAME) return target;
   const below = owner === '.' ? name : name.slice(0, -owner.length - 1);
-  return [below, target].filter((part) => part !== '' && part !== '.').length < 2
-    ? below
-    : canonicalHostName(`${below}.${target}`);
-}
-
-/** The RCODE with the eight upper bits of the OPT record (RFC 6891, section 6.1.3). */
-function extendedRcode({ flags, additional }: WireMessage): number {
-  const upper = additional.filter(({ type }) => type === OPT).map(({ ttl }) => Math.floor(ttl / 0x1000000));
-  return Math.max(0, ...upper) * 16 + (flags & RCODE);
+  const parts = [below, target].filter((part) => part !== '' && part !== '.');
+  return parts.length < 2 ? below : canonicalHostName(`${below}.${target}`);
 }
 
 function isOf(record: WireRecord, owner: string, type: number): boolean {
   return record.owner === owner && record.type === type && record.class === IN;
-}
-
-function none(why: string, aliases: readonly DnsRecord[] = []): NoEvidence {
-  return { kind: 'none', why, aliases };
 }

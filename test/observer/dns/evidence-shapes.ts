@@ -26,6 +26,8 @@ const [CH, NONE, ANY] = [3, 0xfe, 0xff];
 const wantedOf = (owner: string) => (asked: Asked) => wanted(asked, name(owner));
 const wantedIn = (dnsClass: number) => (asked: Asked) => wanted(asked, hex`c00c`, dnsClass);
 const ownCname = (target: string) => (asked: Asked) => cname(asked.name, target);
+const [AWAY, TO_B, TO_C] = [ownCname('away.invalid'), ownCname('b.test'), ownCname('c.test')];
+const glue = (owner: Buffer) => rr(owner, 1, hex`cb007107`);
 
 /** A reply with an SOA to a question that another one is in the place of. */
 function toQuestion(change: (asked: Asked) => Buffer): Reply {
@@ -79,10 +81,7 @@ export const PROVES_NOTHING: readonly (readonly [title: string, reply: Reply])[]
   ['an SOA that is cut short', reply('8180', [], [PROOF.subarray(0, -1)])],
   ['an SOA without rdata', reply('8180', [], [rr(name('test'), 6, hex``)])],
   ['an SOA with rdata of an octet more', reply('8180', [], [rr(name('test'), 6, hex`${SOA_RDATA} 00`)])],
-  [
-    'other records of the type with rdata that is none',
-    reply('8180', [(q) => rr(hex`c00c`, q.number, hex`ff`)]),
-  ],
+  ['records of the type whose rdata is none', reply('8180', [(q) => rr(hex`c00c`, q.number, hex`ff`)])],
 
   // Referrals (RFC 2308, section 2.2): NS and no SOA.
   ...['8100', '8180', '8500', '8580'].flatMap((flags): [string, Reply][] => [
@@ -126,83 +125,56 @@ export const PROVES_NOTHING: readonly (readonly [title: string, reply: Reply])[]
   // Names in messages: pointers lead back, and labels have at most 63 octets.
   [
     'an owner that points to itself',
-    reply('8180', [], [({ section }) => rr(uint16(0xc000 | (12 + section.length)), 6, SOA_RDATA)]),
+    reply('8180', [], [(q) => rr(uint16(0xc00c + q.section.length), 6, SOA_RDATA)]),
   ],
   ['an owner that points behind the message', reply('8180', [], [rr(hex`ffff`, 6, SOA_RDATA)])],
   ['an owner of a label of another kind', reply('8180', [], [rr(hex`41 78 00`, 6, SOA_RDATA)])],
   // It is undecidable whether such a record was queried.
-  [
-    'an additional record whose owner points into the header',
-    reply('8180', [], [PROOF], [rr(hex`c004`, 1, hex`cb007107`)]),
-  ],
-  [
-    'an additional record whose owner points behind the message',
-    reply('8180', [], [PROOF], [rr(hex`ffff`, 1, hex`cb007107`)]),
-  ],
+  ['glue whose owner points into the header', reply('8180', [], [PROOF], [glue(hex`c004`)])],
+  ['glue whose owner points behind the message', reply('8180', [], [PROOF], [glue(hex`ffff`)])],
 ];
 
 /** Chains that prove nothing of what stands at their end; of the CNAMEs themselves they do. */
 export const CHAINS_WITHOUT_PROOF: readonly (readonly [title: string, reply: Reply])[] = [
   ['a CNAME to itself', reply('8180', [(q) => cname(q.name, q.name)])],
   ['a CNAME to itself, with an SOA', reply('8180', [(q) => cname(q.name, q.name)], [PROOF])],
-  ['CNAMEs in a loop', reply('8180', [ownCname('b.test'), (q) => cname('B.test', q.name)])],
-  [
-    'CNAMEs in a loop, with an SOA',
-    reply('8180', [ownCname('b.test'), (q) => cname('b.test', q.name)], [PROOF]),
-  ],
-  ['a CNAME without its end', reply('8180', [ownCname('away.invalid')])],
-  ['a CNAME without its end, from a server of the zone', reply('8500', [ownCname('away.invalid')])],
-  ['a CNAME without its end, NXDOMAIN', reply('8583', [ownCname('away.invalid')])],
-  ['a CNAME that leaves the zone whose SOA it has', reply('8580', [ownCname('away.invalid')], [PROOF])],
-  [
-    'NXDOMAIN of a CNAME that leaves the zone whose SOA it has',
-    reply('8583', [ownCname('away.invalid')], [PROOF]),
-  ],
-  ['a CNAME without its end, with a referral', reply('8500', [ownCname('away.invalid')], [ns('invalid')])],
-  [
-    'CNAMEs in reverse order without their end',
-    reply('8180', [cname('b.test', 'away.invalid'), ownCname('b.test')]),
-  ],
-  ['two CNAMEs of one owner', reply('8180', [ownCname('b.test'), ownCname('c.test')], [PROOF])],
+  ['CNAMEs in a loop', reply('8180', [TO_B, (q) => cname('B.test', q.name)])],
+  ['CNAMEs in a loop, with an SOA', reply('8180', [TO_B, (q) => cname('b.test', q.name)], [PROOF])],
+  ['a CNAME without its end', reply('8180', [AWAY])],
+  ['a CNAME without its end, from a server of the zone', reply('8500', [AWAY])],
+  ['a CNAME without its end, NXDOMAIN', reply('8583', [AWAY])],
+  ['a CNAME that leaves the zone of the SOA', reply('8580', [AWAY], [PROOF])],
+  ['NXDOMAIN of a CNAME that leaves the zone of the SOA', reply('8583', [AWAY], [PROOF])],
+  ['a CNAME without its end, with a referral', reply('8500', [AWAY], [ns('invalid')])],
+  ['CNAMEs in reverse order without an end', reply('8180', [cname('b.test', 'away.invalid'), TO_B])],
+  ['two CNAMEs of one owner', reply('8180', [TO_B, TO_C], [PROOF])],
   [
     'two CNAMEs of one owner, with addresses',
-    reply('8180', [ownCname('b.test'), ownCname('c.test'), address('b.test'), address('c.test')]),
+    reply('8180', [TO_B, TO_C, address('b.test'), address('c.test')]),
   ],
-  ['a CNAME and records of the name that has it', reply('8180', [ownCname('away.invalid'), wanted])],
+  ['a CNAME and records of its owner', reply('8180', [AWAY, wanted])],
+  ['a CNAME and records of its owner, with an SOA', reply('8180', [TO_B, wanted], [PROOF])],
   [
-    'a CNAME and records of the name that has it, with an SOA',
-    reply('8180', [ownCname('b.test'), wanted], [PROOF]),
-  ],
-  [
-    'a CNAME whose end has its records in the additional section',
-    reply('8180', [ownCname('b.test')], [PROOF], [wantedOf('b.test')]),
+    'a CNAME with the records of its end in the additional section',
+    reply('8180', [TO_B], [PROOF], [wantedOf('b.test')]),
   ],
   ['a CNAME of class CH', reply('8180', [rr(hex`c00c`, 5, name('b.test'), CH), wantedOf('b.test')], [PROOF])],
   ['a CNAME of another owner', reply('8180', [cname('other.test', 'b.test')], [PROOF])],
-  [
-    'a CNAME with an octet behind its target',
-    reply('8180', [rr(hex`c00c`, 5, hex`${name('b.test')} 00`)], [PROOF]),
-  ],
+  ['a CNAME with an octet too many', reply('8180', [rr(hex`c00c`, 5, hex`${name('b.test')} 00`)], [PROOF])],
   ['a DNAME without its end', reply('8180', [dname('test', 'away.invalid')])],
   [
-    'a DNAME and the CNAME that follows from it, without their end',
+    'a DNAME and its CNAME, without an end',
     reply('8180', [dname('test', 'invalid'), (q) => cname(q.name, q.name.replace(/test$/, 'invalid'))]),
   ],
-  [
-    'a DNAME and a CNAME that does not follow from it',
-    reply('8180', [dname('test', 'invalid'), ownCname('b.test')], [PROOF]),
-  ],
+  ['a DNAME and another CNAME', reply('8180', [dname('test', 'invalid'), TO_B], [PROOF])],
   ['a DNAME to below itself, which never ends', reply('8180', [dname('test', 'sub.test')], [PROOF])],
-  [
-    'a DNAME of the name itself, which is about the names below it',
-    reply('8180', [(q) => dname(q.name, 'b.test'), wantedOf('b.test')]),
-  ],
+  ['a DNAME of the name itself', reply('8180', [(q) => dname(q.name, 'b.test'), wantedOf('b.test')])],
   [
     'a DNAME to a name of more than 255 octets',
     reply('8180', [dname('test', Array.from({ length: 4 }, () => 'x'.repeat(60)).join('.'))], [PROOF]),
   ],
   [
-    'a DNAME and a CNAME that does not follow from it, with records at the end of the CNAME',
+    'a DNAME and another CNAME, with records at its end',
     reply('8180', [dname('test', 'invalid'), ownCname('b.other'), wantedOf('b.other')]),
   ],
 ];

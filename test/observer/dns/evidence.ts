@@ -67,7 +67,7 @@ export async function observe(
     source: 'test',
   });
   time += 1_000_000n;
-  return (await observer.check(domain, time)).observation;
+  return (await observer.check(domain, time, new AbortController().signal)).observation;
 }
 
 interface Recorded extends RecordedObservations {

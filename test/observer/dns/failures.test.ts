@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
 import {
   type Behaviour,
   changed,
-  octets,
   otherName,
   rcode,
   rejectsEdns,
@@ -15,7 +15,7 @@ import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js'
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for what comes at once, short enough for what never comes. */
-const SHORT = 500;
+const SHORT = 250;
 
 const ZONE = `
 $ORIGIN example.test.
@@ -33,7 +33,7 @@ beforeAll(async () => {
   server = await startDnsServer({ zone: ZONE });
 });
 beforeEach(() => {
-  for (const type of ['*', 'A', 'MX']) server.behave('*', undefined, type);
+  for (const type of ['*', 'A', 'MX', 'NS']) server.behave('*', undefined, type);
   server.generate(undefined);
   server.forgetQuestions();
 });
@@ -54,13 +54,8 @@ describe('what a server says that is no answer', () => {
     ['NOTIMP', rcode(4), 'rcode', 'NOTIMP from 127.0.0.1'],
     ['YXDOMAIN', rcode(6), 'rcode', 'YXDOMAIN from 127.0.0.1'],
     ['an RCODE without a name', rcode(14), 'rcode', 'RCODE 14 from 127.0.0.1'],
-    ['an RCODE that the OPT record extends', extendedRcode(1), 'rcode', 'RCODE 16 from 127.0.0.1'],
   ])('%s is a failure', async (_name, behaviour, code, message) => {
     expect(await tried(behaviour)).toMatchObject({ outcome: { failed: code }, message });
-  });
-
-  test('a server without the zone of the name answers REFUSED', async () => {
-    expect(await outcome(clientForTest([server]), 'example.org', 'A')).toEqual({ failed: 'refused' });
   });
 
   test('an error without the question, as servers send that cannot read a query, is taken', async () => {
@@ -86,20 +81,13 @@ describe('what a server says that is no answer', () => {
 });
 
 describe('a denial without proof, of a server that resolves (RFC 2308)', () => {
-  const NO_DATA = 0;
-  const NXDOMAIN = 3;
   const bare =
-    (number: number): Behaviour =>
+    (number: number, flags: number = FLAGS.RA): Behaviour =>
     ({ query }) => ({
-      messages: [encodeResponse(query, { rcode: number, flags: FLAGS.RA, answers: [], authorities: [] })],
+      messages: [encodeResponse(query, { rcode: number, flags, answers: [], authorities: [] })],
     });
   const zone: Behaviour = ({ answer }) => ({ messages: [answer()] });
-
-  const authoritative: Behaviour = ({ query }) => ({
-    messages: [encodeResponse(query, { rcode: 0, flags: FLAGS.AA, answers: [], authorities: [] })],
-  });
-
-  const [nodata, nxdomain] = [bare(NO_DATA), bare(NXDOMAIN)];
+  const [nodata, nxdomain, authoritative] = [bare(0), bare(3), bare(0, FLAGS.AA)];
 
   test.each<[string, readonly Behaviour[], number, unknown, readonly number[]]>([
     ['counts where another server says the same', [nodata, nodata], 1, [], [1, 1]],
@@ -128,7 +116,7 @@ describe('a denial without proof, of a server that resolves (RFC 2308)', () => {
   });
 
   test('is not confirmed where the server is named twice', async () => {
-    server.behave('*', bare(NXDOMAIN));
+    server.behave('*', nxdomain);
     const { address, port } = server;
     const client = clientForTest([server, { address, port }], { timeout: SHORT, tries: 3 });
     expect(await outcome(client, 'example.test', 'A')).toEqual(UNPROVEN);
@@ -146,11 +134,6 @@ describe('servers that do not answer', () => {
     const own = await serverForTest();
     const client = clientForTest([own]);
     await own.close();
-    const answers = await client.query('example.test', ['A', 'AAAA']);
-    expect([...answers.values()].map(outcomeOf)).toEqual([
-      { failed: 'unreachable' },
-      { failed: 'unreachable' },
-    ]);
     expect(await failureOf(client, 'example.test', 'A')).toBe(
       `127.0.0.1:${own.port} cannot be reached (ECONNREFUSED)`,
     );
@@ -158,25 +141,20 @@ describe('servers that do not answer', () => {
 });
 
 describe('messages that answer something else', () => {
-  test.each<[string, Behaviour]>([
-    ['with a wrong id', wrongId],
-    ['about another name', otherName('example.org')],
-    ['about another type', changed((message, { query }) => withQuestion(message, query.name.length, 28, 1))],
-    ['about another class', changed((message, { query }) => withQuestion(message, query.name.length, 1, 3))],
-    ['that is a query', changed((message) => withFlags(message, 0))],
-    ['that is a response to an update', changed((message) => withFlags(message, FLAGS.QR | 0x2800))],
-    ['without a question', octets(Buffer.from('0000840000000000000000000000', 'hex'))],
-    ['with two questions', octets(Buffer.from('000084000002000000000000', 'hex'))],
-    ['that is cut in its question', octets(Buffer.from('00008400000100000000000007', 'hex'))],
-    ['that is not even a header', octets(Buffer.from('0000840000', 'hex'))],
-    ['of one octet', octets(Buffer.of(0))],
-    ['that is empty', octets(Buffer.alloc(0))],
-  ])('a message %s is no reply, and is waited on', async (_name, behaviour) => {
-    expect(await tried(behaviour, SHORT)).toMatchObject({
+  test('they are waited on, and are no response', async () => {
+    expect(await tried(wrongId, SHORT)).toMatchObject({
       outcome: { failed: 'mismatched' },
       message: 'only answers to something else came from 127.0.0.1',
     });
   });
+
+  test.each(['', '00', '1234840000', '12348400000100000000000007', '123484000002000000000000'])(
+    'octets without a whole header and the question are none: %s',
+    (hex) => {
+      const question = createQuestion('example.test', 'A');
+      expect(responseTo(question, 0x1234, Buffer.from(hex, 'hex'))).toBeUndefined();
+    },
+  );
 
   test('the reply that comes after them is taken', async () => {
     const spoofed: Behaviour = async (question) => {
@@ -186,22 +164,17 @@ describe('messages that answer something else', () => {
     expect(await tried(spoofed)).toMatchObject({ outcome: FOUND });
   });
 
-  test('what is forged for one question is not held against another', async () => {
+  test('what is forged for one question, or comes twice, is not held against another', async () => {
     server.behave('*', wrongId, 'A');
     server.behave('*', silence, 'MX');
-    const answers = await clientForTest([server], { timeout: 500 }).query('example.test', ['A', 'MX', 'NS']);
-    expect([...answers.values()].map(outcomeOf)).toEqual([
-      { failed: 'mismatched' },
-      { failed: 'timeout' },
-      [],
+    server.behave('*', ({ answer }) => ({ messages: [answer(), answer()] }), 'NS');
+    const answers = await clientForTest([server], { timeout: SHORT }).query('example.test', [
+      'A',
+      'MX',
+      'NS',
     ]);
-  });
-
-  test('a reply that comes twice is not held against another question', async () => {
-    server.behave('*', ({ answer }) => ({ messages: [answer(), answer()] }), 'A');
-    server.behave('*', silence, 'MX');
-    const answers = await clientForTest([server], { timeout: 500 }).query('example.test', ['A', 'MX']);
-    expect([...answers.values()].map(outcomeOf)).toEqual([FOUND, { failed: 'timeout' }]);
+    const expected = [{ failed: 'mismatched' }, { failed: 'timeout' }, []];
+    expect([...answers.values()].map(outcomeOf)).toEqual(expected);
   });
 
   test('a reply that is there is taken, though the program was too busy to read it in time', async () => {
@@ -238,11 +211,7 @@ describe('answers that do not fit', () => {
     server.generate(() => many(4000));
     const answer = (await clientForTest([server]).query('many.test', ['A'])).get('A');
     const rdata = answer?.kind === 'answered' ? answer.records.map((record) => record.rdata) : [];
-    expect(rdata.toSorted()).toEqual(
-      many(4000)
-        .map((ip) => JSON.stringify({ ip }))
-        .toSorted(),
-    );
+    expect(new Set(rdata)).toEqual(new Set(many(4000).map((ip) => JSON.stringify({ ip }))));
     expect(server.questions).toBe(2);
   });
 
@@ -252,8 +221,7 @@ describe('answers that do not fit', () => {
     expect(await failureOf(client, 'many.test', 'A')).toBe(
       `the answer of 127.0.0.1:${server.port} does not fit into a message over TCP`,
     );
-    expect(await outcome(client, 'many.test', 'A')).toEqual({ failed: 'truncated' });
-    expect(server.questions).toBe(4);
+    expect(server.questions).toBe(2);
   });
 
   test('an answer of up to 1,232 octets needs no TCP', async () => {
@@ -316,33 +284,6 @@ describe('servers that do not know EDNS', () => {
     expect(server.questions).toBe(3);
   });
 });
-
-/** The zone's answer as a NODATA whose OPT record, the last eleven octets, extends the RCODE. */
-function extendedRcode(high: number): Behaviour {
-  return ({ query }) => {
-    const header = Buffer.alloc(12);
-    header.writeUInt16BE(query.id, 0);
-    header.writeUInt16BE(FLAGS.QR, 2);
-    header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(1, 10);
-    return {
-      messages: [
-        Buffer.concat([header, query.question, Buffer.from([0, 0, 41, 4, 208, high, 0, 0, 0, 0, 0])]),
-      ],
-    };
-  };
-}
-
-function withFlags(message: Buffer, flags: number): Buffer {
-  message.writeUInt16BE(flags, 2);
-  return message;
-}
-
-function withQuestion(message: Buffer, nameLength: number, type: number, dnsClass: number): Buffer {
-  message.writeUInt16BE(type, 12 + nameLength);
-  message.writeUInt16BE(dnsClass, 12 + nameLength + 2);
-  return message;
-}
 
 /** Keeps the program from everything else for longer than SHORT. */
 function beBusy(): void {

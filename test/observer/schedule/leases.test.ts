@@ -32,13 +32,8 @@ beforeAll(async () => {
   database = await openTestDatabase();
 });
 
-beforeEach(async () => {
-  await emptyTestDatabase(database);
-});
-
-afterAll(async () => {
-  await database.close();
-});
+beforeEach(() => emptyTestDatabase(database));
+afterAll(() => database.close());
 
 function watch(names: readonly string[], every = HOUR, now = NOW) {
   return watchDomains(database.writingPrisma, names, every, now);
@@ -164,10 +159,8 @@ describe('leases', () => {
   test('where new and failing domains have their whole share, they are not queried, and may be due', async () => {
     await watch(['new.example']);
     const full = { places: 8, free: 2, low: 6 };
-    expect(await leaseDue(database.writingPrisma, NOW, NOW + MINUTE, full)).toEqual({
-      domains: [],
-      left: { normal: 0, low: 1 },
-    });
+    const nothing = { domains: [], left: { normal: 0, low: 1 } };
+    expect(await leaseDue(database.writingPrisma, NOW, NOW + MINUTE, full)).toEqual(nothing);
   });
 
   test('what is handed back is due as it was', async () => {

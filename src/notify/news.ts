@@ -1,18 +1,21 @@
 import type { PrismaClient } from '../database/generated/client.js';
+import { domainTest } from '../model/change-filter.js';
 import { PublicError } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { parseNameOrSubdomains } from '../model/name-pattern.js';
 import type { QueryParameters } from '../model/request-target.js';
 import type { DomainChange, Page, Questions, RestChange } from './changes.js';
+import type { WatchedState } from './messages.js';
 import type { Notification } from './notifications.js';
 
-/** The first change of a page that has not settled: its place in it, and when it has. */
+/** The first change of a page that has not settled, and when it has. */
 export async function firstUnsettled(
   prisma: PrismaClient,
   { readTo, settle }: Notification,
   changes: readonly RestChange[],
   now: Instant,
-): Promise<{ readonly index: number; readonly settledAt: Instant } | undefined> {
+) {
   if (settle === null) return undefined;
   const found = await prisma.changeFeed.findMany({
     select: { domain: true, observedAt: true, recordedAt: true },
@@ -58,7 +61,7 @@ export async function standing(
   return changes.filter((change) => stands.has(change));
 }
 
-/** Changes of a record or header, each within the time to settle after the one before it. */
+/** Of changes of a record or header, each within the time to settle after the one before it. */
 interface Run {
   readonly first: DomainChange;
   readonly last: DomainChange;
@@ -77,7 +80,7 @@ async function latestRuns(
   const runs = new Map<string, Run>();
   const keys = new Set(changes.map(keyOf));
   const times = changes.map(({ date }) => parseInstant(date));
-  /** What is older by the time to settle does not matter any more. */
+  // What is older by the time to settle does not matter any more.
   let begin = times.reduce((one, other) => (one < other ? one : other));
   for await (const change of newestFirst) {
     const time = parseInstant(change.date);
@@ -92,18 +95,18 @@ async function latestRuns(
   return runs;
 }
 
-/** Whether something else is there after it than before it. */
+/** Something else is there after it than before it. */
 function isOther({ first, last }: Run): boolean {
   if (last.data !== undefined) return first.kind === last.kind;
   return first.old !== last.new || first.oldStatus !== last.newStatus;
 }
 
-/** What has a value: a record, a header, or the site. */
+/** Of a record, a header, or the site. */
 function keyOf({ data, name, kind }: DomainChange): string {
   return JSON.stringify(data ?? name ?? kind);
 }
 
-/** The changes of a domain, the newest first; none once it is erased. */
+/** The changes of a domain; none once it is erased. */
 async function* newestFirst({ ask }: Questions, selected: QueryParameters): AsyncGenerator<DomainChange> {
   try {
     for (let after: string | null | undefined; after !== null; ) {
@@ -115,4 +118,41 @@ async function* newestFirst({ ask }: Questions, selected: QueryParameters): Asyn
   } catch (error) {
     if (!(error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND')) throw error;
   }
+}
+
+const MOST_DOMAINS = 100;
+
+/**
+ * Which watched domains, at most 100, have begun to fail, or recovered, since what was told.
+ *
+ * @param least How many failures in a row are told.
+ * @returns `failing`: those that are told as failing then.
+ */
+export async function watchedNews(
+  prisma: PrismaClient,
+  { filter, failing: told }: Pick<Notification, 'filter' | 'failing'>,
+  least: number,
+) {
+  const { domains: names, registrableDomain } = filter;
+  const isSelected = domainTest({
+    domains:
+      names === undefined ? names : [names].flat().map((text) => parseNameOrSubdomains('domains', text)),
+    registrableDomain: registrableDomain?.toString(),
+  });
+  const found = await prisma.watchedDomain.findMany({
+    select: { name: true, failures: true },
+    where: { OR: [{ failures: { gte: least } }, { name: { in: told } }] },
+    orderBy: [{ failures: 'asc' }, { name: 'asc' }],
+  });
+  const watched = new Set(found.map(({ name }) => name));
+  // What is not watched any more has not recovered, and is told anew once it is watched again.
+  const failing = new Set(told.filter((name) => watched.has(name)));
+  const news = found
+    .filter(({ name, failures }) => (failing.has(name) ? failures === 0 : isSelected(name)))
+    .slice(0, MOST_DOMAINS);
+  const domains = news.map(({ name: domain, failures }): WatchedState => {
+    failing[failures === 0 ? 'delete' : 'add'](domain);
+    return { domain, state: failures === 0 ? 'recovered' : 'failing', failures };
+  });
+  return { domains, failing: [...failing] };
 }
