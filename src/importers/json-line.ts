@@ -14,28 +14,24 @@ export type Json = Readonly<Record<string, unknown>>;
  */
 export type FormatParser = (text: string, now: Instant) => ParsedLine;
 
-/** For pretty-printed, binary or truncated files. */
-const ONE_OBJECT = 'each line must be one whole JSON object.';
-
 /** The JSON object that a line holds, in which no object has a key twice. */
 export function parseJsonLine(line: string): Json {
-  const object = parseJson(line);
-  if (!isJsonObject(object)) {
-    throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
-  }
+  const object = parseObject(line);
   requireUniqueKeys(line, object);
   return object;
 }
 
-function parseJson(text: string): unknown {
+function parseObject(text: string): Json {
+  let place = '';
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
   } catch (error) {
-    // What JSON.parse says may quote the text, which may be long.
-    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-    const place = position === undefined ? '' : ` at character ${Number(position) + 1}`;
-    throw new InvalidObservationError(`the line is not valid JSON${place}: ${ONE_OBJECT}`);
+    // The rest of the message may quote the text, which may be long.
+    const position = /at position (\d+)/.exec(String(error))?.[1];
+    if (position !== undefined) place = ` (character ${Number(position) + 1})`;
   }
+  throw new InvalidObservationError(`it is no JSON object${place}: each line must be one whole JSON object.`);
 }
 
 /** How far an observer's clock may be ahead: five minutes, in microseconds. */

@@ -5,7 +5,6 @@ import { ReadableStream } from 'node:stream/web';
 import { createGunzip } from 'node:zlib';
 import { errorCode, OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
-import { peek, withHead } from './beginning.js';
 
 /** A file, or standard input, to be read once. */
 export interface Input {
@@ -18,13 +17,12 @@ export interface Input {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Of packed data so little is read ahead that what is read tells how much is imported. */
+/** Of packed data: little is read ahead, so that what is read tells how much is imported. */
 const PACKED_BYTES = 16 * 1024;
 
 type Bytes = AsyncIterable<Buffer>;
 type Recode = (source: Bytes) => Bytes;
 
-/** How data are recoded, by how they begin. */
 type Recodings = readonly (readonly [magic: Buffer, recode: Recode])[];
 
 const PACKED: Recodings = [
@@ -32,7 +30,9 @@ const PACKED: Recodings = [
   [Buffer.from('\xfd7zXZ\0', 'latin1'), unxz],
 ];
 
-/** By its byte order mark. */
+const LONGEST_MAGIC = 6;
+
+/** By the byte order mark. */
 const ENCODED: Recodings = [
   [Buffer.from([0xff, 0xfe]), (source) => decode(source, 'utf-16le')],
   [Buffer.from([0xfe, 0xff]), (source) => decode(source, 'utf-16be')],
@@ -92,17 +92,35 @@ async function* octetsOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
 }
 
-/** How data are recoded, if they are, and all of them. A line that is complete is not held back. */
-async function recodingOf(
-  source: Bytes,
-  recodings: Recodings,
-): Promise<readonly [recode: Recode | null, all: Bytes]> {
-  const mayBe = (head: Buffer, magic: Buffer) => magic.subarray(0, head.length).equals(head);
-  const isEnough = (head: Buffer) =>
-    !recodings.some(([magic]) => head.length < magic.length && mayBe(head, magic));
-  const [head = Buffer.of(), all] = await peek(withHead(source, isEnough));
+/** How data are recoded, null if they are not, and all of them. Nothing shorter than a magic is a whole line. */
+async function recodingOf(source: Bytes, recodings: Recodings): Promise<[recode: Recode | null, all: Bytes]> {
+  const [first, all] = await peek(source, (chunks) => Buffer.concat(chunks).length >= LONGEST_MAGIC);
+  const head = Buffer.concat(first);
   const found = recodings.find(([magic]) => head.subarray(0, magic.length).equals(magic));
   return [found?.[1] ?? null, all];
+}
+
+/** The first items, as many as are needed to examine them or all there are, and all items. */
+export async function peek<Item>(
+  source: AsyncIterable<Item>,
+  isEnough: (first: readonly Item[]) => boolean,
+): Promise<[first: readonly Item[], all: AsyncGenerator<Item, void>]> {
+  const rest = source[Symbol.asyncIterator]();
+  const first: Item[] = [];
+  while (!isEnough(first)) {
+    const next = await rest.next();
+    if (next.done === true) break;
+    first.push(next.value);
+  }
+  const all = async function* () {
+    try {
+      yield* first;
+      yield* { [Symbol.asyncIterator]: () => rest };
+    } finally {
+      await rest.return?.();
+    }
+  };
+  return [first, all()];
 }
 
 /** Counts bytes when those that follow are asked for. @param most in a piece. */
