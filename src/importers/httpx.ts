@@ -9,7 +9,6 @@ import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireWhole } from './dns-answers.js';
-import { frontPageDomain, parseAddress } from './front-page.js';
 import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
 import type { Remark } from './lines.js';
 
@@ -135,4 +134,34 @@ function rawFields(head: string): readonly HeaderField[] {
   if (!HEAD_IN_BASE64.test(head)) return parseResponseHead(head).fields;
   const { fields } = parseResponseHead(Buffer.from(head, 'base64').toString('latin1'));
   return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
+}
+
+/** Scheme, host, port, and what follows them: RFC 3986, section 3 and appendix B. A scheme may be missing. */
+const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
+const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
+
+/** Scheme and port, either of which may be missing (RFC 9110, section 4.2). */
+const FRONT_PAGE = /^(?:(?:https?)?:|(?:https)?:443|(?:http)?:80)$/;
+
+/**
+ * The domain whose front page an address names. What is seen at another port, path or scheme would alternate with
+ * that in one history.
+ *
+ * @throws InvalidDomainError, InvalidObservationError
+ */
+function frontPageDomain(address: string): string {
+  const { scheme = '', host, port = '', path } = parseAddress(address);
+  if (FRONT_PAGE.test(`${scheme}:${port}`) && /^\/?$/.test(path)) return parseDomainName(host);
+  throw new InvalidObservationError(
+    `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
+      'run httpx on names alone, without -p and -path.',
+  );
+}
+
+/** The scheme is in lower case; undefined: there is none. The host is empty where there is none. */
+export function parseAddress(address: string) {
+  const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
+  const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
+  // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.
+  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path };
 }

@@ -66,7 +66,7 @@ async function* readLines(
     let isFirst = true;
     for await (const lines of readJsonTexts(requireLines(input), parser.longestLine)) {
       if (isFirst) foresee(parser, lines);
-      isFirst = false;
+      isFirst &&= lines.length === 0;
       yield lines.map((line) => ({ ...line, input: place }));
     }
   }
@@ -90,7 +90,8 @@ async function importGroup(inputs: Inputs, options: InputOptions): Promise<boole
     return found;
   };
   const parse = (line: Line) => openedFor(line).parser.parse(line);
-  const [, all] = await peek(readLines(inputs, options.createParser, opened), (first) => first.length > 0);
+  const hasLines = (chunks: readonly (readonly Line[])[]) => chunks.some((lines) => lines.length > 0);
+  const [, all] = await peek(readLines(inputs, options.createParser, opened), hasLines);
   // The order of passive DNS has no meaning, and each batch is put into the whole history of its domains. Not of
   // a pipe: the lines of a running tool are to be recorded at once.
   const isGathered = ({ input, parser }: Opened) => input.size !== null && parser.format === 'cof';

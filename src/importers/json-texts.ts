@@ -1,5 +1,5 @@
 import { trimmed } from '../model/header-fields.js';
-import { tokensIn } from './json-line.js';
+import { endOfString } from '../model/json-values.js';
 import { type Line, readLines } from './lines.js';
 
 const [OPEN, CLOSE, SPACE] = [Buffer.from('{'), Buffer.from('}'), Buffer.from(' ')];
@@ -67,13 +67,15 @@ function withoutBlanks(bytes: Buffer): Buffer {
 function objectsOf(line: Line, longest: number): Line[] {
   const { bytes } = line;
   if (bytes.length > longest || !BETWEEN.some((between) => bytes.includes(between))) return [line];
-  const ends: number[] = [];
-  let depth = 0;
   // Octets as characters: none of UTF-8 beyond ASCII is taken for another.
-  for (const [character, , end] of tokensIn(bytes.toString('latin1'))) {
-    if (!'{}'.includes(character)) continue;
-    depth += character === '{' ? 1 : -1;
-    if (depth === 0) ends.push(end);
+  const text = bytes.toString('latin1');
+  const ends: number[] = [];
+  const structure = /["{}]/g;
+  let depth = 0;
+  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
+    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
+    else depth += found[0] === '{' ? 1 : -1;
+    if (found[0] !== '"' && depth === 0) ends.push(structure.lastIndex);
   }
   const objects = [...ends, bytes.length].map((end, at) => bytes.subarray(ends[at - 1] ?? 0, end));
   return objects
