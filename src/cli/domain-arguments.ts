@@ -1,4 +1,4 @@
-import { parseAddress } from '../importers/front-page.js';
+import { parseAddress } from '../importers/httpx.js';
 import { type Line, readLines, textOf } from '../importers/lines.js';
 import { openInput } from '../importers/open-input.js';
 import { attempt } from '../model/attempt.js';

@@ -1,26 +1,19 @@
-import type { StoredHistory } from '../history/stored-history.js';
 import { typeNumber } from '../model/dns-types.js';
 import { domainOfOwner } from '../model/domain-name.js';
 import type { Instant } from '../model/instant.js';
-import {
-  countHeaders,
-  type ExportFormat,
-  type Omit,
-  type PresentedStay,
-  presentStays,
-  type Selection,
-} from './export-format.js';
+import { type ExportFormat, omitHeaders, type PresentedStay, presentStays } from './export-format.js';
 
 /** Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): DNS records of class IN. */
-export const COF: ExportFormat = { head: '', linesOf: exportCof };
-
-function* exportCof(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
-  for (const stay of presentStays(history, selection, omit)) {
-    if (stay.record.class === 'IN') yield `${JSON.stringify(toObject(stay, history.name))}\n`;
-    else omit('class');
-  }
-  omit('header', countHeaders(history, selection));
-}
+export const COF: ExportFormat = {
+  head: '',
+  *linesOf(history, selection, omit) {
+    for (const stay of presentStays(history, selection, omit)) {
+      if (stay.record.class === 'IN') yield `${JSON.stringify(toObject(stay, history.name))}\n`;
+      else omit('class');
+    }
+    omitHeaders(history, selection, omit);
+  },
+};
 
 function toObject({ record, rdata, firstSeen, lastSeen, source }: PresentedStay, domain: string): object {
   const { host, type } = record;
@@ -36,9 +29,9 @@ function toObject({ record, rdata, firstSeen, lastSeen, source }: PresentedStay,
     time_last: Math.floor(last / 1000),
     time_first_ms: first,
     time_last_ms: last,
-    ...(source === null ? {} : { sensor_id: source }),
+    sensor_id: source ?? undefined,
     // For who imports it: the name does not tell.
-    ...(domainOfOwner(host) === null && { dms_domain: domain }),
+    dms_domain: domainOfOwner(host) === null ? domain : undefined,
   };
 }
 

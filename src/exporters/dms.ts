@@ -32,7 +32,7 @@ export function* exportDms(history: StoredHistory, selection: Selection = {}): G
   }
   const stays = history.stays.filter(({ record: { type }, removal }) => {
     const removed = removal !== null && isKnown(removal.removed, at) ? removal.removed : null;
-    return isSelected(selection, { type, removed });
+    return isSelected(selection, type, removed);
   });
   for (const line of sightingsByLine({ ...history, stays })) {
     if (isKnown(line.observedAt, at)) yield lineOf(line, {}, { sighted: true });
@@ -83,7 +83,7 @@ function latestMoments(history: StoredHistory, at: Instant | undefined): Observa
     byType.clear();
   }
   const others = [...history.state.types.keys()].filter((type) => type !== OTHER_TYPES && !byType.has(type));
-  const dnsOf = (moment: Observation) => {
+  const latestDns = (moment: Observation) => {
     if (moment.dns === undefined || (moment === ofAll && byType.size === 0)) return moment.dns;
     const named = [...(moment.dns.types ?? [])].filter((type) => byType.get(type) === moment);
     const types = moment === ofAll ? others : named;
@@ -94,22 +94,20 @@ function latestMoments(history: StoredHistory, at: Instant | undefined): Observa
     .sort((one, other) => compareInstants(one.observedAt, other.observedAt))
     .flatMap((moment) => {
       const { httpHeaders, dns: _, ...rest } = moment;
-      const headers = moment === ofHttp ? httpHeaders : undefined;
-      const dns = dnsOf(moment);
+      const [dns, headers] = [latestDns(moment), moment === ofHttp ? httpHeaders : undefined];
       if (dns === undefined && headers === undefined) return [];
       return [{ ...rest, ...(dns && { dns }), ...(headers && { httpHeaders: headers }) }];
     });
 }
 
-/** The sightings of a history, in the order of time, those of one time and observer together. */
+/** In the order of time, those of one time and observer together. */
 function sightingsByLine(history: StoredHistory): Observation[] {
   const lines = new Map<string, Observation[]>();
   for (const moment of sightingMoments(history))
     addTo(lines, `${moment.observedAt} ${moment.source ?? ''}`, moment);
-  const merged = [...lines.values()].flatMap(([first, ...others]) => {
-    if (first === undefined) return [];
-    const records = [first, ...others].flatMap(({ dns }) => [...(dns?.records.values() ?? [])].flat());
-    return [{ ...first, dns: { records: recordsByType(records) } }];
+  const merged = [...lines.values()].flatMap((moments) => {
+    const records = moments.flatMap(({ dns }) => [...(dns?.records.values() ?? [])].flat());
+    return moments.slice(0, 1).map((first) => ({ ...first, dns: { records: recordsByType(records) } }));
   });
   return merged.sort((a, b) => compareInstants(a.observedAt, b.observedAt));
 }

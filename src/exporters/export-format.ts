@@ -13,10 +13,11 @@ export interface Selection {
   readonly present?: boolean;
 }
 
-/** @param part When it was removed, and its DNS type; null: it is a header. */
+/** @param type Null: of a header. */
 export function isSelected(
   { types, present = false }: Selection,
-  { type, removed }: { readonly type: string | null; readonly removed: Instant | null },
+  type: string | null,
+  removed: Instant | null,
 ): boolean {
   return (types === undefined || (type !== null && types.has(type))) && (!present || removed === null);
 }
@@ -48,21 +49,19 @@ export function* presentStays(
   omit: Omit,
 ): Generator<PresentedStay> {
   for (const stay of staysAsOf(history, selection.at)) {
-    if (!isSelected(selection, { type: stay.record.type, removed: stay.removed })) continue;
+    if (!isSelected(selection, stay.record.type, stay.removed)) continue;
     const rdata = attempt(() => presentRdata(stay.record));
     if (rdata === undefined) omit('unpresentable');
     else yield { ...stay, rdata };
   }
 }
 
-/** How many HTTP headers are selected, whatever values they had. */
-export function countHeaders(history: StoredHistory, selection: Selection): number {
-  return new Set(selectedPeriods(history, selection).map(({ name }) => name)).size;
-}
-
 /** The times in which headers had a value, by name and time. */
 export function selectedPeriods(history: StoredHistory, selection: Selection): HeaderPeriod[] {
-  return headerPeriods(history, selection.at).filter(({ removed }) =>
-    isSelected(selection, { type: null, removed }),
-  );
+  return headerPeriods(history, selection.at).filter(({ removed }) => isSelected(selection, null, removed));
+}
+
+/** Of each header that is selected, whatever values it had. */
+export function omitHeaders(history: StoredHistory, selection: Selection, omit: Omit): void {
+  omit('header', new Set(selectedPeriods(history, selection).map(({ name }) => name)).size);
 }

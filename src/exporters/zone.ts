@@ -1,4 +1,3 @@
-import type { StoredHistory } from '../history/stored-history.js';
 import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
 import { typeNumber } from '../model/dns-types.js';
 import { ancestorsOf } from '../model/host-name.js';
@@ -7,44 +6,37 @@ import { MasterText } from '../model/master-text.js';
 import { absoluteName } from '../model/rdata-codec.js';
 import { genericText, rdataOctets } from '../model/rdata-text.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import {
-  countHeaders,
-  type ExportFormat,
-  type Omit,
-  type PresentedStay,
-  presentStays,
-  type Selection,
-} from './export-format.js';
+import { type ExportFormat, omitHeaders, type PresentedStay, presentStays } from './export-format.js';
 
 const HEAD = `; Records as they were observed. TTLs are not recorded: all have the same.
 $TTL 3600
 `;
 
 /** Master files (RFC 1035, section 5): the records of class IN that are present, domain by domain. */
-export const ZONE: ExportFormat = { head: HEAD, linesOf: exportZone };
-
-function* exportZone(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
-  const { name, state } = history;
-  yield `\n; domain ${name}, as of ${formatInstant(selection.at ?? state.lastUpdate)}\n`;
-  const ofZone: PresentedStay[] = [];
-  const others: PresentedStay[] = [];
-  const stays = [...presentStays(history, { ...selection, present: true }, omit)];
-  const hasStart = stays.some(({ record }) => isStart(record, name));
-  for (const stay of stays) {
-    const { host, class: recordClass, type } = stay.record;
-    // RFC 4035, section 2.4: the DS records of a zone are in the zone above.
-    const isAbove = hasStart && type === 'DS' && host === name;
-    if (recordClass !== 'IN') omit('class');
-    else if (!isAbove && (host === name || ancestorsOf(host).includes(name))) ofZone.push(stay);
-    else others.push(stay);
-  }
-  ofZone.sort((one, other) => comparePlaces(one.record, other.record, name));
-  if (!hasStart) yield '; no SOA record of it is known: name servers do not load a zone without one\n';
-  for (const stay of ofZone) yield `${lineOf(stay)}\n`;
-  // Name servers reject a zone that has them.
-  for (const stay of others) yield `; of another zone: ${lineOf(stay)}\n`;
-  omit('header', countHeaders(history, selection));
-}
+export const ZONE: ExportFormat = {
+  head: HEAD,
+  *linesOf(history, selection, omit) {
+    const { name, state } = history;
+    yield `\n; domain ${name}, as of ${formatInstant(selection.at ?? state.lastUpdate)}\n`;
+    const [ofZone, others]: [PresentedStay[], PresentedStay[]] = [[], []];
+    const stays = [...presentStays(history, { ...selection, present: true }, omit)];
+    const hasStart = stays.some(({ record }) => isStart(record, name));
+    for (const stay of stays) {
+      const { host, class: recordClass, type } = stay.record;
+      // RFC 4035, section 2.4: the DS records of a zone are in the zone above.
+      const isAbove = hasStart && type === 'DS' && host === name;
+      const isIn = !isAbove && (host === name || ancestorsOf(host).includes(name));
+      if (recordClass === 'IN') (isIn ? ofZone : others).push(stay);
+      else omit('class');
+    }
+    ofZone.sort((one, other) => comparePlaces(one.record, other.record, name));
+    if (!hasStart) yield '; no SOA record of it is known: name servers do not load a zone without one\n';
+    for (const stay of ofZone) yield `${lineOf(stay)}\n`;
+    // Name servers reject a zone that has them.
+    for (const stay of others) yield `; of another zone: ${lineOf(stay)}\n`;
+    omitHeaders(history, selection, omit);
+  },
+};
 
 /** RFC 1035, section 5.2: the zone begins with its SOA record. The records of the domain itself follow. */
 function comparePlaces(one: DnsRecord, other: DnsRecord, domain: string): number {

@@ -43,16 +43,15 @@ const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, rea
   ['failed', [ENDED, { text: FAILED }]],
 ]);
 
-/** What the lines of an input have shown so far: whether names and data are exchanged in them, or are not. */
+/** Whether lines of the input have shown that names and data are exchanged in them, and that they are not. */
 interface Shown {
   exchanged: boolean;
   written: boolean;
 }
 
 /**
- * Makes what parses the lines of passive DNS in the Common Output Format
- * (draft-dulaunoy-dnsop-passive-dns-cof): a record that was seen from one time to another. It says nothing of
- * absence: its lines are sightings at both times.
+ * Parses the lines of passive DNS in the Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): a record
+ * that was seen from one time to another. It says nothing of absence: its lines are sightings at both times.
  *
  * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of
  * CIRCL exchanges names and data in version 2, names and addresses before.
@@ -63,13 +62,12 @@ export function createCofParser(): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const { cond, obj } = line;
-    if (obj === undefined && cond !== undefined) {
-      hasBegun ||= cond === 'begin';
-      // The end of an answer that begins nowhere in this input would count for one of another input.
-      const remarks = (CONDITIONS.get(cond) ?? []).filter((remark) => hasBegun || remark !== ENDED);
-      return { observations: [], remarks };
-    }
-    return sightingsOf(isJsonObject(obj) ? obj : line, now, shown);
+    if (obj !== undefined || cond === undefined)
+      return sightingsOf(isJsonObject(obj) ? obj : line, now, shown);
+    hasBegun ||= cond === 'begin';
+    // The end of an answer that begins nowhere in this input would count for one of another input.
+    const remarks = (CONDITIONS.get(cond) ?? []).filter((remark) => hasBegun || remark !== ENDED);
+    return { observations: [], remarks };
   };
 }
 
@@ -130,7 +128,7 @@ function read(type: string, host: string, text: string): DnsRecord {
   return parseRecord({ host, type, fields });
 }
 
-/** The text of a TXT record may be as it is, without the quotes of a master file. */
+/** A TXT record may be without the quotes of a master file. */
 function isUnquoted(text: string): boolean {
   return !/^(?:"|\\#)/.test(text);
 }
@@ -161,7 +159,7 @@ function timesOf(line: Json, now: Instant): readonly Instant[] {
 
 const SECOND = 1_000_000n;
 
-/** In seconds, or as precise as milliseconds where both agree. Null: it is not set, which is written as 0. */
+/** Milliseconds count where they agree with the seconds. Null: it is not set, which is written as 0. */
 function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null {
   const isUnset = (name: string) => [undefined, 0, '0'].some((unset) => line[name] === unset);
   const isOfZone = isUnset(`time_${end}`) && !isUnset(`zone_time_${end}`);
@@ -178,15 +176,12 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
 
 /** Seconds since the epoch, as a number or text, or RFC 3339, where UTC need not be said. */
 function instantOf(value: unknown): Instant {
-  const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text === 'string') {
-    const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(text) ?? [];
-    if (seconds !== undefined) return BigInt(seconds) * SECOND + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
-    if (/^\d{4}-/.test(text))
-      return parseInstant(text.replace(/^(\S+)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)$/, '$1T$2Z'));
-  }
   if (value === undefined) throw new InvalidObservationError('it is missing.');
-  const isLong = typeof text === 'string' && /^\d{12,14}$/.test(text);
-  const advice = isLong ? ', but of milliseconds: divide it by 1000' : '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(text) ?? [];
+  if (seconds !== undefined) return BigInt(seconds) * SECOND + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+  if (/^\d{4}-/.test(text))
+    return parseInstant(text.replace(/^(\S+)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)$/, '$1T$2Z'));
+  const advice = /^\d{12,14}$/.test(text) ? ', but of milliseconds: divide it by 1000' : '';
   throw new InvalidObservationError(`${shownValue(value)} is not a number of seconds since 1970${advice}.`);
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { NOT, OTHER_TYPES } from '../history/state.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { requireType } from '../model/dns-types.js';
@@ -25,38 +26,25 @@ const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
 
 type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'response' | 'source'>;
 
-/** A line of a domain: what comes after its time, and what that was parsed to. */
 interface LatestLine {
+  /** What comes after its time. */
   readonly rest: string;
   readonly domain: string;
   readonly body: Body;
 }
 
-/** About 25 MB with what the texts stand for. */
-const MOST_CHARACTERS = 3_000_000;
-/** More domains than these have no room for their lines anyway. */
-const MOST_NAMES = 50_000;
+/** Stands for a domain's first line: of many domains that come once each, hardly any memory is taken. */
+const FIRST: LatestLine = { rest: '', domain: '', body: {} };
 
 /**
- * The latest line of each domain, by its name there: its next line nearly always says the same at another time,
- * and comparing texts costs a fraction of parsing them. A domain's first line is not kept: of many domains that
- * come once each, their names take hardly any memory. Everything is forgotten where it is full: lru-cache would
- * keep no more, since where more domains take turns than have room, the line used longest ago is the one that
- * comes next.
+ * The latest line of each domain, by its name there: the next one nearly always says the same at another time,
+ * and comparing texts costs a fraction of parsing them. Sizes are in characters: the lines take about 25 MB with
+ * what they were parsed to.
  */
-const latestLines = new Map<string, LatestLine | null>();
-let characters = 0;
-
-function keepLine(name: string, line: LatestLine): void {
-  const before = latestLines.get(name);
-  if (latestLines.size >= MOST_NAMES || characters + line.rest.length > MOST_CHARACTERS) {
-    latestLines.clear();
-    characters = 0;
-  }
-  const kept = before === undefined ? null : line;
-  characters += (kept?.rest.length ?? 0) - (latestLines.get(name)?.rest.length ?? 0);
-  latestLines.set(name, kept);
-}
+const latestLines = new LRUCache<string, LatestLine>({
+  maxSize: 3_000_000,
+  sizeCalculation: ({ rest }, { length }) => rest.length + length,
+});
 
 /**
  * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
@@ -66,8 +54,7 @@ function keepLine(name: string, line: LatestLine): void {
  * same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
- * @throws InvalidObservationError for a line that cannot be accepted as a whole. The message, one line,
- * names the key and the reason.
+ * @throws InvalidObservationError that names the key and the reason, for the line as a whole.
  */
 export function parseDmsLine(line: string, now: Instant): Observation {
   const [{ length } = '', name = '', time] = HEAD.exec(line) ?? [];
@@ -83,7 +70,7 @@ export function parseDmsLine(line: string, now: Instant): Observation {
   const observedAt = parseObservedAt('observedAt', object['observedAt'], now);
   const body = parseBody(object);
   // The name is a text of its own: HEAD's would keep its whole line in memory.
-  if (length > 0) keepLine(text, { rest, domain, body });
+  if (length > 0) latestLines.set(text, latest === undefined ? FIRST : { rest, domain, body });
   return { domain, observedAt, ...body };
 }
 
@@ -119,11 +106,11 @@ function parseSite(site: unknown, headers: unknown): SiteResponse {
 }
 
 function requireSightings({ sighted, dnsRecords, dnsTypes, httpHeaders }: Json): void {
-  if (sighted !== true) throw new InvalidObservationError('sighted: it is not true; leave it out otherwise.');
-  if (dnsTypes !== undefined || httpHeaders !== undefined)
-    throw new InvalidObservationError('sighted: such a line has no dnsTypes and no httpHeaders.');
-  if (!Array.isArray(dnsRecords) || dnsRecords.length === 0)
-    throw new InvalidObservationError('sighted: the line has no dnsRecords that were seen.');
+  const hasRecords = Array.isArray(dnsRecords) && dnsRecords.length > 0;
+  if (sighted === true && hasRecords && dnsTypes === undefined && httpHeaders === undefined) return;
+  throw new InvalidObservationError(
+    'sighted: only a line with dnsRecords, and without dnsTypes and httpHeaders, has it, and only as true.',
+  );
 }
 
 export function sightingsIn({ records }: Pick<DnsObservation, 'records'>): DnsObservation {
@@ -166,22 +153,17 @@ function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): D
   return records;
 }
 
-function parseHeaders(value: unknown): ReadonlyMap<string, string> {
-  if (!isJsonObject(value)) throw new InvalidObservationError('httpHeaders: it is not an object.');
+function parseHeaders(given: unknown): ReadonlyMap<string, string> {
+  if (!isJsonObject(given)) throw new InvalidObservationError('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
-  for (const [name, given] of Object.entries(value)) {
+  for (const [name, value] of Object.entries(given)) {
     // Without readAt, for which each name would be quoted, whether or not it is wrong.
     try {
-      for (const text of valuesOf(given)) addHeaderField(headers, name, text);
+      const texts = typeof value === 'string' ? [value] : requireTexts(value);
+      for (const text of texts) addHeaderField(headers, name, text);
     } catch (error) {
       throw errorAt(`httpHeaders[${quoted(name)}]`, error);
     }
   }
   return joinHeaderFields(headers);
-}
-
-function valuesOf(given: unknown): readonly string[] {
-  if (typeof given === 'string') return [given];
-  if (Array.isArray(given)) return requireTexts(given);
-  throw new InvalidObservationError('it is neither a string nor an array of strings.');
 }

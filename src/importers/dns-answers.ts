@@ -40,8 +40,8 @@ const BEHIND_ALIAS =
   'them.';
 
 /**
- * What a line says: what was observed of its types, and which types were not, for its remarks. A type with more
- * records than the limits allow was not observed.
+ * What was observed, and remarks on the types that were not. A type with more records than the limits allow was
+ * not observed.
  *
  * @param unobserved Types without an answer, and why; of one that is not told, by an empty text.
  * @param otherwise Why nothing was observed, if nothing else tells it.
@@ -63,9 +63,8 @@ export function lineOfAnswers(
   });
   if (observations.length > 0) {
     const lost = Array.from(reasons, ([type, example]): Remark => {
-      const text =
-        type === '' ? 'A record was left out that cannot be read.' : `${type} counts as not observed.`;
-      return { text, example };
+      if (type === '') return { text: 'A record was left out that cannot be read.', example };
+      return { text: `${type} counts as not observed.`, example };
     });
     const behindAlias = answers.flatMap(addressesBehindAlias).slice(0, 1);
     return { observations, remarks: [...remarks, ...lost, ...behindAlias] };
@@ -116,15 +115,10 @@ function observationOf(
   const excludesAlias =
     !unobserved.has('CNAME') && [...records.keys()].some((type) => !BESIDE_ALIAS.has(type));
   const owners = new Set([domain]);
-  const observedOwners = new Map(
-    [...types, ...(excludesAlias ? ['CNAME'] : [])].map((type) => [type, owners]),
-  );
-  return {
-    domain,
-    observedAt,
-    ...(source && { source }),
-    dns: { types: new Set(types), observedOwners, records },
-  };
+  const observed = [...types, ...(excludesAlias ? ['CNAME'] : [])];
+  const observedOwners = new Map(observed.map((type) => [type, owners]));
+  const dns = { types: new Set(types), observedOwners, records };
+  return { domain, observedAt, ...(source && { source }), dns };
 }
 
 export function parseRecord(record: AnswerRecord): DnsRecord {
@@ -150,7 +144,7 @@ export function isOf(domain: string, { host }: AnswerRecord): boolean {
   return readOr(isEqual, () => true);
 }
 
-/** @param value Absent: it is IN. @throws InvalidObservationError for another class. */
+/** @param value Absent: it is IN. */
 function requireClassIn(value: unknown): void {
   if (value === undefined || (typeof value === 'string' && canonicalClass(value) === 'IN')) return;
   throw new InvalidObservationError(`class: ${shownValue(value)} is not IN, and no other is read.`);
@@ -166,18 +160,15 @@ export function recordsOfResponse(
   response: Json,
   recordOf: (record: Json) => AnswerRecord,
 ): readonly AnswerRecord[] {
-  const { status, data } = response;
   requireAnswered(response);
-  const isEmpty = status === 'NXDOMAIN' && data === undefined;
-  const { answers, authorities, flags } = isEmpty ? {} : readAt('data', () => requireObject(data));
+  const { data = response['status'] === 'NXDOMAIN' ? {} : undefined } = response;
+  const { answers, authorities, flags } = readAt('data', () => requireObject(data));
   const isSet = flagReader(flags ?? response['flags']);
   if (isSet('tc', 'truncated') === true) throw new InvalidObservationError('the response was truncated.');
   const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
   const others = readAt('data.authorities', () => objectsIn(authorities));
-  if (records.length > 0) {
-    if (records.some((record) => isOf(domain, record))) return records;
-    throw new InvalidObservationError('the answers are of other names.');
-  }
+  if (records.some((record) => isOf(domain, record))) return records;
+  if (records.length > 0) throw new InvalidObservationError('the answers are of other names.');
   const isAuthoritative = isSet('aa', 'authoritative');
   if (isAuthoritative === false && isSet('ra', 'recursion_available') === false)
     throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
@@ -193,8 +184,8 @@ export function recordsOfResponse(
 function requireAnswered({ status, error, class: dnsClass }: Json): void {
   requireClassIn(dnsClass);
   if (status === 'NOERROR' || status === 'NXDOMAIN') return;
-  if (status !== undefined) throw new InvalidObservationError(`status ${shownValue(status)}.`);
-  throw new InvalidObservationError(error === undefined ? 'it has no status.' : `${shownValue(error)}.`);
+  const told = status ?? error;
+  throw new InvalidObservationError(told === undefined ? 'it has no status.' : `status ${shownValue(told)}.`);
 }
 
 /** Tells a bit of a message's header, if that is known: by its name in an object, or in a list of those set. */
@@ -203,7 +194,7 @@ function flagReader(flags: unknown): (short: string, long: string) => unknown {
   return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
 }
 
-/** When a line was observed. @param value Undefined or null: the line has no time. */
+/** @param value Undefined or null: the line has no time. */
 export function parseTime(key: string, value: unknown, now: Instant, { observedAt }: AnswerOptions): Instant {
   const time = value === undefined || value === null ? undefined : parseObservedAt(key, value, now);
   if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
@@ -214,19 +205,19 @@ export function parseTime(key: string, value: unknown, now: Instant, { observedA
   );
 }
 
-/** Go writes empty lists as null, or leaves them out. @throws InvalidObservationError for anything else */
+/** Go writes empty lists as null, or leaves them out. */
 export function objectsIn(value: unknown): readonly Json[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every(isJsonObject)) return value;
   throw new InvalidObservationError('it is not a list of objects.');
 }
 
-/** A text, or a number, at a place that messages name. @throws InvalidObservationError for anything else. */
+/** A text, or a number, at a place that messages name. */
 export function textOf(place: string, value: unknown): string {
   return readAt(place, () => requireWhole(typeof value === 'number' ? String(value) : requireText(value)));
 }
 
-/** A type as tools write it, as a name or a number. @throws InvalidObservationError for what is no text. */
+/** A type as tools write it, as a name or a number. */
 export function typeText(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : requireText(value);
   return /^\d+$/.test(text) ? `TYPE${text}` : text;
@@ -242,7 +233,6 @@ export function shownValue(value: unknown): string {
   return quoted(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** A value of parsed JSON that must be an object. @throws InvalidObservationError */
 export function requireObject(value: unknown): Json {
   if (isJsonObject(value)) return value;
   throw new InvalidObservationError('it is missing, or not an object.');

@@ -13,8 +13,7 @@ const OMITTED = {
 };
 
 /**
- * Makes what parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2: the DNS records
- * of a name.
+ * Parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2: the DNS records of a name.
  *
  * The types that were queried are not in a line: those of which it has records were observed, others were not.
  */
@@ -22,20 +21,18 @@ export function createDnsxParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const { hosts_file, host, timestamp, all, status_code: status } = line;
-    if (hosts_file === true) {
+    if (hosts_file === true)
       throw new InvalidObservationError(
         'hosts_file: the addresses are from a file of the machine, not from DNS.',
       );
-    }
     const domain = readAt('host', () => parseDomainName(requireText(host)));
     const observedAt = dns.parseTime('timestamp', timestamp, now, options);
     const records = all === undefined ? recordsOfArrays(line, domain) : readAt('all', () => recordsIn(all));
     const answers = { domain, observedAt, source: 'dnsx', types: null, records };
-    const shown = status === undefined ? '' : ` (status ${dns.shownValue(status)})`;
     const remarks = all === undefined && isOmitting(line) ? [OMITTED] : [];
-    const none = `the line has no records of ${quoted(domain)}${shown}`;
-    const otherwise = `${none}, and does not tell which types were queried`;
-    return dns.lineOfAnswers([answers], options, remarks, new Map(), otherwise);
+    const shown = status === undefined ? '' : ` (status ${dns.shownValue(status)})`;
+    const none = `the line has no records of ${quoted(domain)}${shown}, and does not tell which types were queried`;
+    return dns.lineOfAnswers([answers], options, remarks, new Map(), none);
   };
 }
 
@@ -61,7 +58,7 @@ function unread(type: string, reason: string): dns.AnswerRecord {
   return { host: undefined, type, fields };
 }
 
-/** Of another name, such are the servers to be queried instead: who has these NS records is not told. */
+/** Of any other name, these are the servers to be queried instead. */
 const ROOT_SERVER = /^[a-m]\.root-servers\.net\.?$/i;
 const NOT_OWN = 'the name servers may be those of the zone whose SOA record is beside them.';
 
@@ -74,14 +71,11 @@ function recordsOfArrays(line: Json, domain: string): dns.AnswerRecord[] {
       fields: () => fieldsOf(dns.textOf(key, item)),
     }));
   const servers = itemsOf(line['ns']);
-  if (
-    domain !== 'root-servers.net' &&
-    servers.some((name) => typeof name === 'string' && ROOT_SERVER.test(name))
-  ) {
+  const isOfRoot = servers.some((name) => typeof name === 'string' && ROOT_SERVER.test(name));
+  if (isOfRoot && domain !== 'root-servers.net')
     throw new InvalidObservationError(
       'nothing was observed: the response is a referral to the name servers of the root.',
     );
-  }
   const aliases = recordsOf('cname');
   // The status is that of the last name (RFC 6604, section 3).
   if (aliases.length > 0) return aliases.length === 1 ? aliases : [];
@@ -106,10 +100,9 @@ function isOmitting(line: Json): boolean {
 function startOfAuthority(item: unknown): dns.AnswerRecord {
   if (!isJsonObject(item)) return unread('SOA', `soa: ${dns.shownValue(item)} is not a whole record.`);
   const { name, ns, mailbox, serial, refresh, retry, expire, minttl } = item;
-  const numbers = { serial, refresh, retry, expire, 'minimum-ttl': minttl };
-  const complete = Object.entries(numbers).map(([key, number]) => [key, number ?? 0]);
-  const fields = { mname: ns ?? '.', rname: mailbox ?? '.', ...Object.fromEntries(complete) };
-  return { host: name ?? '.', type: 'SOA', fields: () => fields };
+  const given = { mname: ns, rname: mailbox, serial, refresh, retry, expire, 'minimum-ttl': minttl };
+  const whole = Object.entries(given).map(([key, value]) => [key, value ?? (key.endsWith('name') ? '.' : 0)]);
+  return { host: name ?? '.', type: 'SOA', fields: () => Object.fromEntries(whole) };
 }
 
 /** One value that stands without a list counts as a list of it. */

@@ -15,7 +15,7 @@ import { parseZone } from './zone.js';
 
 const KEYS = new Set(['domain', 'records', 'headers']);
 
-/** What a zone file says. @param origin As parseZone() has it. @throws InvalidObservationError as it does. */
+/** @param origin As parseZone() has it. @throws InvalidObservationError as it does. */
 export function expectationOfZone(text: string, origin?: string): Expectation {
   const records = parseZone(text, origin);
   const domainsOf = (owner: string) => {
@@ -32,7 +32,7 @@ function between(name: string, last: string): readonly string[] {
   return above.slice(0, above.indexOf(last) + 1);
 }
 
-/** What observations say: what is there after the latest of each domain. Sightings are complete for nothing. */
+/** What is there after the latest observation of each domain. Sightings are complete for nothing. */
 export function expectationsOfObservations(observations: readonly Observation[]): Expectation[] {
   const byDomain = new Map<string, Observation[]>();
   for (const observation of observations) {
@@ -64,8 +64,7 @@ export function expectationsOfObservations(observations: readonly Observation[])
 export function expectationsOfYaml(text: string): Expectation[] {
   const lines = new LineCounter();
   const lineOf = (offset: number) => `line ${lines.linePos(offset).line}`;
-  const documents = parseAllDocuments(text, { lineCounter: lines });
-  return [...documents].flatMap((document) => {
+  return [...parseAllDocuments(text, { lineCounter: lines })].flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined)
       throw new InvalidObservationError(`${lineOf(error.pos[0])}: ${error.message.split(/ at line|\n/)[0]}.`);
@@ -83,8 +82,8 @@ export function expectationsOfYaml(text: string): Expectation[] {
 /** Where a value is in its text; of a missing one, the nearest that has it. */
 function startOf(item: Node, path: readonly (string | number)[]): number {
   const node = isMap(item) && path.length > 0 ? item.getIn(path, true) : item;
-  if (isNode(node)) return node.range?.[0] ?? 0;
-  return path.length === 0 ? (item.range?.[0] ?? 0) : startOf(item, path.slice(0, -1));
+  if (isNode(node) || path.length === 0) return (isNode(node) ? node : item).range?.[0] ?? 0;
+  return startOf(item, path.slice(0, -1));
 }
 
 /** The result of `read`, whose errors get the line and the path. */

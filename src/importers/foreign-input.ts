@@ -1,10 +1,8 @@
 import { OperationError } from '../model/errors.js';
-import { withHead } from './beginning.js';
-import type { Input } from './open-input.js';
+import { type Input, peek } from './open-input.js';
 
 /** Far more than any recognized beginning; of a longer first line only this is examined. */
 const HEAD_BYTES = 4096;
-const LINE_FEED = 0x0a;
 
 /**
  * The bytes of an input, unless it begins as a packed file, an archive, or a text of another kind: otherwise
@@ -14,24 +12,18 @@ const LINE_FEED = 0x0a;
  */
 export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
   // Nothing can be imported before the first line is complete, so buffering it delays nothing.
-  const isEnough = (head: Buffer) => head.length >= HEAD_BYTES || head.includes(LINE_FEED);
-  let isExamined = false;
-  for await (const chunk of withHead(bytes, isEnough)) {
-    if (!isExamined) rejectForeign(name, chunk);
-    isExamined = true;
-    yield chunk;
-  }
-}
-
-function rejectForeign(name: string, beginning: Buffer): void {
-  const head = beginning.subarray(0, HEAD_BYTES);
+  const isEnough = (head: Buffer) => head.length >= HEAD_BYTES || head.includes('\n');
+  const [first, all] = await peek(bytes, (chunks) => isEnough(Buffer.concat(chunks)));
+  const head = Buffer.concat(first).subarray(0, HEAD_BYTES);
   const [octets, text] = [head.toString('hex'), head.toString('utf8').replace(/^\ufeff?\s*/, '')];
-  const [, kind, advice] =
+  const foreign =
     FOREIGN_OCTETS.find(([pattern]) => pattern.test(octets)) ??
-    FOREIGN_TEXTS.find(([pattern]) => pattern.test(text)) ??
-    [];
-  if (kind === undefined) return;
-  throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
+    FOREIGN_TEXTS.find(([pattern]) => pattern.test(text));
+  if (foreign !== undefined) {
+    const [, kind, advice] = foreign;
+    throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
+  }
+  yield* all;
 }
 
 const FORMATS_READ =
@@ -39,8 +31,7 @@ const FORMATS_READ =
   '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and ' +
   'massdns -o J write it, or in the Common Output Format of passive DNS';
 
-/** How an input begins that has no lines to import, what it is, and what to do about it. */
-type Foreign = readonly [pattern: Pick<RegExp, 'test'>, kind: string, advice: string];
+type Foreign = readonly [beginning: Pick<RegExp, 'test'>, kind: string, advice: string];
 
 /** By the octets in hexadecimal. */
 const FOREIGN_OCTETS: readonly Foreign[] = [
@@ -87,6 +78,6 @@ function isTable(text: string): boolean {
   if (!/^[\w .#"-]+(?:[,;\t][\w .#"-]+)+$/.test(names) || values.startsWith('{')) return false;
   const columns = (line: string, separator: string) => line.split(separator).length;
   return [',', ';', '\t'].some(
-    (separator) => names.includes(separator) && columns(names, separator) === columns(values, separator),
+    (each) => names.includes(each) && columns(names, each) === columns(values, each),
   );
 }

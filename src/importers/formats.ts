@@ -14,61 +14,39 @@ import { type Line, type ParsedLine, textOf } from './lines.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
-interface FormatOptions extends AnswerOptions {
+interface ParserOptions extends AnswerOptions {
   /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
   readonly ignoredHeaders: ReadonlySet<string>;
-}
-
-type Has = (key: string) => boolean;
-
-interface Format {
-  /** What its lines are told by, for messages. */
-  readonly keys: string;
-  isOf(has: Has): boolean;
-  createParser(options: FormatOptions): FormatParser;
-}
-
-const FORMATS: Readonly<Record<ImportFormat, Format>> = {
-  dms: {
-    keys: 'domain and observedAt',
-    isOf: (has) => ['domain', 'observedAt', 'dnsRecords', 'httpHeaders'].some(has),
-    createParser: () => (text, now) => ({ observations: [parseDmsLine(text, now)] }),
-  },
-  httpx: {
-    keys: 'timestamp and url',
-    isOf: (has) => has('timestamp') && (has('url') || has('input')),
-    createParser: ({ ignoredHeaders }) => createHttpxParser(ignoredHeaders),
-  },
-  dnsx: {
-    keys: 'host and all',
-    isOf: (has) =>
-      has('host') && (has('resolver') || has('all') || (has('status_code') && !has('url') && !has('input'))),
-    createParser: createDnsxParser,
-  },
-  zdns: {
-    keys: 'name and results',
-    isOf: (has) => has('name') && (has('results') || (has('status') && has('data') && !has('type'))),
-    createParser: createZdnsParser,
-  },
-  massdns: {
-    keys: 'name, type and status',
-    isOf: (has) => has('name') && (has('status') ? has('type') && has('class') : has('error')),
-    createParser: createMassdnsParser,
-  },
-  cof: {
-    keys: 'rrname and rrtype',
-    isOf: (has) => (has('rrname') && has('rrtype')) || has('obj') || has('cond'),
-    createParser: createCofParser,
-  },
-};
-
-interface ParserOptions extends FormatOptions {
   /** `line` in bytes: a longer one is rejected. */
   readonly limits: ObservationLimits & { readonly line: number };
   readonly now: () => Instant;
   /** Called with each format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
 }
+
+interface Format {
+  /** The keys that tell its lines, in each of the forms that they have; with `!` those that they do not have. */
+  readonly keys: readonly string[];
+  createParser(options: ParserOptions): FormatParser;
+}
+
+const FORMATS: Readonly<Record<ImportFormat, Format>> = {
+  dms: {
+    keys: ['domain observedAt', 'domain', 'observedAt', 'dnsRecords', 'httpHeaders'],
+    createParser: () => (text, now) => ({ observations: [parseDmsLine(text, now)] }),
+  },
+  httpx: {
+    keys: ['timestamp url', 'timestamp input'],
+    createParser: ({ ignoredHeaders }) => createHttpxParser(ignoredHeaders),
+  },
+  dnsx: {
+    keys: ['host all', 'host resolver', 'host status_code !url !input'],
+    createParser: createDnsxParser,
+  },
+  zdns: { keys: ['name results', 'name status data !type'], createParser: createZdnsParser },
+  massdns: { keys: ['name type class status', 'name error !status'], createParser: createMassdnsParser },
+  cof: { keys: ['rrname rrtype', 'obj', 'cond'], createParser: createCofParser },
+};
 
 /** Parses the lines of one input. */
 export class InputParser {
@@ -98,14 +76,12 @@ export class InputParser {
 
   /** @returns why a line is rejected, or what it says. */
   parse(line: Line): ParsedLine | string {
-    return readOr(
-      () => this.#parse(textOf(line, this.longestLine)),
-      (reason) => reason,
-    );
+    const read = () => this.#parse(textOf(line, this.longestLine));
+    return readOr(read, (reason) => reason);
   }
 
   #parse(text: string): ParsedLine {
-    this.#format ??= formatOfFirst(text);
+    this.#format ??= formatOf(text);
     const format = this.#format;
     try {
       return this.#parseAs(format, text);
@@ -133,17 +109,16 @@ export class InputParser {
   }
 }
 
-/** Undefined where its keys tell no format. @throws InvalidObservationError where it is no JSON object. */
-function formatOf(text: string): ImportFormat | undefined {
+/** @throws InvalidObservationError where it is no JSON object, or has the keys of no format. */
+function formatOf(text: string): ImportFormat {
   const line = parseJsonLine(text);
-  return IMPORT_FORMATS.find((format) => FORMATS[format].isOf((key) => Object.hasOwn(line, key)));
-}
-
-function formatOfFirst(text: string): ImportFormat {
-  const format = formatOf(text);
-  if (format !== undefined) return format;
-  const keys = IMPORT_FORMATS.map((each) => `${each}: ${FORMATS[each].keys}`).join('; ');
+  const isMet = (key: string) => Object.hasOwn(line, key.replace('!', '')) !== key.startsWith('!');
+  const found = IMPORT_FORMATS.find((format) =>
+    FORMATS[format].keys.some((keys) => keys.split(' ').every(isMet)),
+  );
+  if (found !== undefined) return found;
+  const known = IMPORT_FORMATS.map((format) => `${format}: ${FORMATS[format].keys[0]}`).join('; ');
   throw new InvalidObservationError(
-    `its keys are of no known format (${keys}). Name the format, such as --format dms, to see what is wrong.`,
+    `its keys are of no known format (${known}). Name the format, such as --format dms, to see what is wrong.`,
   );
 }

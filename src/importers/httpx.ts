@@ -9,8 +9,8 @@ import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireWhole } from './dns-answers.js';
-import { frontPageDomain, parseAddress } from './front-page.js';
 import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './json-line.js';
+import type { Remark } from './lines.js';
 
 /**
  * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
@@ -27,8 +27,8 @@ const UNDERSCORES =
   'taken as names with -. Run it with -irr for exact names.';
 
 /**
- * Makes what parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the
- * response headers of a domain's front page. Keys that it does not need are ignored.
+ * Parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the response headers
+ * of a domain's front page. Keys that it does not need are ignored.
  *
  * Its `a`, `aaaa` and `cname` are no observation of DNS: they are what httpx needed to connect, from
  * whichever of its resolvers answered first or from the hosts file, without owners, and nothing tells a
@@ -48,74 +48,57 @@ export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
     requireFrontPage(line);
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
-    const isExact = line['raw_header'] !== undefined;
     const isRecorded = ([name]: Field) => !always.has(name.toLowerCase());
     const given = fieldsOf(line).filter(isRecorded);
-    const isUnclear = !isExact && given.some(([name]) => name.includes('_'));
+    const isUnclear = line['raw_header'] === undefined && given.some(([name]) => name.includes('_'));
     const hyphenated = () => given.map(([name, value]): Field => [name.replaceAll('_', '-'), value]);
     const [httpHeaders, unread] = joinFields(isUnclear ? hyphenated().filter(isRecorded) : given);
     const missing = ignoring(TAKEN_OUT.filter((name) => !httpHeaders.has(name)).join(' '));
     const ignoredHeaders = unread.size === 0 ? missing : alwaysIgnoring([...missing, ...unread.keys()]);
-    return {
-      observations: [
-        { domain, observedAt, source: 'httpx', httpHeaders, ignoredHeaders, ...responseOf(line) },
-      ],
-      remarks: [
-        ...[...unread.values()].slice(0, 1).map((example) => ({ text: LEFT_OUT, example })),
-        ...(isUnclear ? [{ text: UNDERSCORES }] : []),
-      ],
-    };
+    const observation = { domain, observedAt, source: 'httpx', httpHeaders, ignoredHeaders };
+    const remarks = [...unread.values()].slice(0, 1).map((example): Remark => ({ text: LEFT_OUT, example }));
+    if (isUnclear) remarks.push({ text: UNDERSCORES });
+    return { observations: [{ ...observation, ...responseOf(line) }], remarks };
   };
 }
 
 function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: Json): void {
-  if (failed === true) {
+  if (failed === true)
     throw new InvalidObservationError('failed: httpx got no response; nothing was observed.');
-  }
-  if (method !== undefined && method !== 'GET') {
+  if (method !== undefined && method !== 'GET')
     throw new InvalidObservationError('method: it is not GET; run httpx without -x.');
-  }
   // These keys are there only where at least one redirect was followed.
-  if (final_url !== undefined || chain_status_codes !== undefined || chain !== undefined) {
+  if ([final_url, chain_status_codes, chain].some((key) => key !== undefined))
     throw new InvalidObservationError(
       'httpx has followed redirects, and the headers are those of the last page: run it without ' +
         '-follow-redirects and -follow-host-redirects.',
     );
-  }
 }
 
 /** By `url`, which was requested; `host` is an IP address in versions up to 1.7.2. */
 function domainOf({ url, input }: Json): string {
-  if (url === undefined && input !== undefined)
-    return readAt('input', () => frontPageDomain(targetOf(input)));
-  const domain = readAt('url', () => frontPageDomain(requireText(url)));
-  if (input !== undefined) readAt('input', () => requireSameHost(domain, targetOf(input)));
-  return domain;
-}
-
-/** httpx requests the domain itself for what is listed as `*.example.com` or `.example.com`. */
-function targetOf(input: unknown): string {
-  return requireText(input)
-    .trim()
-    .replace(/^[*.]+/, '');
-}
-
-/** One host may have been requested for the page of another, for example by `-vhost-input`. */
-function requireSameHost(domain: string, target: string): void {
-  if (parseDomainName(parseAddress(target).host) === domain) return;
-  throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
+  const domain =
+    url === undefined && input !== undefined ? null : readAt('url', () => frontPageDomain(requireText(url)));
+  if (input === undefined && domain !== null) return domain;
+  return readAt('input', () => {
+    // httpx requests the domain itself for what is listed as `*.example.com` or `.example.com`.
+    const target = requireText(input)
+      .trim()
+      .replace(/^[*.]+/, '');
+    if (domain === null) return frontPageDomain(target);
+    // One host may have been requested for the page of another, for example by `-vhost-input`.
+    if (parseDomainName(parseAddress(target).host) === domain) return domain;
+    throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
+  });
 }
 
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
 function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Observation, 'response'> {
   const scheme = typeof url === 'string' ? parseAddress(url).scheme : undefined;
-  const address = [host_ip, host].find(isIpAddress);
+  const texts = [host_ip, host].filter((value) => typeof value === 'string');
+  const address = texts.find((text) => isIpv4(text) || isIpv6(text));
   const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
   return isComplete ? { response: { scheme, status, address: canonicalIp(address) } } : {};
-}
-
-function isIpAddress(value: unknown): value is string {
-  return typeof value === 'string' && (isIpv4(value) || isIpv6(value));
 }
 
 /** From `raw_header`, which is exact, or else from `header`. */
@@ -151,4 +134,34 @@ function rawFields(head: string): readonly HeaderField[] {
   if (!HEAD_IN_BASE64.test(head)) return parseResponseHead(head).fields;
   const { fields } = parseResponseHead(Buffer.from(head, 'base64').toString('latin1'));
   return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
+}
+
+/** Scheme, host, port, and what follows them: RFC 3986, section 3 and appendix B. A scheme may be missing. */
+const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
+const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
+
+/** Scheme and port, either of which may be missing (RFC 9110, section 4.2). */
+const FRONT_PAGE = /^(?:(?:https?)?:|(?:https)?:443|(?:http)?:80)$/;
+
+/**
+ * The domain whose front page an address names. What is seen at another port, path or scheme would alternate with
+ * that in one history.
+ *
+ * @throws InvalidDomainError, InvalidObservationError
+ */
+function frontPageDomain(address: string): string {
+  const { scheme = '', host, port = '', path } = parseAddress(address);
+  if (FRONT_PAGE.test(`${scheme}:${port}`) && /^\/?$/.test(path)) return parseDomainName(host);
+  throw new InvalidObservationError(
+    `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
+      'run httpx on names alone, without -p and -path.',
+  );
+}
+
+/** The scheme is in lower case; undefined: there is none. The host is empty where there is none. */
+export function parseAddress(address: string) {
+  const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
+  const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
+  // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.
+  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path };
 }

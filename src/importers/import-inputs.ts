@@ -1,10 +1,9 @@
-import { peek } from './beginning.js';
 import { requireLines } from './foreign-input.js';
 import type { InputParser } from './formats.js';
 import { type ImportOptions, importLines } from './import-lines.js';
 import { readJsonTexts } from './json-texts.js';
 import type { Line } from './lines.js';
-import type { Input } from './open-input.js';
+import { type Input, peek } from './open-input.js';
 import { type SortKey, sortLines } from './sort-lines.js';
 
 export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary' | 'strict'> {
@@ -22,8 +21,6 @@ export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary'
 
 /** All is read, or a line was rejected and `strict`, or the import was stopped. */
 export type ImportEnd = 'complete' | 'rejected' | 'stopped';
-
-type Inputs = AsyncIterable<Input> | Iterable<Input>;
 
 /**
  * Records the observations of inputs: one after the other, or together.
@@ -45,11 +42,7 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   }
 }
 
-/**
- * Reads the beginning of an input, to find before anything is recorded that it cannot be imported.
- *
- * @throws OperationError where it cannot be read, or is of another kind.
- */
+/** Reads the beginning of an input. @throws OperationError where it cannot be read, or cannot be imported. */
 export async function requireImportable(input: Input): Promise<void> {
   for await (const _ of requireLines(input)) return;
 }
@@ -58,6 +51,8 @@ interface Opened {
   readonly input: Input;
   readonly parser: InputParser;
 }
+
+type Inputs = AsyncIterable<Input> | Iterable<Input>;
 
 /** @param opened Gets each input. */
 async function* readLines(
@@ -71,8 +66,8 @@ async function* readLines(
     let isFirst = true;
     for await (const lines of readJsonTexts(requireLines(input), parser.longestLine)) {
       if (isFirst) foresee(parser, lines);
-      isFirst = false;
-      yield lines.map(({ number, bytes }) => ({ input: place, number, bytes }));
+      isFirst &&= lines.length === 0;
+      yield lines.map((line) => ({ ...line, input: place }));
     }
   }
 }
@@ -95,8 +90,12 @@ async function importGroup(inputs: Inputs, options: InputOptions): Promise<boole
     return found;
   };
   const parse = (line: Line) => openedFor(line).parser.parse(line);
-  const [, all] = await peek(readLines(inputs, options.createParser, opened));
-  const byDomain = backfill || (!strict && opened.every(isToBeGathered));
+  const hasLines = (chunks: readonly (readonly Line[])[]) => chunks.some((lines) => lines.length > 0);
+  const [, all] = await peek(readLines(inputs, options.createParser, opened), hasLines);
+  // The order of passive DNS has no meaning, and each batch is put into the whole history of its domains. Not of
+  // a pipe: the lines of a running tool are to be recorded at once.
+  const isGathered = ({ input, parser }: Opened) => input.size !== null && parser.format === 'cof';
+  const byDomain = backfill || (!strict && opened.every(isGathered));
   // By the first observation of a line; one that has none, or is rejected, the import tells of later.
   const keyOf = (line: Line): SortKey | null => {
     const said = parse(line);
@@ -113,15 +112,6 @@ async function importGroup(inputs: Inputs, options: InputOptions): Promise<boole
     parse,
     onRejected: (line, reason) => options.onRejected(openedFor(line).input, line, reason),
   });
-}
-
-/**
- * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each
- * batch with lines of a domain is put into the domain's whole history, which takes the longer the more batches
- * there are. Not where lines may come from a running tool, which are to be recorded at once, nor with `strict`.
- */
-function isToBeGathered({ input, parser }: Opened): boolean {
-  return input.size !== null && parser.format === 'cof';
 }
 
 /** Throws the signal's reason also where the input never waits, and would not see the signal. */

@@ -5,7 +5,7 @@ import type { ImportSummary } from './import-summary.js';
 import type { Line, ParsedLine } from './lines.js';
 
 export interface ImportOptions {
-  /** What the line says, or why it is rejected. */
+  /** A text is why the line is rejected. */
   readonly parse: (line: Line) => ParsedLine | string;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
@@ -29,7 +29,7 @@ const BATCH_OBSERVATIONS = 10_000;
 const BATCH_DOMAINS = 2_000;
 const BATCH_BYTES = 256 * 1024;
 
-/** Batches without a common domain: while the rules are applied to one, the database writes others. */
+/** Without a common domain: while the rules are applied to one, the database writes others. */
 const BATCHES_AT_ONCE = 4;
 
 /**
@@ -88,25 +88,17 @@ class Batch {
   /** How many of the observations each line has, in their order. */
   readonly lines: number[] = [];
   bytes = 0;
-
-  get isFull(): boolean {
-    return (
-      this.observations.length >= BATCH_OBSERVATIONS ||
-      this.domains.size >= BATCH_DOMAINS ||
-      this.bytes >= BATCH_BYTES
-    );
-  }
 }
 
 /** The batch that is being filled, and those that are being recorded. */
 class BatchQueue {
-  readonly #options: Pick<ImportOptions, 'recorder' | 'summary' | 'older' | 'byDomain'>;
+  readonly #options: ImportOptions;
   #batch = new Batch();
   /** What the lines said so far, for as long as it is in memory. */
   readonly #contents = new WeakSet<object>();
   readonly #recording = new Map<Batch, Promise<void>>();
   readonly #timer: NodeJS.Timeout | undefined;
-  #failure: { readonly error: unknown } | undefined;
+  #failure: unknown;
 
   constructor(options: ImportOptions) {
     this.#options = options;
@@ -118,13 +110,15 @@ class BatchQueue {
 
   /** @param next The domain of the next line; undefined: it tells of none. */
   mayEndBefore(next: string | undefined): boolean {
-    if (!this.#batch.isFull || !this.#options.byDomain) return this.#batch.isFull;
-    return next !== undefined && next !== this.#batch.observations.at(-1)?.domain;
+    const { observations, domains, bytes } = this.#batch;
+    if (observations.length < BATCH_OBSERVATIONS && domains.size < BATCH_DOMAINS && bytes < BATCH_BYTES)
+      return false;
+    return !this.#options.byDomain || (next !== undefined && next !== observations.at(-1)?.domain);
   }
 
   /** @param bytes Of the line. @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
-    this.#throwFailure();
+    if (this.#failure !== undefined) throw this.#failure;
     const batch = this.#batch;
     batch.lines.push(observations.length);
     for (const observation of observations) {
@@ -152,29 +146,23 @@ class BatchQueue {
     await this.submitInTurn();
     await Promise.all(this.#recording.values());
     clearInterval(this.#timer);
-    this.#throwFailure();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Hands over the batch, if it has any; after a failure, nothing more is recorded. */
   #submit(): void {
-    if (this.#failure !== undefined || this.#batch.observations.length === 0) return;
     const batch = this.#batch;
+    if (this.#failure !== undefined || batch.observations.length === 0) return;
     this.#batch = new Batch();
-    const recording = this.#record(batch)
+    const { recorder, summary, older } = this.#options;
+    const recording = recorder
+      .record(batch.observations, older)
+      .then((recorded) => summary.add(batch.lines, batch.observations, recorded))
       .catch((error: unknown) => {
         // What fails after it may fail for its sake; where the server ends, only one may be told why.
-        if (this.#failure === undefined || isLost(this.#failure.error)) this.#failure = { error };
+        if (this.#failure === undefined || isLost(this.#failure)) this.#failure = error;
       })
       .finally(() => this.#recording.delete(batch));
     this.#recording.set(batch, recording);
-  }
-
-  async #record({ observations, lines }: Batch): Promise<void> {
-    const { recorder, summary, older } = this.#options;
-    summary.add(lines, observations, await recorder.record(observations, older));
-  }
-
-  #throwFailure(): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
   }
 }

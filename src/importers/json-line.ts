@@ -1,7 +1,6 @@
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { endOfString, isJsonObject, readAt, requireText } from '../model/json-values.js';
-import { quoted } from '../model/text.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import type { ParsedLine } from './lines.js';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -9,43 +8,34 @@ export type Json = Readonly<Record<string, unknown>>;
 /**
  * Parses the lines of one input in one format. What some lines show of the others is used from then on.
  *
- * @param now The present.
  * @throws InvalidObservationError for an invalid line.
  */
 export type FormatParser = (text: string, now: Instant) => ParsedLine;
 
-/** For pretty-printed, binary or truncated files. */
-const ONE_OBJECT = 'each line must be one whole JSON object.';
-
 /** The JSON object that a line holds, in which no object has a key twice. */
 export function parseJsonLine(line: string): Json {
-  const object = parseJson(line);
-  if (!isJsonObject(object)) {
-    throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
-  }
+  const object = parseObject(line);
   requireUniqueKeys(line, object);
   return object;
 }
 
-function parseJson(text: string): unknown {
+function parseObject(text: string): Json {
+  let place = '';
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
   } catch (error) {
-    // What JSON.parse says may quote the text, which may be long.
-    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-    const place = position === undefined ? '' : ` at character ${Number(position) + 1}`;
-    throw new InvalidObservationError(`the line is not valid JSON${place}: ${ONE_OBJECT}`);
+    // The rest of the message may quote the text, which may be long.
+    const position = /at position (\d+)/.exec(String(error))?.[1];
+    if (position !== undefined) place = ` (character ${Number(position) + 1})`;
   }
+  throw new InvalidObservationError(`it is no JSON object${place}: each line must be one whole JSON object.`);
 }
 
-/** How far an observer's clock may be ahead: five minutes, in microseconds. */
+/** Of an observer's clock, in microseconds. */
 const CLOCK_TOLERANCE = 300_000_000n;
 
-/**
- * The time of an observation, as RFC 3339 writes it: at most five minutes ahead of the present, `now`.
- *
- * @param key Where the line has it, for the error's message.
- */
+/** @param key Where the line has it, as RFC 3339 writes it: at most five minutes ahead of the present. */
 export function parseObservedAt(key: string, value: unknown, now: Instant): Instant {
   return readAt(key, () => {
     const observedAt = parseInstant(requireText(value));
@@ -59,6 +49,10 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
 /** The tools did not exist before: Go writes a time that is not set as that of year 1, others as 1970. */
 export const EARLIEST_OF_TOOLS = parseInstant('1990-01-01T00:00:00Z');
 
+/** A quote that no backslash escapes before a colon: one for each key, and more where texts have such. */
+const KEY_END = /(?<!\\)(?:\\\\)*"\s*:/g;
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?/g;
+
 /**
  * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,
  * section 4: the meaning of such an object is unpredictable).
@@ -66,15 +60,13 @@ export const EARLIEST_OF_TOOLS = parseInstant('1990-01-01T00:00:00Z');
  * @param value What JSON.parse makes of `text`.
  */
 export function requireUniqueKeys(text: string, value: object): void {
+  const keys = countKeys(value);
   // Nearly always the two are equal. Counting takes a small part of the time that parsing takes.
-  if (text.match(KEY_END)?.length === countKeys(value)) return;
-  const key = repeatedKey(text);
-  if (key === undefined) return;
-  throw new InvalidObservationError(`the key ${quoted(key)} occurs twice in one object: write it once.`);
+  if (text.match(KEY_END)?.length === keys) return;
+  const written = text.match(STRING)?.filter((string) => string.endsWith(':')) ?? [];
+  if (written.length === keys) return;
+  throw new InvalidObservationError('a key occurs twice in one object: write it once.');
 }
-
-/** A quote that no backslash escapes before a colon: one for each key, and more where texts have such. */
-const KEY_END = /(?<!\\)(?:\\\\)*"\s*:/g;
 
 /** Without recursion, since JSON may be nested as deep as it is long. */
 function countKeys(value: object): number {
@@ -86,32 +78,4 @@ function countKeys(value: object): number {
     for (const member of members) if (typeof member === 'object' && member !== null) open.push(member);
   }
   return keys;
-}
-
-function repeatedKey(text: string): string | undefined {
-  /** The keys so far, if any, of what is open; sets for all of a deep line would fill the memory. */
-  const open: (Set<string> | undefined)[] = [];
-  for (const [character, start, end] of tokensIn(text)) {
-    COLON.lastIndex = end;
-    if (character === '{' || character === '[') open.push(undefined);
-    else if (character !== '"') open.pop();
-    else if (COLON.test(text)) {
-      const key: string = JSON.parse(text.slice(start, end));
-      const keys = open.pop() ?? new Set();
-      if (keys.has(key)) return key;
-      open.push(keys.add(key));
-    }
-  }
-  return undefined;
-}
-
-const COLON = /\s*:/y;
-
-/** The strings, braces and brackets of a text in JSON: each with its first character, its start and its end. */
-export function* tokensIn(text: string): Generator<[character: string, start: number, end: number]> {
-  const structure = /["{[\]}]/g;
-  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
-    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
-    yield [found[0], found.index, structure.lastIndex];
-  }
 }

@@ -1,5 +1,5 @@
 import { trimmed } from '../model/header-fields.js';
-import { tokensIn } from './json-line.js';
+import { endOfString } from '../model/json-values.js';
 import { type Line, readLines } from './lines.js';
 
 const [OPEN, CLOSE, SPACE] = [Buffer.from('{'), Buffer.from('}'), Buffer.from(' ')];
@@ -20,36 +20,35 @@ export async function* readJsonTexts(
   source: AsyncIterable<Buffer>,
   longest: number,
 ): AsyncGenerator<readonly Line[]> {
-  /** The object that has no end yet, and the number of its first line. */
+  /** Of the object that has no end yet. */
   let pieces: Buffer[] = [];
   let size = 0;
   let number = 0;
-  const add = (line: Line) => {
-    if (pieces.length === 0) number = line.number;
-    if (size <= longest) pieces.push(line.bytes, SPACE);
-    size += line.bytes.length + SPACE.length;
+  const add = (bytes: Buffer) => {
+    if (size <= longest) pieces.push(bytes, SPACE);
+    size += bytes.length + SPACE.length;
   };
   const finish = (): Line[] => {
-    if (pieces.length === 0) return [];
     const bytes = Buffer.concat(pieces);
-    pieces = [];
-    size = 0;
-    return [{ number, bytes }];
+    [pieces, size] = [[], 0];
+    return bytes.length === 0 ? [] : [{ number, bytes }];
+  };
+  const close = (line: Line): Line[] => {
+    add(CLOSE);
+    const rest = withoutBlanks(line.bytes.subarray(1));
+    return [...finish(), ...(rest.length === 0 ? [] : take({ ...line, bytes: rest }))];
   };
   const take = (line: Line): Line[] => {
     const { bytes } = line;
-    if (pieces.length > 0 && bytes[0] === CLOSE[0]) {
-      add({ ...line, bytes: CLOSE });
-      const rest = withoutBlanks(bytes.subarray(1));
-      return [...finish(), ...(rest.length === 0 ? [] : take({ ...line, bytes: rest }))];
-    }
+    if (pieces.length > 0 && bytes[0] === CLOSE[0]) return close(line);
     const before = bytes[0] === OPEN[0] ? finish() : [];
-    if (pieces.length > 0 || isAlone(bytes)) {
-      add(line);
-      return before;
+    if (pieces.length === 0 && !isAlone(bytes)) {
+      const objects = objectsOf(line, longest);
+      return [...before, ...(objects.length > 1 ? objects.flatMap(take) : objects)];
     }
-    const objects = bytes.length > longest ? [line] : objectsOf(line);
-    return [...before, ...(objects.length > 1 ? objects.flatMap(take) : objects)];
+    if (pieces.length === 0) number = line.number;
+    add(bytes);
+    return before;
   };
   for await (const lines of readLines(source, longest)) yield lines.flatMap(take);
   yield finish();
@@ -65,23 +64,21 @@ function withoutBlanks(bytes: Buffer): Buffer {
 }
 
 /** The objects of a line, if there are several, and then what follows them. */
-function objectsOf(line: Line): Line[] {
+function objectsOf(line: Line, longest: number): Line[] {
   const { bytes } = line;
-  if (!BETWEEN.some((between) => bytes.includes(between))) return [line];
+  if (bytes.length > longest || !BETWEEN.some((between) => bytes.includes(between))) return [line];
   // Octets as characters: none of UTF-8 beyond ASCII is taken for another.
   const text = bytes.toString('latin1');
-  const objects: Line[] = [];
-  let [start, depth] = [0, 0];
-  const cut = (end: number) => {
-    const piece = withoutBlanks(bytes.subarray(start, end));
-    if (piece.length > 0) objects.push({ number: line.number, bytes: piece });
-    start = end;
-  };
-  for (const [character, , end] of tokensIn(text)) {
-    if (!'{}'.includes(character)) continue;
-    depth += character === '{' ? 1 : -1;
-    if (depth === 0) cut(end);
+  const ends: number[] = [];
+  const structure = /["{}]/g;
+  let depth = 0;
+  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
+    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
+    else depth += found[0] === '{' ? 1 : -1;
+    if (found[0] !== '"' && depth === 0) ends.push(structure.lastIndex);
   }
-  cut(bytes.length);
-  return objects;
+  const objects = [...ends, bytes.length].map((end, at) => bytes.subarray(ends[at - 1] ?? 0, end));
+  return objects
+    .map((object) => ({ ...line, bytes: withoutBlanks(object) }))
+    .filter((each) => each.bytes.length > 0);
 }

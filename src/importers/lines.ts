@@ -2,10 +2,10 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from '../model/errors.js';
 import type { Observation } from '../model/observation.js';
 
-/** A line of a file, as bytes, so that a rejected one can be written unchanged. */
+/** As bytes, so that a rejected one can be written unchanged. */
 export interface Line {
   /** Counted from 0, where lines of several inputs come together. */
-  readonly input?: number;
+  readonly input?: number | undefined;
   /** Counted from 1. */
   readonly number: number;
   /** Without the line's end. Of a line that is too long, as much as shows that it is. */
@@ -48,17 +48,15 @@ export async function* readLines(
   let pieces: Buffer[] = [];
   let length = 0;
   const add = (piece: Buffer) => {
-    const room = longest + 1 - length;
-    if (piece.length > 0 && room > 0) pieces.push(piece.length > room ? piece.subarray(0, room) : piece);
+    if (length <= longest) pieces.push(piece);
     length += piece.length;
   };
   const finish = (): Line[] => {
     number += 1;
-    const [only] = pieces;
-    const all = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
-    const bytes = length > longest ? all : withoutEnds(all, number === 1);
-    pieces = [];
-    length = 0;
+    const [first] = pieces;
+    const whole = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+    const bytes = length > longest ? whole.subarray(0, longest + 1) : withoutEnds(whole, number === 1);
+    [pieces, length] = [[], 0];
     return bytes.length === 0 ? [] : [{ number, bytes }];
   };
   for await (const chunk of source) {
@@ -66,8 +64,7 @@ export async function* readLines(
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       add(chunk.subarray(start, end));
-      const [line] = finish();
-      if (line !== undefined) lines.push(line);
+      for (const line of finish()) lines.push(line);
       start = end + 1;
     }
     add(chunk.subarray(start));
@@ -78,9 +75,8 @@ export async function* readLines(
 
 function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
   const isMarked = isFirst && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  const start = isMarked ? BYTE_ORDER_MARK.length : 0;
   const end = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
-  return bytes.subarray(start, end);
+  return bytes.subarray(isMarked ? BYTE_ORDER_MARK.length : 0, end);
 }
 
 /** The text of a line. @throws InvalidObservationError when the line is too long or is not UTF-8. */

@@ -15,35 +15,32 @@ const TXT_STRINGS = {
     'the same text counts as the same, and of others each string but the last has 255 octets.',
 };
 
-/** Makes what parses the lines of massdns `-o J`, version 1.1: the answer to a question for one type. */
+/** Parses the lines of massdns `-o J`, version 1.1: the answer to a question for one type. */
 export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
-    const read = () => dns.recordsOfResponse(domain, line, recordOf);
-    const records = readAt('nothing was observed', read);
+    const records = readAt('nothing was observed', () => dns.recordsOfResponse(domain, line, recordOf));
     const type = readAt('type', () => requireType(dns.typeText(requireText(line['type']))));
     if (dns.PROOFS.has(type))
       throw new InvalidObservationError(`type: answers for ${type} need not be complete.`);
     const observedAt = dns.parseTime('rx_ts', receivedAt(line['rx_ts'], text), now, options);
     const answers = { domain, observedAt, source: 'massdns', types: new Set([type]), records };
-    const hasText =
-      type === 'TXT' && records.some((record) => record.type === type && dns.isOf(domain, record));
-    return dns.lineOfAnswers([answers], options, hasText ? [TXT_STRINGS] : []);
+    const isText = (record: dns.AnswerRecord) => record.type === 'TXT' && dns.isOf(domain, record);
+    const remarks = type === 'TXT' && records.some(isText) ? [TXT_STRINGS] : [];
+    return dns.lineOfAnswers([answers], options, remarks);
   };
 }
 
 /** Up to the year 2286. Quotes within a text are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d{1,19})/;
 
-/** In nanoseconds since the epoch, of which JSON.parse loses digits. @returns undefined where there is none. */
+/** From nanoseconds since the epoch, of which JSON.parse loses digits. */
 function receivedAt(value: unknown, text: string): string | undefined {
   if (value === undefined) return undefined;
   const digits = RECEIVED.exec(text)?.[1];
-  if (digits === undefined || Number(digits) !== value) {
-    throw new InvalidObservationError('rx_ts: it is not a number of nanoseconds since 1970.');
-  }
-  return readAt('rx_ts', () => formatInstant(BigInt(digits) / 1000n));
+  if (digits !== undefined && Number(digits) === value) return formatInstant(BigInt(digits) / 1000n);
+  throw new InvalidObservationError('rx_ts: it is not a number of nanoseconds since 1970.');
 }
 
 /** Where names are in the rdata that is written as text. Of all other types but CAA it is octets. */
@@ -69,8 +66,8 @@ function fieldsOf(type: string, text: string): Json {
   if (names !== undefined) return { data: names === null ? text : text.replace(names, nameText) };
   if (type === 'CAA') return { data: authorization(text) };
   const data = genericText(octetsOf(text));
-  // Names in octets may be compressed, by the place of another in the message, which is not known here. (For
-  // other octets that are not valid, the form of RFC 3597 is all that there is.)
+  // Names in octets may be compressed, by the place of another in the message, which is not known here. Of other
+  // octets that are not valid, the form of RFC 3597 is all that there is.
   if (!LAYOUTS.has(known) || !String(parseRdataText(known, data)['data']).startsWith('\\#')) return { data };
   throw new InvalidObservationError(
     `data: it is not the data of a record of type ${known}, or has a compressed name.`,
@@ -79,10 +76,8 @@ function fieldsOf(type: string, text: string): Json {
 
 /** Octets that are not visible in ASCII are written as `\xHH`, the backslash among them. */
 function octetsOf(text: string): Buffer {
-  const octets = text.replace(/\\x([\da-f]{2})/gi, (_escape, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 16)),
-  );
-  return Buffer.from(octets, 'latin1');
+  const character = (_: string, digits: string) => String.fromCharCode(Number.parseInt(digits, 16));
+  return Buffer.from(text.replace(/\\x([\da-f]{2})/gi, character), 'latin1');
 }
 
 /** A name as a master file has it: massdns escapes only dots, backslashes and what is not visible. */

@@ -5,7 +5,6 @@ import { ReadableStream } from 'node:stream/web';
 import { createGunzip } from 'node:zlib';
 import { errorCode, OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
-import { peek, withHead } from './beginning.js';
 
 /** A file, or standard input, to be read once. */
 export interface Input {
@@ -18,25 +17,23 @@ export interface Input {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Of packed data so little is read ahead that what is read tells how much is imported. */
+/** Of packed data: little is read ahead, so that what is read tells how much is imported. */
 const PACKED_BYTES = 16 * 1024;
 
 type Bytes = AsyncIterable<Buffer>;
 type Recode = (source: Bytes) => Bytes;
-
-/** How data are recoded, by how they begin. */
-type Recodings = readonly (readonly [magic: Buffer, recode: Recode])[];
+type Recodings = readonly (readonly [magic: string, recode: Recode])[];
 
 const PACKED: Recodings = [
-  [Buffer.from([0x1f, 0x8b]), ungzip],
-  [Buffer.from('\xfd7zXZ\0', 'latin1'), unxz],
+  ['\x1f\x8b', ungzip],
+  ['\xfd7zXZ\0', unxz],
 ];
-
-/** By its byte order mark. */
+/** By the byte order mark. */
 const ENCODED: Recodings = [
-  [Buffer.from([0xff, 0xfe]), (source) => decode(source, 'utf-16le')],
-  [Buffer.from([0xfe, 0xff]), (source) => decode(source, 'utf-16be')],
+  ['\xff\xfe', (source) => decode(source, 'utf-16le')],
+  ['\xfe\xff', (source) => decode(source, 'utf-16be')],
 ];
+const LONGEST_MAGIC = 6;
 
 /**
  * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked, and UTF-16 with
@@ -53,16 +50,16 @@ export async function openInput(
   onBytes: (count: number) => void,
   signal?: AbortSignal,
 ): Promise<Input> {
-  const isFile = path !== '-';
-  const name = isFile ? path : 'standard input';
-  const open = () => (isFile ? createReadStream(path, { highWaterMark: CHUNK_BYTES }) : stdin);
-  const bytes = read(name, open, onBytes, signal);
-  if (!isFile) return { name, size: null, bytes };
+  if (path === '-') {
+    const name = 'standard input';
+    return { name, size: null, bytes: read(name, () => stdin, onBytes, signal) };
+  }
   const stats = await stat(path).catch((error: unknown) => {
     throw unreadable(path, error);
   });
   if (stats.isDirectory()) throw new OperationError(`${path} is a folder: name the files in it.`);
-  return { name, size: stats.isFile() ? stats.size : null, bytes };
+  const open = () => createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  return { name: path, size: stats.isFile() ? stats.size : null, bytes: read(path, open, onBytes, signal) };
 }
 
 /** Opens only when it is read: the error of a stream without a listener would end the process. */
@@ -92,17 +89,34 @@ async function* octetsOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
 }
 
-/** How data are recoded, if they are, and all of them. A line that is complete is not held back. */
-async function recodingOf(
-  source: Bytes,
-  recodings: Recodings,
-): Promise<readonly [recode: Recode | null, all: Bytes]> {
-  const mayBe = (head: Buffer, magic: Buffer) => magic.subarray(0, head.length).equals(head);
-  const isEnough = (head: Buffer) =>
-    !recodings.some(([magic]) => head.length < magic.length && mayBe(head, magic));
-  const [head = Buffer.of(), all] = await peek(withHead(source, isEnough));
-  const found = recodings.find(([magic]) => head.subarray(0, magic.length).equals(magic));
-  return [found?.[1] ?? null, all];
+/** How data are recoded, null if they are not, and all of them. Nothing shorter than a magic is a whole line. */
+async function recodingOf(source: Bytes, recodings: Recodings): Promise<[recode: Recode | null, all: Bytes]> {
+  const [first, all] = await peek(source, (chunks) => Buffer.concat(chunks).length >= LONGEST_MAGIC);
+  const head = Buffer.concat(first).toString('latin1', 0, LONGEST_MAGIC);
+  return [recodings.find(([magic]) => head.startsWith(magic))?.[1] ?? null, all];
+}
+
+/** The first items, as many as are needed to examine them or all there are, and all items. */
+export async function peek<Item>(
+  source: AsyncIterable<Item>,
+  isEnough: (first: readonly Item[]) => boolean,
+): Promise<[first: readonly Item[], all: AsyncGenerator<Item, void>]> {
+  const rest = source[Symbol.asyncIterator]();
+  const first: Item[] = [];
+  while (!isEnough(first)) {
+    const next = await rest.next();
+    if (next.done === true) break;
+    first.push(next.value);
+  }
+  const all = async function* () {
+    try {
+      yield* first;
+      yield* { [Symbol.asyncIterator]: () => rest };
+    } finally {
+      await rest.return?.();
+    }
+  };
+  return [first, all()];
 }
 
 /** Counts bytes when those that follow are asked for. @param most in a piece. */

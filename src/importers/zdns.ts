@@ -11,8 +11,8 @@ import type { Remark } from './lines.js';
 const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
 
 /**
- * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`):
- * the DNS records of a name, as many observations as there are times.
+ * Parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS
+ * records of a name, as many observations as there are times.
  *
  * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version
  * 1 does not write the type that was queried: there, the types of the name's own records were observed.
@@ -44,13 +44,13 @@ export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
   };
 }
 
-/** Answers of the same time as one, the oldest first. */
+/** The oldest first. */
 function joinByTime(answers: readonly dns.DnsAnswers[]): dns.DnsAnswers[] {
   const byTime = new Map<Instant, dns.DnsAnswers>();
   for (const one of answers) {
-    const other = byTime.get(one.observedAt);
-    const types = one.types && new Set([...(other?.types ?? []), ...one.types]);
-    byTime.set(one.observedAt, { ...one, types, records: [...(other?.records ?? []), ...one.records] });
+    const { types, records } = byTime.get(one.observedAt) ?? { types: [], records: [] };
+    const all = new Set([...(types ?? []), ...(one.types ?? [])]);
+    byTime.set(one.observedAt, { ...one, types: all, records: [...records, ...one.records] });
   }
   return [...byTime.values()].sort((one, other) => compareInstants(one.observedAt, other.observedAt));
 }
@@ -108,7 +108,10 @@ const READERS: ReadonlyMap<string, Reader> = new Map(
 function readerOf(type: string, layout: string): Reader {
   const read = layout.includes('=') ? fieldsReader(layout) : textReader(layout);
   // An empty text is left out.
-  if (type === 'TXT') return ({ answer = '' }) => ({ data: stringsIn(dns.textOf('answer', answer)) });
+  if (type === 'TXT')
+    return ({ answer = '' }) => ({
+      data: dns.textOf('answer', answer).split('\n').map(inQuotes).join(' '),
+    });
   // Version 1 leaves the root out (RFC 7505, section 3: no mail is accepted).
   if (type === 'MX') return (answer) => read({ answer: '.', ...answer });
   if (layout !== LAYOUTS['SVCB HTTPS']) return read;
@@ -116,11 +119,11 @@ function readerOf(type: string, layout: string): Reader {
 }
 
 function fieldsReader(layout: string): Reader {
-  const pairs = layout.split(' ').map((pair) => pair.split('=') as [field: string, key: string]);
+  const pairs = layout.split(' ').map((pair) => pair.split('='));
   // Numbers stay numbers, which fields that are texts do not take.
   const fieldOf = (key: string, value: unknown) =>
     typeof value === 'number' ? value : dns.textOf(key, value);
-  return (answer) => Object.fromEntries(pairs.map(([field, key]) => [field, fieldOf(key, answer[key])]));
+  return (answer) => Object.fromEntries(pairs.map(([field, key = '']) => [field, fieldOf(key, answer[key])]));
 }
 
 function textReader(layout: string): Reader {
@@ -131,10 +134,6 @@ function textReader(layout: string): Reader {
         : inQuotes(dns.textOf(quotedKey, answer[quotedKey])),
     ),
   });
-}
-
-function stringsIn(text: string): string {
-  return text.split('\n').map(inQuotes).join(' ');
 }
 
 /** Its strings are written with the escapes of master files. */

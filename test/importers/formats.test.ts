@@ -53,7 +53,7 @@ test.each([
 
 test('the format of an input is told by its first line that has the keys of one; those before are rejected', () => {
   const { parse, formats } = detecting();
-  expect(() => parse('broken')).toThrow(/^the line is not valid JSON/);
+  expect(() => parse('broken')).toThrow(/^it is no JSON object/);
   expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
     /^its keys are of no known format \(dms: domain and observedAt; .*\)\. Name the format/,
   );

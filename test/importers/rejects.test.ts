@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkRejects, RejectsFile } from '../../src/importers/rejects.js';
+import { RejectsFile } from '../../src/importers/rejects.js';
 import { OperationError, UsageError } from '../../src/model/errors.js';
 
 let folder: string;
@@ -13,8 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-function line(text: string) {
-  return { number: 1, bytes: Buffer.from(text) };
+function reject(rejects: RejectsFile, ...lines: readonly string[]): void {
+  for (const text of lines) rejects.write({ number: 1, bytes: Buffer.from(text) });
+  rejects.close();
 }
 
 async function file(name: string, content: string): Promise<string> {
@@ -27,49 +28,38 @@ test('the file for rejected lines is made by the first, and holds all of them as
   const path = join(folder, 'lines');
   const rejects = new RejectsFile(path);
   expect(existsSync(path)).toBe(false);
-  for (const text of ['one é', 'two']) rejects.write(line(text));
+  reject(rejects, 'one é', 'two');
   expect(await readFile(path, 'utf8')).toBe('one é\ntwo\n');
-  rejects.close();
-});
-
-test('the file for rejected lines is not made, nor touched, where no line is rejected', async () => {
-  const [missing, old] = [join(folder, 'missing'), await file('old', 'old')];
-  new RejectsFile(missing).close();
-  new RejectsFile(old).close();
-  expect(existsSync(missing)).toBe(false);
-  expect(await readFile(old, 'utf8')).toBe('old');
 });
 
 test('the file for rejected lines keeps what another process has written to it since it was checked', async () => {
-  const path = await file('meanwhile', 'old\n');
+  const path = join(folder, 'meanwhile');
   const rejects = new RejectsFile(path);
-  rejects.write(line('new'));
-  rejects.close();
+  await writeFile(path, 'old\n');
+  reject(rejects, 'new');
   expect(await readFile(path, 'utf8')).toBe('old\nnew\n');
 });
 
 test.skipIf(!existsSync('/dev/full'))(
   'a rejected line that cannot be written ends in an error: the disk is full',
   () => {
-    const rejects = new RejectsFile('/dev/full');
-    expect(() => rejects.write(line('x'))).toThrow(OperationError);
-    expect(() => rejects.write(line('x'))).toThrow(
-      /^--rejects \/dev\/full cannot be written, since its disk is full: /,
-    );
-    rejects.close();
+    const write = () => reject(new RejectsFile('/dev/full'), 'x');
+    expect(write).toThrow(OperationError);
+    expect(write).toThrow(/^--rejects \/dev\/full cannot be written, since its disk is full: /);
   },
 );
 
 test('rejected lines are not written to a file that holds something, nor to a folder, nor in one that is not there', async () => {
   const old = await file('holds-something', 'x');
-  expect(() => checkRejects(old)).toThrow(
+  expect(() => new RejectsFile(old)).toThrow(
     new UsageError(`--rejects ${old} exists and is not empty: choose another name, or remove it.`),
   );
-  expect(() => checkRejects(folder)).toThrow(UsageError);
+  expect(() => new RejectsFile(folder)).toThrow(UsageError);
   const nowhere = join(folder, 'nowhere');
-  expect(() => checkRejects(join(nowhere, 'x'))).toThrow(`the folder ${nowhere} does not exist`);
+  expect(() => new RejectsFile(join(nowhere, 'x'))).toThrow(`the folder ${nowhere} does not exist`);
 });
 
-test('rejected lines are written to a new file, an empty one, and one that takes all and holds nothing', async () => {
-  for (const path of [join(folder, 'new'), await file('empty', ''), '/dev/null']) checkRejects(path);
+test('rejected lines are written to an empty file, too, and to one that takes all and holds nothing', async () => {
+  for (const path of [await file('empty', ''), '/dev/null']) reject(new RejectsFile(path), 'x');
+  expect(await readFile(join(folder, 'empty'), 'utf8')).toBe('x\n');
 });

@@ -11,7 +11,7 @@ import {
 import { ImportSummary } from '../../importers/import-summary.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
-import { checkRejects, RejectsFile } from '../../importers/rejects.js';
+import { RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
@@ -41,7 +41,7 @@ export async function runImport(context: CommandContext, files: readonly string[
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  if (options.rejects !== undefined) checkRejects(options.rejects);
+  const rejects = options.rejects === undefined ? null : new RejectsFile(options.rejects);
   const detected = new Set<ImportFormat>();
   const createParser = () =>
     new InputParser(options.format, {
@@ -56,7 +56,8 @@ export async function runImport(context: CommandContext, files: readonly string[
   await context.withConnections('create', async ({ pool }) => {
     try {
       const recorder = createRecorder(pool);
-      await importFiles(context, files, { ...options, createParser, detected, recorder, summary, signal });
+      const parts = { createParser, detected, recorder, summary, signal };
+      await importFiles(context, files, { ...options, ...parts }, rejects);
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
       const counts = { changed, unchanged, repeated, stale, rejected };
@@ -70,9 +71,13 @@ interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'so
   readonly detected: ReadonlySet<ImportFormat>;
 }
 
-async function importFiles(context: CommandContext, files: readonly string[], run: ImportRun): Promise<void> {
+async function importFiles(
+  context: CommandContext,
+  files: readonly string[],
+  run: ImportRun,
+  rejects: RejectsFile | null,
+): Promise<void> {
   const { summary } = run;
-  const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
   const progress = followInputs(summary);
   const hideProgress = showProgress(context.notes, progress.state);
   const began = performance.now();
