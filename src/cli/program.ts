@@ -22,10 +22,7 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 /** What a command does: commander's arguments, and after them its options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
-/**
- * What a command does is in a file of `commands/`, which is loaded when the command runs, with all that it
- * needs: help and usage errors take a fraction of the time that loading everything takes.
- */
+/** What a command does is loaded when it runs: help and usage errors take a fraction of the time of the rest. */
 class DmsCommand extends Command {
   readonly #context: CommandContext;
 
@@ -69,15 +66,12 @@ export function createProgram(context: CommandContext): DmsCommand {
     .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText('after', EXAMPLES);
-  addServices(program);
-  addWatch(program);
+  addObserving(program);
   addNotify(program);
   addImport(program);
   addQuestions(program);
   addHistory(program);
-  addToken(program);
   addUpkeep(program);
-  addCompletion(program);
   return program;
 }
 
@@ -97,6 +91,10 @@ const AT = '--at <time>';
 const TIMES = `
 A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration
 back from now, such as 36h, 30d or 2w, or now.`;
+const FROM_FILE = [
+  '--from-file <file>',
+  'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
+] as const;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
 /** An option with one of the values; without it, the first. */
@@ -104,7 +102,7 @@ function choice(flags: string, values: readonly string[], meaning: string): Opti
   return new Option(flags, meaning).choices(values).default(values[0]);
 }
 
-function addServices(program: DmsCommand): void {
+function addObserving(program: DmsCommand): void {
   program
     .command('serve')
     .description('serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
@@ -121,14 +119,6 @@ function addServices(program: DmsCommand): void {
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/observe.js')).runObserve);
-}
-
-const FROM_FILE = [
-  '--from-file <file>',
-  'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
-] as const;
-
-function addWatch(program: DmsCommand): void {
   const watch = program
     .command('watch')
     .description('manage the domains that dms serve and dms worker observe regularly');
@@ -221,18 +211,14 @@ function addImport(program: DmsCommand): void {
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
-    .option(
-      '--observed-at <time>',
-      'of lines without a time: old zdns and massdns write none',
-      parseReachedTime,
-    )
+    .option('--observed-at <time>', 'of lines without one: old zdns and massdns write none', parseReachedTime)
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
     .addHelpText('after', IMPORT_CODES)
     .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
-const COLOURS = ['auto', 'always', 'never'] as const;
+const COLOURS = ['auto', 'always', 'never'];
 const COLOR = choice('--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set');
 
 const SEARCHING = `
@@ -283,11 +269,7 @@ function addQuestions(program: DmsCommand): void {
     .option('--created-to <time>', 'domains first observed up to that time')
     .option('--changed-from <time>', 'domains that last changed after that time')
     .option('--changed-to <time>', 'domains that last changed up to that time')
-    .option(
-      '--limit <number>',
-      'at most so many matches (default: all)',
-      wholeNumber(1, Number.MAX_SAFE_INTEGER),
-    )
+    .option('--limit <number>', 'at most so many matches (default: all)', wholeNumber(1, 999_999_999_999))
     .option(...JSON_LINES)
     .addHelpText('after', SEARCHING)
     .runs(async () => (await import('./commands/search.js')).runSearch);
@@ -317,15 +299,9 @@ function addQuestions(program: DmsCommand): void {
     .runs(async () => (await import('./commands/check.js')).runCheck);
 }
 
-// Passive DNS is complete for nothing.
 /** Passive DNS tells of no absence. */
-const CHECK_FORMATS = [
-  'auto',
-  'zone',
-  'yaml',
-  'json',
-  ...IMPORT_FORMATS.filter((format) => format !== 'cof'),
-];
+const OBSERVATIONS = IMPORT_FORMATS.filter((format) => format !== 'cof');
+const CHECK_FORMATS = ['auto', 'zone', 'yaml', 'json', ...OBSERVATIONS];
 
 const CHECK_CODES = `
 Of what differs, - should be and is not, + is and should not be.
@@ -353,7 +329,10 @@ function addHistory(program: DmsCommand): void {
     .runs(async () => (await import('./commands/forget.js')).runForget);
 }
 
-function addToken(program: DmsCommand): void {
+const DOCTOR_CODES = `
+Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
+
+function addUpkeep(program: DmsCommand): void {
   const token = program
     .command('token')
     .description('manage the access tokens that protected operations need');
@@ -378,12 +357,6 @@ function addToken(program: DmsCommand): void {
     .description('revoke a token permanently: within five seconds every process rejects it')
     .argument('<name>', "the token's name")
     .runs(async () => (await import('./commands/token.js')).runRevoke);
-}
-
-const DOCTOR_CODES = `
-Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
-
-function addUpkeep(program: DmsCommand): void {
   program
     .command('doctor')
     .description('check what the settings name, and say what to do; it changes nothing')
@@ -405,24 +378,22 @@ function addUpkeep(program: DmsCommand): void {
     .command('migrate')
     .description('bring the database up to date, or divide its tables: see docs/scaling.md')
     // With more partitions, planning a statement that reads all of them takes longer than they save.
-    .addOption(
-      new Option(
-        '--partitions <number>',
-        'divide the tables of domains into so many hash partitions, 2 to 256',
-      )
-        .argParser(wholeNumber(2, 256))
-        .conflicts('citus'),
+    .option(
+      '--partitions <number>',
+      'divide the tables of domains into 2 to 256 partitions',
+      wholeNumber(2, 256),
     )
-    .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
+    .addOption(
+      new Option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster')
+        .default(false)
+        .conflicts('partitions'),
+    )
     .runs(async () => (await import('./commands/migrate.js')).runMigrate);
   program
     .command('verify')
     .description('check everything that is stored')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
-}
-
-function addCompletion(program: DmsCommand): void {
   program
     .command('completion')
     .description('print the script with which a shell completes commands: see docs/commands.md')

@@ -16,7 +16,7 @@ import { LookClock } from '../../observer/look-clock.js';
 import { createResolverChecks, explainInvention } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { redactorOf } from '../../telemetry/redact.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, now } from '../command-context.js';
 import { counted, numberText, writeList } from '../output.js';
 import { isReachable, opennessOf } from './serve.js';
 
@@ -42,18 +42,15 @@ const ok = (message: string): Finding => ({ status: 'ok', message });
 const warning = (message: string): Finding => ({ status: 'warning', message });
 const failed = (message: string): Finding => ({ status: 'failed', message });
 
-type Examine = (settings: Settings, context: CommandContext) => Promise<Finding | readonly Finding[]>;
-
-export async function runDoctor(context: CommandContext, { json }: { readonly json: boolean }) {
+export async function runDoctor(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const settings = context.settings();
   const redact = redactorOf(settings.secrets);
   const examined = Object.entries(CHECKS).map(async ([check, examine]) => {
-    const found = await withinTime(LIMIT, examine(settings, context)).catch(failure);
+    const found = await withinTime(LIMIT, examine(settings)).catch(failure);
     return [found].flat().map((finding) => ({ check, ...finding, message: redact(finding.message) }));
   });
   const findings = (await Promise.all(examined)).flat();
-  const row = ({ check, status, message }: (typeof findings)[number]) => [status, check, message];
-  await writeList(context.stdout, [findings], { row }, json);
+  await writeList(context, [findings], { row: (each) => [each.status, each.check, each.message] }, json);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const [failures, warnings] = [count('failed'), count('warning')];
   if (failures > 0) context.setExitCode(1);
@@ -62,8 +59,8 @@ export async function runDoctor(context: CommandContext, { json }: { readonly js
   );
 }
 
-const CHECKS: Readonly<Record<string, Examine>> = {
-  async clock(_settings, { now }) {
+const CHECKS: Readonly<Record<string, (settings: Settings) => Promise<Finding | Finding[]>>> = {
+  async clock() {
     const time = now();
     const fault = new LookClock().faultOf(time);
     return fault === null ? ok(`It is ${formatInstant(time)}.`) : failed(fault);
@@ -86,7 +83,7 @@ const CHECKS: Readonly<Record<string, Examine>> = {
   disk: examineDisk,
 };
 
-async function examineResolvers({ observe, ...settings }: Settings, { now }: CommandContext) {
+async function examineResolvers({ observe, ...settings }: Settings) {
   if (settings.role === 'api') return ok('ROLE is api: this process does not observe.');
   const dnsTimeout = Math.min(observe.dnsTimeout, PROBE_LIMIT);
   const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
@@ -101,7 +98,7 @@ async function examineResolvers({ observe, ...settings }: Settings, { now }: Com
   });
 }
 
-async function examineDatabase(settings: Settings, { now }: CommandContext) {
+async function examineDatabase(settings: Settings) {
   const { pool, place, close } = await openConnections({ ...settings, ifMissing: 'fail', poolSize: 1 });
   try {
     const lead = await readClockLead(pool, now);

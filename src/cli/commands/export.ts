@@ -7,8 +7,7 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
-import { numberText, writeText } from '../output.js';
-import { showProgress } from '../progress.js';
+import { numberText, showProgress, writeText } from '../output.js';
 
 interface ExportOptions {
   readonly format: ExportFormatName;

@@ -8,8 +8,7 @@ import {
   findUnsound,
 } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
-import { jsonLine, writeText } from '../output.js';
-import { showProgress } from '../progress.js';
+import { jsonLine, showProgress, writeText } from '../output.js';
 
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
