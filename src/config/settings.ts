@@ -4,12 +4,18 @@ import { UsageError } from '../model/errors.js';
 import {
   choice,
   duration,
+  gracePeriod,
+  IS_SECRET,
+  ignoredHeaders,
   integer,
   list,
+  observedDnsTypes,
   onOff,
   optional,
+  type Parse,
+  parsed,
+  parseUrl,
   printableAscii,
-  type ReadSetting,
   size,
   sourceName,
   text,
@@ -26,14 +32,15 @@ import {
   tokenClaim,
   trustProxy,
 } from './parse-addresses.js';
-import { gracePeriod, ignoredHeaders, observedDnsTypes } from './parse-observe.js';
-import { wantsTraces } from './parse-telemetry.js';
 
 /** The program's settings, checked. Durations are milliseconds unless said otherwise. */
 export interface Settings extends Readonly<ReturnType<typeof settingsFrom>> {
   /** What must not be logged: the passwords in other settings. */
   readonly secrets: readonly string[];
 }
+
+/** Reads one setting. @param fallback The value of an unset one, as it would be written. */
+type ReadSetting = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
 
 const port = integer(1, 65_535);
 const freePort = integer(0, 65_535);
@@ -56,11 +63,7 @@ export function settingsFrom(read: ReadSetting) {
     port: read('PORT', '4000', freePort),
     basePath: read('BASE_PATH', '', basePath),
     databaseUrl: read('DATABASE_URL', '', optional(postgresUrl)),
-    readReplicas: readReplicas(
-      read('DATABASE_URL', '', optional(postgresUrl)),
-      read('DATABASE_READ_URLS', '', list(postgresUrl)),
-      read('READ_MAX_LAG', '10s', duration('1s', '30m', '10s')),
-    ),
+    readReplicas: readReplicas(read),
     databasePrepared: read('DATABASE_PREPARED', 'auto', choice('auto', 'on', 'off')),
     dataDirectory: read('DATA_DIR', './data', path),
     logLevel: read('LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
@@ -72,11 +75,7 @@ export function settingsFrom(read: ReadSetting) {
     },
     redisUrl: read('REDIS_URL', '', optional(redisUrl)),
     auth: {
-      provider: identityProvider(
-        read('AUTH_JWKS_URL', '', optional(jwksUrl)),
-        read('AUTH_ISSUER', '', optional(tokenClaim)),
-        read('AUTH_AUDIENCE', '', optional(tokenClaim)),
-      ),
+      provider: identityProvider(read),
       required: read('AUTH_REQUIRED', 'scopes', choice('scopes', 'all')),
     },
     /** The scopes of a client without a token, and so of every client; without effect where all need one. */
@@ -165,7 +164,10 @@ function path(value: string): string {
   return resolve(value);
 }
 
-function readReplicas(databaseUrl: string | undefined, urls: readonly string[], mostBehind: number) {
+function readReplicas(read: ReadSetting) {
+  const databaseUrl = read('DATABASE_URL', '', optional(postgresUrl));
+  const urls = read('DATABASE_READ_URLS', '', list(postgresUrl));
+  const mostBehind = read('READ_MAX_LAG', '10s', duration('1s', '30m', '10s'));
   if (urls.length === 0) return undefined;
   if (databaseUrl !== undefined) return { databaseUrl, urls, mostBehind };
   throw new UsageError(
@@ -173,17 +175,54 @@ function readReplicas(databaseUrl: string | undefined, urls: readonly string[], 
   );
 }
 
-/** An identity provider; undefined where none of its settings is set. */
-function identityProvider(
-  jwksUrl: URL | undefined,
-  issuer: string | undefined,
-  audience: string | undefined,
-) {
-  if (jwksUrl !== undefined && issuer !== undefined && audience !== undefined) {
-    return { jwksUrl, issuer, audience };
+function identityProvider(read: ReadSetting) {
+  const jwks = read('AUTH_JWKS_URL', '', optional(jwksUrl));
+  const issuer = read('AUTH_ISSUER', '', optional(tokenClaim));
+  const audience = read('AUTH_AUDIENCE', '', optional(tokenClaim));
+  if (jwks !== undefined && issuer !== undefined && audience !== undefined) {
+    return { jwksUrl: jwks, issuer, audience };
   }
-  if ((jwksUrl ?? issuer ?? audience) === undefined) return undefined;
+  if ((jwks ?? issuer ?? audience) === undefined) return undefined;
   throw new UsageError(
     'AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong together: set all three or none.',
   );
+}
+
+const endpointUrl = parsed(
+  (value) => (/^https?:$/.test(parseUrl(value)?.protocol ?? '') ? value : undefined),
+  'write a URL such as http://127.0.0.1:4318',
+  IS_SECRET,
+);
+
+/** A field name (RFC 9110, section 5.6.2), and its value. */
+const HEADER = /^\s*[!#$%&'*+.^_`|~\w-]+\s*=/;
+
+const headers = parsed(
+  (value) => value.split(',').every((pair) => pair.trim() === '' || HEADER.test(pair)) || undefined,
+  'write name=value, with commas between several',
+  IS_SECRET,
+);
+
+const EXPORTER: readonly (readonly [name: string, parse: Parse<unknown>])[] = [
+  ['ENDPOINT', endpointUrl],
+  ['PROTOCOL', choice('http/protobuf')],
+  ['HEADERS', headers],
+];
+
+/**
+ * Whether traces are sent: where an endpoint or the exporter is set, and they are not disabled (OpenTelemetry
+ * specification, environment variables; empty is unset). Only then the other variables are for this program.
+ */
+function wantsTraces(read: ReadSetting): boolean {
+  // Variables for traces take precedence over those for every signal.
+  const chosen = EXPORTER.map(([name, parse]) => {
+    const names = [`OTEL_EXPORTER_OTLP_TRACES_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
+    return { name: names.filter((each) => read(each, '', text) !== '')[0], parse };
+  });
+  const isDisabled = read('OTEL_SDK_DISABLED', '', text).toLowerCase() === 'true';
+  const exporter = read('OTEL_TRACES_EXPORTER', '', text);
+  if (isDisabled || exporter === 'none' || (exporter === '' && chosen[0]?.name === undefined)) return false;
+  read('OTEL_TRACES_EXPORTER', 'otlp', choice('otlp', 'none'));
+  for (const { name, parse } of chosen) if (name !== undefined) read(name, '', parse);
+  return true;
 }

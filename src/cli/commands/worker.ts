@@ -13,7 +13,6 @@ export async function runWorker(context: CommandContext): Promise<void> {
     const monitoring = await startMonitoring(settings, database, log, { work: 'observing' });
     try {
       const stopObserving = startObserving(settings, database, log, now, monitoring);
-      monitoring.observing(stopObserving.resolvers);
       if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
       context.notes.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
