@@ -42,18 +42,9 @@ export function parseUrl(value: string): URL | undefined {
   return attempt(() => new URL(value));
 }
 
-export function text(value: string): string {
-  return value;
-}
-
 /** Undefined for a setting that is not set. */
 export function optional<Value>(parse: Parse<Value>): Parse<Value | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
-}
-
-/** Undefined for `off`. */
-export function unlessOff<Value>(parse: Parse<Value>): Parse<Value | undefined> {
-  return (value) => (value === 'off' ? undefined : parse(value));
 }
 
 export function list<Value>(parse: Parse<Value>): Parse<Value[]> {
@@ -92,6 +83,12 @@ export function duration(least: string | undefined, most: string, example: strin
     const microseconds = durationOf(value) ?? -1n;
     return microseconds >= lowest && microseconds <= highest ? Number(microseconds / 1000n) : undefined;
   }, `write a time ${range}, such as ${example}`);
+}
+
+/** Undefined for `off`. */
+export function durationOrOff(least: string, most: string, example: string): Parse<number | undefined> {
+  const parse = duration(least, most, `${example}, or off`);
+  return (value) => (value === 'off' ? undefined : parse(value));
 }
 
 /** A duration in microseconds; `off` or `0s`: none. */
