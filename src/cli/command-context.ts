@@ -49,7 +49,6 @@ export function now(): Instant {
   return BigInt(Date.now()) * 1000n;
 }
 
-/** @param isQuiet Whether `--quiet` is among the arguments. */
 export function createCommandContext(parent: Process, isQuiet: () => boolean): CommandContext {
   return {
     ...parent,

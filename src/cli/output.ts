@@ -139,12 +139,14 @@ const TERMINAL_MILLISECONDS = 500;
 const PLAIN_MILLISECONDS = 10_000;
 
 /**
- * Shows how much is done, and at which rate, on a terminal in a line that is written anew, elsewhere in a line
- * every ten seconds.
- *
- * @returns a function that ends the show.
+ * Shows how much of some work is done, and at which rate, on a terminal in a line that is written anew,
+ * elsewhere in a line every ten seconds.
  */
-export function showProgress(stream: ProgressStream, state: () => ProgressState): () => void {
+export async function withProgress<Result>(
+  stream: ProgressStream,
+  state: () => ProgressState,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const terminal = stream.isTTY === true;
   let [done, since] = [0, performance.now()];
   const show = () => {
@@ -158,8 +160,10 @@ export function showProgress(stream: ProgressStream, state: () => ProgressState)
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
   timer.unref();
-  return () => {
+  try {
+    return await work();
+  } finally {
     clearInterval(timer);
     if (terminal) stream.write('\r\x1b[2K');
-  };
+  }
 }

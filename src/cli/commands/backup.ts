@@ -8,11 +8,8 @@ import { errorCode, OperationError } from '../../model/errors.js';
 import { unreadable, unwritable } from '../../model/file-failure.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 
-export function runBackup(context: CommandContext, file: string, { force }: { force: boolean }) {
-  return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, force);
-}
-
-async function backUpToFile(context: CommandContext, file: string, force: boolean): Promise<void> {
+export async function runBackup(context: CommandContext, file: string, { force }: { force: boolean }) {
+  if (file === '-') return backUpToOutput(context);
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {

@@ -17,7 +17,7 @@ import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, now, stopSignal } from '../command-context.js';
-import { type ProgressState, showProgress, writeText } from '../output.js';
+import { type ProgressState, withProgress, writeText } from '../output.js';
 import { REASONS_SHOWN, remarksText, summaryJson, summaryText, warningText } from './import-report.js';
 
 interface ImportOptions {
@@ -69,7 +69,6 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
   const { summary } = run;
   const rejects = run.rejects === undefined ? null : new RejectsFile(run.rejects);
   const progress = followInputs(summary);
-  const hideProgress = showProgress(context.notes, progress.state);
   const began = performance.now();
   const sumUp = async (end: keyof typeof ENDINGS) => {
     const seconds = (performance.now() - began) / 1000;
@@ -87,9 +86,9 @@ async function importFiles(context: CommandContext, files: readonly string[], ru
     rejects?.write(line);
   };
   const inputs = progress.inputs(files, context.stdin, run.signal);
-  const end = await importInputs(inputs, { ...run, sorting: progress.sorting, onRejected })
+  const work = () => importInputs(inputs, { ...run, sorting: progress.sorting, onRejected });
+  const end = await withProgress(context.notes, progress.state, work)
     .finally(() => rejects?.close())
-    .finally(hideProgress)
     .catch(async (error) => {
       // If no line was read, there is nothing to sum up.
       if (summary.linesRead > 0) await sumUp('failed');
