@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Counter } from 'prom-client';
 import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort, type Settings } from './config/settings.js';
@@ -18,9 +19,8 @@ import { startForgetting } from './recorder/forget-unobserved.js';
 import { judgeAnew } from './recorder/judge-anew.js';
 import { startPruning } from './recorder/prune-feed.js';
 import { createRecorder } from './recorder/recorder.js';
-import { type ServingParts, startServing } from './serving.js';
+import { startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
-import { createForgetMetrics } from './telemetry/process-metrics.js';
 
 export type Application = Awaited<ReturnType<typeof startApplication>>;
 
@@ -44,9 +44,13 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   requireOwnMetricsPort(settings);
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const database = parts.database ?? (await openDatabase(settings));
-  const closing = database === parts.database ? [] : [() => database.close()];
+  /** What closes the parts; the first one is called last. */
+  const closing: (() => Promise<unknown>)[] = parts.database === undefined ? [() => database.close()] : [];
+  const close = async () => {
+    for (const end of closing.toReversed()) await end();
+  };
   try {
-    const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
+    const { cluster, log = createLogger({ level: settings.logLevel, secrets: settings.secrets }) } = parts;
     const sampleDomains = await fillNew(settings, database);
     await judgeAnew(database.pool, () =>
       log.info('the changes are judged anew, by the rules of this version'),
@@ -54,50 +58,37 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
     const exampleDomain = await findExample(database);
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
-    const { timeLimits, cluster } = parts;
+    const replicas = await openReplicas(settings, database, log);
+    closing.push(async () => replicas?.close());
+    const monitoring = await startMonitoring(settings, database, log, { work: 'serving', replicas, cluster });
+    closing.push(() => monitoring.stop());
+    const common = { ...parts, settings, database, log, knownOperations, now, closing };
+    const server = await startServing({ ...common, replicas, monitoring });
+    // What is in progress is completed at the same time.
+    const running: typeof closing = [() => server.close()];
+    closing.push(() => Promise.all(running.map((stop) => stop())));
+    if (cluster?.isLeader !== false) running.push(...startAlone(settings, database, log, monitoring));
     return {
-      ...(await run({ settings, database, log, knownOperations, timeLimits, cluster, now, closing })),
+      /** Of the root, with the base path, without a trailing slash. */
+      url: urlOf(settings.host, server.port) + settings.basePath,
+      port: server.port,
+      metricsUrl: monitoring.metricsUrl,
       databasePlace: database.place,
       /** Whether `/graphql` opens Apollo Sandbox in a browser. */
       sandbox: knownOperations === undefined,
       sampleDomains,
       watchedDomains,
       exampleDomain,
+      /** Completes the requests in progress, for as long as the settings say, and closes everything. */
+      async stop() {
+        monitoring.stopping();
+        await close();
+      },
     };
   } catch (error) {
-    await closeAll(closing);
+    await close();
     throw error;
   }
-}
-
-async function closeAll(closing: ServingParts['closing']): Promise<void> {
-  for (const close of closing.toReversed()) await close();
-}
-
-type ApplicationBase = Omit<ServingParts, 'monitoring' | 'replicas'>;
-
-async function run(parts: ApplicationBase) {
-  const { settings, database, log, cluster, closing } = parts;
-  const replicas = await openReplicas(settings, database, log);
-  if (replicas !== undefined) closing.push(() => replicas.close());
-  const monitoring = await startMonitoring(settings, database, log, { work: 'serving', replicas, cluster });
-  closing.push(() => monitoring.stop());
-  const server = await startServing({ ...parts, monitoring, replicas });
-  // What is in progress is completed at the same time.
-  const running: ServingParts['closing'] = [() => server.close()];
-  closing.push(() => Promise.all(running.map((stop) => stop())));
-  if (cluster?.isLeader !== false) running.push(startAlone(parts, monitoring));
-  return {
-    /** Of the root, with the base path, without a trailing slash. */
-    url: urlOf(settings.host, server.port) + settings.basePath,
-    port: server.port,
-    metricsUrl: monitoring.metricsUrl,
-    /** Completes the requests in progress, for as long as the settings say, and closes everything. */
-    async stop() {
-      monitoring.stopping();
-      await closeAll(closing);
-    },
-  };
 }
 
 async function openReplicas(
@@ -128,30 +119,26 @@ async function openReplicas(
   return replicas;
 }
 
-/** Starts what only one of several processes has to do. @returns what stops it. */
-function startAlone({ settings, database, log }: ApplicationBase, monitoring: Monitoring) {
+/** Starts what only one of several processes has to do. @returns what stops each part. */
+function startAlone(settings: Settings, database: Database, log: Logger, monitoring: Monitoring) {
   const { changesKept, domainsKept: kept, role } = settings;
   const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
     log.warn({ err: error }, 'the feed of changes was not pruned'),
   );
-  const forgotten = createForgetMetrics(monitoring.registry);
-  const endForgetting =
-    kept === undefined
-      ? undefined
-      : startForgetting(database, {
-          kept,
-          erased(names) {
-            forgotten.inc(names.length);
-            log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
-          },
-          failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
-        });
-  const stopObserving = role === 'all' ? startObserving(settings, database, log, now, monitoring) : undefined;
-  if (stopObserving !== undefined) monitoring.observing(stopObserving.resolvers);
-  return async () => {
-    endPruning();
-    await Promise.all([stopObserving?.(), endForgetting?.()]);
+  const stops = [async () => endPruning()];
+  const forgotten = new Counter({
+    name: 'dms_domains_forgotten_total',
+    help: 'Domains that were erased because they were not observed for DOMAINS_KEPT.',
+    registers: [monitoring.registry],
+  });
+  const erased = (names: readonly string[]) => {
+    forgotten.inc(names.length);
+    log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
   };
+  const failed = (error: unknown) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT');
+  if (kept !== undefined) stops.push(startForgetting(database, { kept, erased, failed }));
+  if (role === 'all') stops.push(startObserving(settings, database, log, now, monitoring));
+  return stops;
 }
 
 function now(): Instant {
@@ -162,10 +149,7 @@ function now(): Instant {
  * Records the samples into an embedded database that a start has created. A file says so until they are there: a
  * start that was killed is completed by the next, and a command in another terminal may have migrated it.
  */
-async function fillNew(
-  { databaseUrl, dataDirectory, samples }: Settings,
-  database: Database,
-): Promise<number> {
+async function fillNew({ databaseUrl, dataDirectory, samples }: Settings, database: Database) {
   if (databaseUrl !== undefined) return migrate(database.pool).then(() => 0);
   const mark = join(dataDirectory, 'unfilled');
   if (database.createdNow) await writeFile(mark, '');

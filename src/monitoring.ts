@@ -4,6 +4,7 @@ import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
+import type { DatabaseState } from './database/replica.js';
 import type { Replicas } from './database/replicas.js';
 import {
   answerAt,
@@ -14,7 +15,7 @@ import {
   metricsEndpoint,
   nothingHere,
 } from './http/endpoint.js';
-import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
+import { startHttpServer, urlOf } from './http/server.js';
 import { readImportCounts } from './recorder/import-counts.js';
 import type { Logger } from './telemetry/logging.js';
 import {
@@ -23,10 +24,11 @@ import {
   createReplicaMetrics,
   processMetrics,
 } from './telemetry/process-metrics.js';
+import type { Tracing } from './telemetry/tracing.js';
 
 export type Monitoring = Awaited<ReturnType<typeof startMonitoring>>;
 
-/** What is known of each resolver: the addresses that it gives for names that do not exist. */
+/** The addresses that each resolver gives for names that do not exist, in the order of the settings. */
 type Resolvers = () => readonly { readonly invented: readonly string[] }[];
 
 /** In milliseconds: a scrape does not wait longer for the database. */
@@ -55,7 +57,7 @@ interface MonitoringOptions {
  * @throws OperationError if the port of the metrics is not available.
  */
 export async function startMonitoring(
-  settings: Settings,
+  { telemetry, trustProxy }: Settings,
   database: Database,
   log: Logger,
   { work, replicas, cluster }: MonitoringOptions,
@@ -78,7 +80,7 @@ export async function startMonitoring(
     reading: database.readPool,
     searching: database.searchPool,
     writing: database.pool,
-    ...(replicas && poolsOf(replicas)),
+    ...Object.assign({}, ...(replicas?.states().map(namedPools) ?? [])),
   }));
   if (replicas !== undefined) {
     createReplicaMetrics(registry, () => replicas.states().filter(({ role }) => role === 'replica'));
@@ -92,20 +94,33 @@ export async function startMonitoring(
     contentType: registry.contentType,
     text: () => cluster?.metrics() ?? Registry.merge(own).metrics(),
   };
-  const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
+  const { metricsHost: host, metricsPort: port } = telemetry;
+  const whole = either(either(health.endpoint, metricsEndpoint(exposition, log)), nothingHere);
+  const server =
+    port === undefined
+      ? null
+      : await startHttpServer((request, response) => answerAt(whole, request, response), {
+          host,
+          port,
+          log,
+          lastRequests: LAST_SCRAPE,
+          settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
+        });
   // OpenTelemetry is loaded only where traces are sent.
-  const tracing = settings.telemetry.traces
-    ? new (await import('./telemetry/tracing.js')).Tracing(log)
-    : null;
+  const tracing = telemetry.traces ? new (await import('./telemetry/tracing.js')).Tracing(log) : null;
+  const trace: Tracing['trace'] = (name, kind, attributes, work) =>
+    tracing === null ? work() : tracing.trace(name, kind, attributes, work);
   const local = metricsEndpoint(exposition, log, isFromThisMachine);
   // Behind a proxy that does not mark each request, every client looks like one on this machine.
-  const withMetrics = server === null && settings.trustProxy === 0;
+  const withMetrics = server === null && trustProxy === 0;
   return {
     registry,
     tracing,
+    /** Does work, in a span of its own where traces are sent. */
+    trace,
     /** The probes, and the metrics unless they have a port of their own. */
     endpoint: withMetrics ? either(health.endpoint, local) : health.endpoint,
-    metricsUrl: server === null ? null : urlOf(settings.telemetry.metricsHost, server.port),
+    metricsUrl: server === null ? null : urlOf(host, server.port),
     /** The probes show from now on what is known of the resolvers that the process observes with. */
     observing(known: Resolvers) {
       resolvers = known;
@@ -118,38 +133,12 @@ export async function startMonitoring(
   };
 }
 
-async function serveMetrics(
-  { telemetry: { metricsHost: host, metricsPort: port } }: Settings,
-  log: Logger,
-  endpoint: Endpoint,
-): Promise<HttpServer | null> {
-  if (port === undefined) return null;
-  const whole = either(endpoint, nothingHere);
-  return startHttpServer((request, response) => answerAt(whole, request, response), {
-    host,
-    port,
-    log,
-    lastRequests: LAST_SCRAPE,
-    settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
-  });
-}
-
 function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request) => first(request) ?? second(request);
 }
 
-function poolsOf(replicas: Replicas) {
-  const found = replicas
-    .states()
-    .flatMap(({ place, pools }) =>
-      pools === null
-        ? []
-        : [
-            [`reading from ${place}`, pools.readPool] as const,
-            [`searching ${place}`, pools.searchPool] as const,
-          ],
-    );
-  return Object.fromEntries(found);
+function namedPools({ place, pools }: DatabaseState) {
+  return pools && { [`reading from ${place}`]: pools.readPool, [`searching ${place}`]: pools.searchPool };
 }
 
 function toDatabases(replicas: Replicas) {
@@ -162,7 +151,7 @@ function toDatabases(replicas: Replicas) {
 const INVENTING =
   'It gives addresses for names that do not exist. They are not recorded: name another resolver in DNS_SERVERS.';
 
-/** In the order of the settings; undefined: none of them invents addresses. */
+/** Undefined: none of them invents addresses. */
 function toResolvers(resolvers: ReturnType<Resolvers>) {
   if (resolvers.every(({ invented }) => invented.length === 0)) return undefined;
   return resolvers.map(({ invented }) =>

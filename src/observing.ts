@@ -1,5 +1,4 @@
 import { getServers } from 'node:dns';
-import type { Registry } from 'prom-client';
 import { dnsServer } from './config/parse-addresses.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
@@ -7,6 +6,7 @@ import { readClockLead } from './database/server-checks.js';
 import { OperationError } from './model/errors.js';
 import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
+import type { Monitoring } from './monitoring.js';
 import type { Questions } from './notify/changes.js';
 import { Sender } from './notify/sender.js';
 import { createDnsClient } from './observer/dns/client.js';
@@ -16,9 +16,8 @@ import { createHttpClient } from './observer/http/client.js';
 import { createDomainObserver, type DomainObserver } from './observer/observe-domain.js';
 import { createCheckReport } from './observer/record-checks.js';
 import { Worker } from './observer/worker.js';
-import { createRecorder, type Recorder } from './recorder/recorder.js';
+import { createRecorder } from './recorder/recorder.js';
 import type { Logger } from './telemetry/logging.js';
-import type { Tracing } from './telemetry/tracing.js';
 
 /** How often the worker and the sender poll for what is due, in milliseconds. */
 const IDLE = 1000;
@@ -35,7 +34,7 @@ export function createResolverChecks(
   report: (sentence: string) => void = () => undefined,
 ): ResolverChecks {
   return new ResolverChecks({
-    servers: resolversOf(observe),
+    servers: resolversIn(observe),
     timeout: observe.dnsTimeout,
     now,
     report: (state) =>
@@ -66,7 +65,7 @@ export function createObserver(
 ): DomainObserver {
   const { observe, limits } = settings;
   const dns = createDnsClient({
-    servers: resolversOf(observe),
+    servers: resolversIn(observe),
     checks,
     timeout: observe.dnsTimeout,
     tries: observe.dnsTries,
@@ -78,26 +77,16 @@ export function createObserver(
   return createDomainObserver({ dns, http, types, ignoredHeaders, limits, source });
 }
 
-function resolversOf({ dnsServers }: Settings['observe']): readonly DnsServer[] {
-  return dnsServers.length > 0 ? dnsServers : systemResolvers();
-}
-
-function systemResolvers(): { address: string; port: number }[] {
-  const servers = getServers();
-  if (servers.length > 0) return servers.map(dnsServer);
+function resolversIn({ dnsServers }: Settings['observe']): readonly DnsServer[] {
+  const servers = dnsServers.length > 0 ? dnsServers : getServers().map(dnsServer);
+  if (servers.length > 0) return servers;
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
-/** Stops the worker: running checks finish or their domains are handed back, and all is written. */
-interface StopObserving {
-  (): Promise<void>;
-  readonly resolvers: () => readonly ResolverState[];
-}
-
 /**
- * Starts a worker that observes what is due, and sends what is to be told of it, until it is stopped.
+ * Starts a worker that observes what is due, and sends what is to be told of it.
  *
- * @param tracing Null: no traces are sent.
+ * @returns what stops it: running checks finish or their domains are handed back, and all is written.
  * @throws OperationError where no resolver is known.
  */
 export function startObserving(
@@ -105,15 +94,25 @@ export function startObserving(
   database: Database,
   log: Logger,
   now: () => Instant,
-  { registry, tracing }: { readonly registry: Registry; readonly tracing: Tracing | null },
-): StopObserving {
+  { registry, trace, observing }: Pick<Monitoring, 'registry' | 'trace' | 'observing'>,
+): () => Promise<void> {
   const checks = createResolverChecks(settings, now, (sentence) => log.warn(sentence));
+  observing(() => checks.states);
   const observer = createObserver(settings, now, checks);
   const recorder = createRecorder(database.pool, { httpsGrace: settings.observe.httpsGrace });
   const worker = new Worker({
     prisma: database.writingPrisma,
-    observer: tracing === null ? observer : tracedObserver(observer, tracing),
-    recorder: tracing === null ? recorder : tracedRecorder(recorder, tracing),
+    observer: {
+      check: (domain, ...how) =>
+        trace('observe', 'internal', { 'dms.domain': domain }, () => observer.check(domain, ...how)),
+    },
+    recorder: {
+      ...recorder,
+      record(observations) {
+        const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': observations.length };
+        return trace('record', 'client', attributes, () => recorder.record(observations));
+      },
+    },
     report: createCheckReport(log, registry),
     log,
     now,
@@ -135,25 +134,7 @@ export function startObserving(
     openQuestions: () =>
       (questions ??= import('./asking.js').then(({ createAsking }) => createAsking(database))),
   });
-  const stop = async () => {
+  return async () => {
     await Promise.all([worker, sender].map((each) => each.stop(settings.shutdownTimeout)));
-  };
-  return Object.assign(stop, { resolvers: () => checks.states });
-}
-
-function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {
-  return {
-    check: (domain, ...how) =>
-      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.check(domain, ...how)),
-  };
-}
-
-function tracedRecorder(recorder: Recorder, tracing: Tracing): Recorder {
-  return {
-    ...recorder,
-    record: (observations) => {
-      const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': observations.length };
-      return tracing.trace('record', 'client', attributes, () => recorder.record(observations));
-    },
   };
 }

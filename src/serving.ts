@@ -13,7 +13,7 @@ import type { Replicas } from './database/replicas.js';
 import { tablesOf } from './database/tables.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
-import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
+import { createGraphqlOverHttp } from './graphql/over-http.js';
 import { type AppOptions, createApp } from './http/app.js';
 import { answerAt } from './http/endpoint.js';
 import { webOperations } from './http/pages/html-pages.js';
@@ -29,13 +29,9 @@ import { createRestV1 } from './rest/v1/handler.js';
 import type { Logger } from './telemetry/logging.js';
 import { createLoaderMetrics } from './telemetry/process-metrics.js';
 import { redactorOf } from './telemetry/redact.js';
-import {
-  createRejectionMetrics,
-  createRequestMetrics,
-  type RejectionMetrics,
-} from './telemetry/request-metrics.js';
+import { createRejectionMetrics, createRequestMetrics } from './telemetry/request-metrics.js';
 
-export interface ServingParts {
+interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
   readonly replicas: Replicas | undefined;
@@ -43,9 +39,9 @@ export interface ServingParts {
   readonly monitoring: Monitoring;
   /** The only operations that are allowed; undefined: any is. */
   readonly knownOperations: KnownOperations | undefined;
-  readonly timeLimits: TimeLimits | undefined;
-  /** Undefined: no other process shares the port. */
-  readonly cluster: ClusterMember | undefined;
+  readonly timeLimits?: TimeLimits;
+  /** Absent: no other process shares the port. */
+  readonly cluster?: ClusterMember;
   readonly now: () => Instant;
   /** Takes what closes the parts that are opened besides the server; the first one is closed last. */
   readonly closing: (() => Promise<unknown>)[];
@@ -53,8 +49,9 @@ export interface ServingParts {
 
 /** Connects the serving parts, and listens. @throws OperationError if it cannot listen there. */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
-  const { settings, log, monitoring, timeLimits, closing } = parts;
-  const { redisUrl, rateLimits, shutdownTimeout, host, port } = settings;
+  const { settings, knownOperations, log, monitoring, timeLimits, closing } = parts;
+  const { basePath, trustProxy, anonymousScopes, redisUrl, rateLimits, shutdownTimeout, host, port } =
+    settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   closing.push(async () => redis?.close());
   const rejections = createRejectionMetrics(monitoring.registry);
@@ -67,11 +64,20 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     limiters: createLimiters(redis, parts.cluster !== undefined),
     onRateLimited: rejections.rateLimited,
   });
-  const graphql = await createGraphql(parts, executor, rejections);
+  const onInternalError = logFailures(log);
+  const graphql = await createGraphqlOverHttp(executor, {
+    viewerOf: (request) => request.viewer,
+    onInternalError(error, request) {
+      rejections.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
+      onInternalError(error, request);
+    },
+    sandbox: knownOperations === undefined,
+    introspection: settings.graphql.introspection,
+    maxFields: settings.graphql.maxFields,
+    listed: knownOperations,
+  });
   closing.push(() => graphql.stop());
   const metrics = createRequestMetrics(monitoring.registry);
-  const { basePath, trustProxy, anonymousScopes } = settings;
-  const onInternalError = logFailures(log);
   const app = createApp({
     basePath,
     trustProxy,
@@ -79,8 +85,8 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     metrics,
     onInternalError,
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes },
-    anyQuery: parts.knownOperations === undefined,
-    webPage: allowsWebPage(parts.knownOperations, log),
+    anyQuery: knownOperations === undefined,
+    webPage: allowsWebPage(knownOperations, log),
     corsOrigins: settings.http.corsOrigins,
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
@@ -122,25 +128,6 @@ function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger
     );
   }
   return isAllowed;
-}
-
-function createGraphql(
-  { settings, knownOperations, log }: ServingParts,
-  executor: GraphqlExecutor,
-  rejections: RejectionMetrics,
-): Promise<GraphqlOverHttp> {
-  const logFailure = logFailures(log);
-  return createGraphqlOverHttp(executor, {
-    viewerOf: (request) => request.viewer,
-    onInternalError(error, request) {
-      rejections.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
-      logFailure(error, request);
-    },
-    sandbox: knownOperations === undefined,
-    introspection: settings.graphql.introspection,
-    maxFields: settings.graphql.maxFields,
-    listed: knownOperations,
-  });
 }
 
 /** Logs the errors that clients are not shown. */
@@ -191,20 +178,16 @@ function createAuthenticate({ settings, database, replicas, log, now }: ServingP
   });
 }
 
-/** Measures each batch, and traces it where traces are sent. Neither has the names of domains. */
-function aroundBatches({ registry, tracing }: Monitoring): AroundBatch {
+/** Measures and traces each batch. Neither has the names of domains. */
+function aroundBatches({ registry, trace }: Monitoring): AroundBatch {
   const measure = createLoaderMetrics(registry);
-  const measured: AroundBatch = async (loader, size, load) => {
+  return async (loader, size, load) => {
     const began = performance.now();
+    const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': size };
     try {
-      return await load();
+      return await trace(`load ${loader}`, 'client', attributes, load);
     } finally {
       measure(loader, size, (performance.now() - began) / 1000);
     }
-  };
-  if (tracing === null) return measured;
-  return (loader, size, load) => {
-    const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': size };
-    return tracing.trace(`load ${loader}`, 'client', attributes, () => measured(loader, size, load));
   };
 }

@@ -28,7 +28,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   rest: ['graphql', 'notify', 'limits', 'auth', 'model'],
   http: ['rest', 'graphql', 'limits', 'auth', 'telemetry', 'model'],
   config: ['auth', 'model'],
-  observing: ['asking', 'config', 'notify', 'observer', 'recorder', 'database', 'telemetry', 'model'],
+  observing: [
+    ...['asking', 'monitoring', 'config', 'notify', 'observer', 'recorder', 'database', 'telemetry', 'model'],
+  ],
   monitoring: ['cluster', 'config', 'http', 'recorder', 'database', 'telemetry', 'model'],
   serving: [
     ...['monitoring', 'cluster', 'http', 'rest', 'graphql', 'feed', 'loaders', 'limits', 'auth', 'config'],

@@ -3,8 +3,7 @@ import type { Settings } from '../config/settings.js';
 import type { Database } from '../database/client.js';
 import type { Connections } from '../database/pool.js';
 import type { Instant } from '../model/instant.js';
-import { writeText } from './output.js';
-import type { ProgressStream } from './progress.js';
+import { type ProgressStream, writeText } from './output.js';
 
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
@@ -23,8 +22,6 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 /** Exit codes, as shells have them: 128 and the number of the signal (POSIX, signal.h). */
 const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-type IfMissing = 'create' | 'fail';
-
 export interface CommandContext extends Process {
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
@@ -34,25 +31,25 @@ export interface CommandContext extends Process {
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
   readonly failure: { code: number };
-  now(): Instant;
   /**
    * Works on the database that the settings name, with its schema up to date, and closes it.
    *
    * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated.
    */
-  withDatabase<Result>(ifMissing: IfMissing, work: (database: Database) => Promise<Result>): Promise<Result>;
+  readonly withDatabase: WithOpened<Database>;
   /** The same without Prisma, which takes longer to load than everything else. */
-  withConnections<Result>(
-    ifMissing: IfMissing,
-    work: (database: Connections) => Promise<Result>,
-  ): Promise<Result>;
+  readonly withConnections: WithOpened<Connections>;
 }
+
+type WithOpened<Opened> = <Result>(
+  ifMissing: 'create' | 'fail',
+  work: (database: Opened) => Promise<Result>,
+) => Promise<Result>;
 
 export function now(): Instant {
   return BigInt(Date.now()) * 1000n;
 }
 
-/** @param isQuiet Whether `--quiet` is among the arguments. */
 export function createCommandContext(parent: Process, isQuiet: () => boolean): CommandContext {
   return {
     ...parent,
@@ -69,7 +66,6 @@ export function createCommandContext(parent: Process, isQuiet: () => boolean): C
       if (!isQuiet()) await writeText(parent.stdout, text);
     },
     failure: { code: 1 },
-    now,
     // Imported lazily: usage errors need no database.
     async withDatabase(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };

@@ -30,10 +30,9 @@ export async function readDomains(context: CommandContext, texts: readonly strin
 /** As readDomains(), but counts the lines that are no names: the first ones are shown, with the reason. */
 export async function readNames(context: CommandContext, texts: readonly string[], file?: string) {
   const names = new Set(texts.filter((text) => text !== '-').map(parseDomain));
-  const files = new Set<string>(texts.filter((text) => text === '-'));
-  if (file !== undefined) files.add(file);
+  const files = [texts.find((text) => text === '-'), file].filter((each) => each !== undefined);
   let rejected = 0;
-  for (const each of files) {
+  for (const each of new Set(files)) {
     const { bytes } = await openInput(each, context.stdin, () => {});
     for await (const lines of readLines(bytes, context.settings().limits.line)) {
       for (const line of lines) {
@@ -59,6 +58,26 @@ function addName(names: Set<string>, line: Line): string | null {
   }
 }
 
+/** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */
+export function failIfRejected(rejected: number, consequence: string): void {
+  if (rejected === 0) return;
+  const lines = counted(rejected, 'line is not a domain name', 'lines are not domain names');
+  throw new OperationError(`${lines}; ${consequence}.`);
+}
+
+/** The canonical name of a domain. @throws UsageError, which says of an address of the web which name to write. */
+export function parseDomain(text: string): string {
+  try {
+    return parseDomainName(text);
+  } catch (error) {
+    if (!(error instanceof InvalidDomainError)) throw error;
+    const { host } = parseAddress(text);
+    const isAddress = host !== text && attempt(() => parseDomainName(host)) !== undefined;
+    const advice = `${quoted(text)} is not a domain name: write ${host}.`;
+    throw new UsageError(isAddress ? advice : error.message, { cause: error });
+  }
+}
+
 export interface ChangeOptions {
   readonly registrableDomain?: string;
   readonly watched?: true;
@@ -79,14 +98,11 @@ export async function changeParameters(
   domains: readonly string[],
   { registrableDomain, watched, kinds, types, headers, all }: ChangeOptions,
 ): Promise<QueryParameters> {
-  const isPattern = (text: string) => text.startsWith('*.');
-  const patterns = domains.filter(isPattern).map((text) => text.toLowerCase());
-  const names = await readDomains(
-    context,
-    domains.filter((text) => !isPattern(text)),
-  );
+  const patterns = domains.filter((text) => text.startsWith('*.'));
+  const others = domains.filter((text) => !text.startsWith('*.'));
+  const names = await readDomains(context, others);
   return {
-    domains: domains.length > 0 ? [...patterns, ...names] : undefined,
+    domains: domains.length > 0 ? [...patterns.map((text) => text.toLowerCase()), ...names] : undefined,
     kinds,
     types,
     headers,
@@ -94,28 +110,4 @@ export async function changeParameters(
     watched: watched && 'true',
     notable: all ? undefined : 'true',
   };
-}
-
-/** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */
-export function failIfRejected(rejected: number, consequence: string): void {
-  if (rejected === 0) return;
-  const lines = counted(rejected, 'line is not a domain name', 'lines are not domain names');
-  throw new OperationError(`${lines}; ${consequence}.`);
-}
-
-/** The canonical name of a domain. @throws UsageError, which says what to write if that can be told. */
-export function parseDomain(text: string): string {
-  try {
-    return parseDomainName(text);
-  } catch (error) {
-    if (!(error instanceof InvalidDomainError)) throw error;
-    throw new UsageError(explain(text, error.message), { cause: error });
-  }
-}
-
-/** Of the address of a page, says which name to write. */
-function explain(text: string, complaint: string): string {
-  const { host } = parseAddress(text);
-  if (host === text || attempt(() => parseDomainName(host)) === undefined) return complaint;
-  return `${quoted(text)} is not a domain name: write ${host}.`;
 }

@@ -7,7 +7,7 @@ export type RecordData = NonNullable<RestChange['data']>;
 
 export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
 
-/** A time of REST in UTC, to the second. */
+/** In UTC, to the second. */
 export function shortTime(timestamp: string): string {
   return `${timestamp.slice(0, 19)}Z`;
 }

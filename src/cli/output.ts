@@ -16,6 +16,7 @@ const OUTPUT = 'standard output';
  * @throws OperationError, caused by the system's error.
  */
 export async function writeText(stream: Writable, text: string, signal?: AbortSignal): Promise<void> {
+  if (text === '') return;
   await new Promise<void>((resolve, reject) => {
     signal?.addEventListener('abort', () => reject(new OperationError('Stopped by a signal.')), {
       once: true,
@@ -70,10 +71,12 @@ export function createTable(): (rows: readonly Row[]) => string {
 
 export interface Listing<Item> {
   readonly title?: string;
-  readonly headings?: Row | undefined;
+  readonly headings?: Row;
   row(item: Item): Row;
   /** What --json has of an item; absent: the item. */
   json?(item: Item): object;
+  /** The note where there is no item. */
+  readonly none?: string;
 }
 
 /**
@@ -82,22 +85,21 @@ export interface Listing<Item> {
  * @returns how many there are.
  */
 export async function writeList<Item extends object>(
-  stdout: Writable,
+  { stdout, notes }: { readonly stdout: Writable; readonly notes: ProgressStream },
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
-  { title = '', headings, row, json = (item) => item }: Listing<Item>,
+  { title = '', headings, row, json = (item) => item, none }: Listing<Item>,
   asJson: boolean,
 ): Promise<number> {
   const table = createTable();
   let count = 0;
   for await (const items of pages) {
     if (items.length === 0) continue;
-    const rows = asJson ? [] : items.map(row);
-    if (count === 0 && headings !== undefined) rows.unshift(headings);
-    const above = count === 0 ? title : '';
-    const text = asJson ? items.map((item) => jsonLine(json(item))).join('') : above + table(rows);
+    const head = count > 0 || headings === undefined ? [] : [headings];
+    const asTable = () => (count === 0 ? title : '') + table([...head, ...items.map(row)]);
+    await writeText(stdout, asJson ? items.map((item) => jsonLine(json(item))).join('') : asTable());
     count += items.length;
-    await writeText(stdout, text);
   }
+  if (count === 0 && none !== undefined) notes.write(`${none}\n`);
   return count;
 }
 
@@ -116,4 +118,52 @@ export function numberText(count: number): string {
 /** Such as `1 line`, `1,000 lines`. */
 export function counted(count: number, one: string, several: string): string {
   return `${numberText(count)} ${count === 1 ? one : several}`;
+}
+
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+export interface ProgressState {
+  /** How many are done, which the rate is of. */
+  readonly items: number;
+  /** In the plural. */
+  readonly noun: string;
+  /** Of all that is to be done, from 0 to 1; absent: not known. */
+  readonly share?: number | undefined;
+}
+
+const TERMINAL_MILLISECONDS = 500;
+const PLAIN_MILLISECONDS = 10_000;
+
+/**
+ * Shows how much of some work is done, and at which rate, on a terminal in a line that is written anew,
+ * elsewhere in a line every ten seconds.
+ */
+export async function withProgress<Result>(
+  stream: ProgressStream,
+  state: () => ProgressState,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const terminal = stream.isTTY === true;
+  let [done, since] = [0, performance.now()];
+  const show = () => {
+    const { items, noun, share } = state();
+    const time = performance.now();
+    const rate = Math.round((Math.max(0, items - done) * 1000) / Math.max(1, time - since));
+    [done, since] = [items, time];
+    const percent = share === undefined ? '' : `${Math.floor(share * 100)} %  `;
+    const line = `${percent}${numberText(items)} ${noun}, ${numberText(rate)}/s`;
+    stream.write(terminal ? `\r\x1b[2K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`);
+  };
+  const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
+  timer.unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    if (terminal) stream.write('\r\x1b[2K');
+  }
 }

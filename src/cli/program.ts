@@ -22,10 +22,7 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 /** What a command does: commander's arguments, and after them its options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
-/**
- * What a command does is in a file of `commands/`, which is loaded when the command runs, with all that it
- * needs: help and usage errors take a fraction of the time that loading everything takes.
- */
+/** What a command does is loaded when it runs: help and usage errors take a fraction of the time of the rest. */
 class DmsCommand extends Command {
   readonly #context: CommandContext;
 
@@ -44,6 +41,24 @@ class DmsCommand extends Command {
     if (this.commands.length > 0 && !word.startsWith('-') && word !== 'help')
       this.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
     return super.helpInformation(context);
+  }
+
+  add(name: string, description: string): DmsCommand {
+    return this.command(name).description(description);
+  }
+
+  /** An option with one of the values; without it, the first. */
+  choice(flags: string, values: readonly string[], meaning: string): this {
+    return this.addOption(new Option(flags, meaning).choices(values).default(values[0]));
+  }
+
+  changeOptions(): this {
+    return this.option('--registrable-domain <name>', 'only changes of that domain and all below it')
+      .option('--watched', 'only changes of watched domains')
+      .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
+      .option('--types <type,...>', 'only records of these types', collectTypes)
+      .option('--headers <name,...>', 'only these headers', collectWords)
+      .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
   }
 
   runs<Args extends unknown[]>(load: () => Promise<Run<Args>>): this {
@@ -69,15 +84,12 @@ export function createProgram(context: CommandContext): DmsCommand {
     .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText('after', EXAMPLES);
-  addServices(program);
-  addWatch(program);
+  addObserving(program);
   addNotify(program);
   addImport(program);
   addQuestions(program);
   addHistory(program);
-  addToken(program);
   addUpkeep(program);
-  addCompletion(program);
   return program;
 }
 
@@ -97,57 +109,40 @@ const AT = '--at <time>';
 const TIMES = `
 A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration
 back from now, such as 36h, 30d or 2w, or now.`;
-const NAMES_ON_INPUT = '- reads names from standard input, one per line';
-
-/** An option with one of the values; without it, the first. */
-function choice(flags: string, values: readonly string[], meaning: string): Option {
-  return new Option(flags, meaning).choices(values).default(values[0]);
-}
-
-function addServices(program: DmsCommand): void {
-  program
-    .command('serve')
-    .description('serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
-    .option('--workers <number>', 'by so many processes; auto: one for each processor', parseWorkers, 1)
-    .runs(async () => (await import('./commands/serve.js')).runServe);
-  program
-    .command('worker')
-    .description('observe the watched domains, with dms serve and other workers, until SIGTERM or Ctrl-C')
-    .runs(async () => (await import('./commands/worker.js')).runWorker);
-  program
-    .command('observe')
-    .description('observe domains now, and show what changed: + is new, - is gone, ~ has another value')
-    .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
-    .option('--dry-run', 'record nothing', false)
-    .option(...JSON_LINES)
-    .runs(async () => (await import('./commands/observe.js')).runObserve);
-}
-
 const FROM_FILE = [
   '--from-file <file>',
   'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
 ] as const;
+const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
-function addWatch(program: DmsCommand): void {
-  const watch = program
-    .command('watch')
-    .description('manage the domains that dms serve and dms worker observe regularly');
+function addObserving(program: DmsCommand): void {
+  program
+    .add('serve', 'serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
+    .option('--workers <number>', 'by so many processes; auto: one for each processor', parseWorkers, 1)
+    .runs(async () => (await import('./commands/serve.js')).runServe);
+  program
+    .add('worker', 'observe the watched domains, with dms serve and other workers, until SIGTERM or Ctrl-C')
+    .runs(async () => (await import('./commands/worker.js')).runWorker);
+  program
+    .add('observe', 'observe domains now, and show what changed: + is new, - is gone, ~ has another value')
+    .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
+    .option('--dry-run', 'record nothing', false)
+    .option(...JSON_LINES)
+    .runs(async () => (await import('./commands/observe.js')).runObserve);
+  const watch = program.add('watch', 'manage the domains that dms serve and dms worker observe regularly');
   watch
-    .command('add')
-    .description('observe domains from now on; without --every, a watched one keeps its interval')
+    .add('add', 'observe domains from now on; without --every, a watched one keeps its interval')
     .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
     .option('--every <duration>', 'time between observations, such as 30m or 6h (default: 1d)', parseDuration)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runAdd);
   watch
-    .command('remove')
-    .description('stop observing domains; what is recorded of them stays')
+    .add('remove', 'stop observing domains; what is recorded of them stays')
     .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runRemove);
   watch
-    .command('list')
-    .description('show each watched domain: its interval, next time, failures in a row and last outcome')
+    .add('list', 'show each watched domain: its interval, next time, failures in a row and last outcome')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/watch.js')).runList);
 }
@@ -156,16 +151,15 @@ function addNotify(program: DmsCommand): void {
   const notify = program
     .command('notify')
     .description('manage who is told of changes, by dms serve and dms worker: see docs/notifications.md');
-  const add = notify
-    .command('add')
-    .description('tell changes from now on; prints the secret that signs messages, only this once')
+  notify
+    .add('add', 'tell changes from now on; prints the secret that signs messages, only this once')
     .argument('<name>', 'a name for it, unique among all notifications')
     .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
     .addOption(
       new Option('--as <form>', 'form of messages by POST (default: json)').choices(['json', 'slack']),
     )
-    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords);
-  addChangeOptions(add)
+    .option('--domains <name,...>', 'only changes of these domains, *.NAME for all below it', collectWords)
+    .changeOptions()
     .option('--from <time>', 'only changes dated after that time (default: now)', parseTime)
     .option('--settle <duration>', 'only changes that still stand so long afterwards', durationUpTo(1n))
     .option('--digest <duration>', 'at most one message in that time, such as 1h', durationUpTo(1n))
@@ -177,33 +171,24 @@ function addNotify(program: DmsCommand): void {
     .addHelpText('after', `${TIMES} All that is written has to be met by a change.`)
     .runs(async () => (await import('./commands/notify.js')).runAdd);
   notify
-    .command('list')
-    .description('show all notifications, and what became of their messages, without what is a secret')
+    .add('list', 'show all notifications, and what became of their messages, without what is a secret')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/notify.js')).runList);
-  const named = (name: string) => notify.command(name).argument('<name>', "the notification's name");
-  named('test')
-    .description('send a message that tells nothing, now and once; exit code 0 if it was received, else 1')
-    .runs(async () => (await import('./commands/notify.js')).runTest);
-  named('pause')
-    .description('send nothing until dms notify resume; the feed keeps for three days what is not told')
-    .runs(async () => (await import('./commands/notify.js')).runPause);
-  named('resume')
-    .description('go on where it was paused, first with the message that was not received')
-    .runs(async () => (await import('./commands/notify.js')).runResume);
-  named('remove')
-    .description('remove a notification, with the message that was not received')
-    .runs(async () => (await import('./commands/notify.js')).runRemove);
-}
-
-function addChangeOptions(command: DmsCommand): DmsCommand {
-  return command
-    .option('--registrable-domain <name>', 'only changes of that domain and all below it')
-    .option('--watched', 'only changes of watched domains')
-    .option('--kinds <kind,...>', 'only changes of these kinds, such as DNS_RECORD_REMOVED', collectWords)
-    .option('--types <type,...>', 'only records of these types', collectTypes)
-    .option('--headers <name,...>', 'only these headers', collectWords)
-    .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
+  const named = (name: string, description: string) =>
+    notify.add(name, description).argument('<name>', "the notification's name");
+  named(
+    'test',
+    'send a message that tells nothing, now and once; exit code 0 if it was received, else 1',
+  ).runs(async () => (await import('./commands/notify.js')).runTest);
+  named('pause', 'send nothing until dms notify resume; the feed keeps for three days what is not told').runs(
+    async () => (await import('./commands/notify.js')).runPause,
+  );
+  named('resume', 'go on where it was paused, first with the message that was not received').runs(
+    async () => (await import('./commands/notify.js')).runResume,
+  );
+  named('remove', 'remove a notification, with the message that was not received').runs(
+    async () => (await import('./commands/notify.js')).runRemove,
+  );
 }
 
 const IMPORT_CODES = `
@@ -212,28 +197,21 @@ Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error
 
 function addImport(program: DmsCommand): void {
   program
-    .command('import')
-    .description('record the observations of files, one JSON object per line: see docs/importing.md')
+    .add('import', 'record the observations of files, one JSON object per line: see docs/importing.md')
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
-    .addOption(
-      choice(FORMAT, ['auto', ...IMPORT_FORMATS], 'of the lines; auto: told by the first line of each file'),
-    )
+    .choice(FORMAT, ['auto', ...IMPORT_FORMATS], 'of the lines; auto: told by the first line of each file')
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--backfill', 'put older lines before what is recorded; sorts all files together, on disk', false)
     .option('--strict', 'stop at the first rejected line', false)
-    .option(
-      '--observed-at <time>',
-      'of lines without a time: old zdns and massdns write none',
-      parseReachedTime,
-    )
+    .option('--observed-at <time>', 'of lines without one: old zdns and massdns write none', parseReachedTime)
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
     .addHelpText('after', IMPORT_CODES)
     .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
-const COLOURS = ['auto', 'always', 'never'] as const;
-const COLOR = choice('--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set');
+const COLOURS = ['auto', 'always', 'never'];
+const COLOR = ['--color <when>', COLOURS, 'colours; auto: on a terminal, unless NO_COLOR is set'] as const;
 
 const SEARCHING = `
 A word may be an address or a network, a name, a host, a text, or a header and a part of its value
@@ -243,8 +221,7 @@ ${TIMES}`;
 
 function addQuestions(program: DmsCommand): void {
   program
-    .command('show')
-    .description('show the history of a domain: what was there, and when')
+    .add('show', 'show the history of a domain: what was there, and when')
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
@@ -255,12 +232,11 @@ function addQuestions(program: DmsCommand): void {
     .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectTypes)
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
-    .addOption(COLOR)
+    .choice(...COLOR)
     .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/show.js')).runShow);
   program
-    .command('search')
-    .description('search all domains for a record, a header or a name')
+    .add('search', 'search all domains for a record, a header or a name')
     .argument('[word...]', 'what to search for')
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
@@ -283,28 +259,22 @@ function addQuestions(program: DmsCommand): void {
     .option('--created-to <time>', 'domains first observed up to that time')
     .option('--changed-from <time>', 'domains that last changed after that time')
     .option('--changed-to <time>', 'domains that last changed up to that time')
-    .option(
-      '--limit <number>',
-      'at most so many matches (default: all)',
-      wholeNumber(1, Number.MAX_SAFE_INTEGER),
-    )
+    .option('--limit <number>', 'at most so many matches (default: all)', wholeNumber(1, 999_999_999_999))
     .option(...JSON_LINES)
     .addHelpText('after', SEARCHING)
     .runs(async () => (await import('./commands/search.js')).runSearch);
-  const follow = program
-    .command('follow')
-    .description('show changes as they are recorded, until Ctrl-C, which prints how to continue')
-    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`);
-  addChangeOptions(follow)
+  program
+    .add('follow', 'show changes as they are recorded, until Ctrl-C, which prints how to continue')
+    .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
+    .changeOptions()
     .option('--after <cursor>', 'begin after that cursor, of --json or of a dms follow with the same options')
     .option(...JSON_LINES)
-    .addOption(COLOR)
+    .choice(...COLOR)
     .runs(async () => (await import('./commands/follow.js')).runFollow);
   program
-    .command('check')
-    .description('compare what should be with what is recorded, or is there now')
+    .add('check', 'compare what should be with what is recorded, or is there now')
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
-    .addOption(choice(FORMAT, CHECK_FORMATS, 'of the file; auto: told by how it begins'))
+    .choice(FORMAT, CHECK_FORMATS, 'of the file; auto: told by how it begins')
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
     .option(AT, 'with what was there at that time', parseReachedTime)
     .addOption(
@@ -317,15 +287,9 @@ function addQuestions(program: DmsCommand): void {
     .runs(async () => (await import('./commands/check.js')).runCheck);
 }
 
-// Passive DNS is complete for nothing.
 /** Passive DNS tells of no absence. */
-const CHECK_FORMATS = [
-  'auto',
-  'zone',
-  'yaml',
-  'json',
-  ...IMPORT_FORMATS.filter((format) => format !== 'cof'),
-];
+const OBSERVATIONS = IMPORT_FORMATS.filter((format) => format !== 'cof');
+const CHECK_FORMATS = ['auto', 'zone', 'yaml', 'json', ...OBSERVATIONS];
 
 const CHECK_CODES = `
 Of what differs, - should be and is not, + is and should not be.
@@ -335,10 +299,9 @@ for a file that cannot be read or is not valid, or a usage error.`;
 
 function addHistory(program: DmsCommand): void {
   program
-    .command('export')
-    .description('write recorded history to standard output, in a format of docs/commands.md')
+    .add('export', 'write recorded history to standard output, in a format of docs/commands.md')
     .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
-    .addOption(choice(FORMAT, ['dms', 'cof', 'csv', 'zone'], 'output format'))
+    .choice(FORMAT, ['dms', 'cof', 'csv', 'zone'], 'output format')
     .option(AT, 'what was there then; dms: the observations up to then, which lead to that', parseReachedTime)
     .option('--types <type,...>', 'only records of these types, and no headers', collectTypes)
     .option('--present', 'only what is present, or was at the time of --at', false)
@@ -346,20 +309,19 @@ function addHistory(program: DmsCommand): void {
     .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/export.js')).runExport);
   program
-    .command('forget')
-    .description('erase everything that is recorded of domains, after confirmation; it cannot be undone')
+    .add('forget', 'erase everything that is recorded of domains, after confirmation; it cannot be undone')
     .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
     .runs(async () => (await import('./commands/forget.js')).runForget);
 }
 
-function addToken(program: DmsCommand): void {
-  const token = program
-    .command('token')
-    .description('manage the access tokens that protected operations need');
+const DOCTOR_CODES = `
+Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
+
+function addUpkeep(program: DmsCommand): void {
+  const token = program.add('token', 'manage the access tokens that protected operations need');
   token
-    .command('create')
-    .description('create an access token and print it, only this once: the database keeps its SHA-256')
+    .add('create', 'create an access token and print it, only this once: the database keeps its SHA-256')
     .requiredOption('--name <name>', 'name of the token, unique among all tokens')
     .addOption(
       new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
@@ -369,24 +331,15 @@ function addToken(program: DmsCommand): void {
     .option('--expires <duration>', 'lifetime, such as 90d, 12h or 30m (default: unlimited)', parseDuration)
     .runs(async () => (await import('./commands/token.js')).runCreate);
   token
-    .command('list')
-    .description('show all tokens and what is known of them, but not the tokens themselves')
+    .add('list', 'show all tokens and what is known of them, but not the tokens themselves')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/token.js')).runList);
   token
-    .command('revoke')
-    .description('revoke a token permanently: within five seconds every process rejects it')
+    .add('revoke', 'revoke a token permanently: within five seconds every process rejects it')
     .argument('<name>', "the token's name")
     .runs(async () => (await import('./commands/token.js')).runRevoke);
-}
-
-const DOCTOR_CODES = `
-Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
-
-function addUpkeep(program: DmsCommand): void {
   program
-    .command('doctor')
-    .description('check what the settings name, and say what to do; it changes nothing')
+    .add('doctor', 'check what the settings name, and say what to do; it changes nothing')
     .option(...JSON_LINES)
     .addHelpText('after', DOCTOR_CODES)
     .runs(async () => (await import('./commands/doctor.js')).runDoctor);
@@ -397,35 +350,29 @@ function addUpkeep(program: DmsCommand): void {
     .option('--force', 'replace the file if it exists', false)
     .runs(async () => (await import('./commands/backup.js')).runBackup);
   program
-    .command('restore')
-    .description('restore a backup into a data folder (DATA_DIR) that has no database')
+    .add('restore', 'restore a backup into a data folder (DATA_DIR) that has no database')
     .argument('<file>', 'the backup; - for standard input')
     .runs(async () => (await import('./commands/backup.js')).runRestore);
   program
-    .command('migrate')
-    .description('bring the database up to date, or divide its tables: see docs/scaling.md')
+    .add('migrate', 'bring the database up to date, or divide its tables: see docs/scaling.md')
     // With more partitions, planning a statement that reads all of them takes longer than they save.
-    .addOption(
-      new Option(
-        '--partitions <number>',
-        'divide the tables of domains into so many hash partitions, 2 to 256',
-      )
-        .argParser(wholeNumber(2, 256))
-        .conflicts('citus'),
+    .option(
+      '--partitions <number>',
+      'divide the tables of domains into 2 to 256 partitions',
+      wholeNumber(2, 256),
     )
-    .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
+    .addOption(
+      new Option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster')
+        .default(false)
+        .conflicts('partitions'),
+    )
     .runs(async () => (await import('./commands/migrate.js')).runMigrate);
   program
-    .command('verify')
-    .description('check everything that is stored')
+    .add('verify', 'check everything that is stored')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
-}
-
-function addCompletion(program: DmsCommand): void {
   program
-    .command('completion')
-    .description('print the script with which a shell completes commands: see docs/commands.md')
+    .add('completion', 'print the script with which a shell completes commands: see docs/commands.md')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .runs(async () => (await import('./commands/completion.js')).runCompletion);
   program

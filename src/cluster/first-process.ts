@@ -15,7 +15,7 @@ const SHORTEST_LIFE = 5_000;
 /** In milliseconds: more than a process takes to stop where neither database nor traces' receiver responds. */
 const LONGEST_CLOSING = 20_000;
 
-/** The error for a process that has ended instead of serving. It has printed why, unless a signal ended it. */
+/** A process has ended instead of serving. It has printed why, unless a signal ended it. */
 export class ProcessEndedError extends Error {
   /** Null: a signal ended it, or it could not be started. */
   readonly code: number | null;
@@ -35,7 +35,7 @@ export class FirstProcess {
   readonly #metrics = new AggregatorRegistry();
   readonly #running = new Map<Worker, Promise<unknown>>();
   readonly #stopping = new AbortController();
-  /** Whether a process that served did not stop by itself, with code 0. */
+  /** A process that served did not stop by itself, with code 0. */
   #hasFailed = false;
 
   constructor(log: Logger) {
@@ -47,7 +47,6 @@ export class FirstProcess {
   /**
    * Starts the first process that serves, and the others when it does: it migrates the database.
    *
-   * @param count How many serve.
    * @returns its welcome, when all serve.
    * @throws ProcessEndedError if one ends instead. The others are to be stopped then.
    */

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { on } from 'node:events';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** The environment variable that tells a process whether it leads. */
+/** The environment variable that says whether a process leads. */
 export const LEADS = 'DMS_LEADS';
 
 /** To the first process: the welcome of one that accepts connections, or the wish for the metrics of all. */
@@ -25,10 +25,10 @@ export function joinCluster() {
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries([]);
   return {
-    /** Whether it does what only one of them has to do: observing domains, pruning the feed of changes. */
+    /** It does what only one of them has to do: observing domains, pruning the feed of changes. */
     isLeader: process.env[LEADS] === '1',
     shareMetrics: (registries: Registry[]) => AggregatorRegistry.setRegistries(registries),
-    /** The metrics of all, in Prometheus' text. @throws Error if they could not be read. */
+    /** Those of all, in Prometheus' text. @throws Error if they could not be read. */
     async metrics(): Promise<string> {
       const messages = on(worker, 'message');
       tell({ wants: 'metrics' });
@@ -38,7 +38,7 @@ export function joinCluster() {
       }
       throw new Error('The first process could not read the metrics: its log says why.');
     },
-    /** Reports that this process accepts connections. @param welcome What the first process prints then. */
+    /** This process accepts connections. @param welcome What the first process prints then. */
     serving: (welcome: string) => tell({ welcome }),
     /** Leaves the others: until then, the connection to the first process keeps this one alive. */
     leave: () => void worker.disconnect(),

@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { attempt } from '../model/attempt.js';
 import { messageOf, UsageError } from '../model/errors.js';
-import { parseEnvironmentFile } from './environment-file.js';
 import { InvalidValue, parseUrl, splitList } from './parse.js';
 import { type Settings, settingsFrom } from './settings.js';
 
-/** What settings are read from: process.env, or an object of the same shape. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where an empty value is a value, and not an unset setting: no scope at all. */
@@ -33,18 +31,15 @@ export function readSettings(environment: Environment = process.env): Settings {
 
 /** The secrets in an environment, each once, decoded and as in a URL. */
 function secretsIn(environment: Environment, names: Iterable<string>): readonly string[] {
-  const values = [...names].map((name) => [name, environment[name] ?? ''] as const);
-  const passwords = values.flatMap(([, value]) =>
-    splitList(value).map((part) => parseUrl(part)?.password ?? ''),
-  );
-  // Lists of `name=value`, whose percent-encoded values are secrets.
-  const headers = values.flatMap(([name, value]) =>
-    /^OTEL_.*_HEADERS$/.test(name)
-      ? value.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
-      : [],
-  );
   // PostgreSQL's driver reads PGPASSWORD.
-  const secrets = [...passwords, ...headers, environment['PGPASSWORD'] ?? ''];
+  const secrets = [environment['PGPASSWORD'] ?? ''];
+  for (const name of names) {
+    const value = environment[name] ?? '';
+    for (const part of splitList(value)) secrets.push(parseUrl(part)?.password ?? '');
+    // Lists of `name=value`, whose percent-encoded values are secrets.
+    const pairs = /^OTEL_.*_HEADERS$/.test(name) ? value.split(',') : [];
+    for (const pair of pairs) secrets.push(pair.slice(pair.indexOf('=') + 1).trim());
+  }
   const decoded = secrets.flatMap((secret) => [secret, attempt(() => decodeURIComponent(secret)) ?? '']);
   return [...new Set(decoded)].filter(Boolean);
 }
@@ -96,4 +91,38 @@ export function loadEnvironmentFile(): void {
       `The file .env cannot be read (${messageOf(error)}): make it readable, or remove it.`,
     );
   }
+}
+
+/**
+ * A line of a file `.env`, or several where the value is quoted: a setting, a comment, or nothing. Node.js' own
+ * parser reads any other line as the beginning of the next name, and differs between versions.
+ */
+const ENTRY =
+  /[ \t]*(?:(?:export[ \t]+)?(?<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?:"(?<escaped>[^"]*)"|'(?<single>[^']*)'|`(?<backtick>[^`]*)`|(?<plain>(?:[^\s#"'`](?:[^\n#]*[^\s#])?)?))(?:[ \t]+#.*)?|#.*)?[ \t]*(?:\n|$)/y;
+
+/**
+ * Reads the text of a file `.env`: `NAME=value` lines, comments after `#`, and values between `"`, `'` or
+ * backticks, of several lines perhaps. Between `"`, `\n` is a line feed.
+ *
+ * @returns the values by their names; of a name that is there twice, the last.
+ * @throws UsageError for any other line. The message does not show it: it may be a part of a key or a password.
+ */
+export function parseEnvironmentFile(content: string): ReadonlyMap<string, string> {
+  const text = content.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
+  const values = new Map<string, string>();
+  for (let place = 0; place < text.length; place = ENTRY.lastIndex) {
+    ENTRY.lastIndex = place;
+    const entry = ENTRY.exec(text);
+    if (entry === null) {
+      const line = text.slice(0, place).split('\n').length;
+      throw new UsageError(
+        `.env, line ${line}: this is not a setting: write NAME=value, with quotes ("…" or '…') around a value with # ` +
+          'or quotes in it, or # before a comment.',
+      );
+    }
+    const { name, escaped, single, backtick, plain } = entry.groups ?? {};
+    if (name === undefined) continue;
+    values.set(name, escaped?.replaceAll('\\n', '\n') ?? single ?? backtick ?? plain ?? '');
+  }
+  return values;
 }

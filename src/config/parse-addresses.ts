@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { attempt } from '../model/attempt.js';
 import { hostOfUrl, isLoopback } from '../model/ip-address.js';
-import { InvalidValue, matching, parsed, parseUrl, splitList } from './parse.js';
+import { InvalidValue, IS_SECRET, matching, parsed, parseUrl, splitList } from './parse.js';
 
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
 
@@ -15,8 +15,6 @@ export const basePath = parsed((value) => {
 
 /** libpq takes several hosts, and finds the primary among them: the driver would take them for one name. */
 const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?#]*@)?[^/?#@]*,[^/?#@]*(?:[/?#]|$)|[?&]host=[^&#]*(?:,|%2C)/i;
-
-const IS_SECRET = true;
 
 export const postgresUrl = parsed(
   (value) => {

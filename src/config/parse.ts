@@ -1,12 +1,11 @@
 import { attempt } from '../model/attempt.js';
+import { canonicalType } from '../model/dns-types.js';
+import { IGNORED_HEADERS } from '../model/ignored-headers.js';
 import { durationOf } from '../model/requested-time.js';
 import { parseSourceName } from '../model/text.js';
 
 /** Parses the value of a setting. @throws InvalidValue */
 export type Parse<Value> = (value: string) => Value;
-
-/** Reads one setting. @param fallback The value of an unset one, as it would be written. */
-export type ReadSetting = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
 
 /** The message is the advice: what to write instead, such as `write a whole number from 0 to 65535`. */
 export class InvalidValue extends Error {
@@ -18,6 +17,8 @@ export class InvalidValue extends Error {
     this.isSecret = isSecret;
   }
 }
+
+export const IS_SECRET = true;
 
 /** @param read Returns undefined for an invalid value. */
 export function parsed<Value>(
@@ -41,21 +42,11 @@ export function parseUrl(value: string): URL | undefined {
   return attempt(() => new URL(value));
 }
 
-export function text(value: string): string {
-  return value;
-}
-
 /** Undefined for a setting that is not set. */
 export function optional<Value>(parse: Parse<Value>): Parse<Value | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
 }
 
-/** Undefined for `off`. */
-export function unlessOff<Value>(parse: Parse<Value>): Parse<Value | undefined> {
-  return (value) => (value === 'off' ? undefined : parse(value));
-}
-
-/** @param parse Parses a part. */
 export function list<Value>(parse: Parse<Value>): Parse<Value[]> {
   return (value) => splitList(value).map(parse);
 }
@@ -94,6 +85,18 @@ export function duration(least: string | undefined, most: string, example: strin
   }, `write a time ${range}, such as ${example}`);
 }
 
+/** Undefined for `off`. */
+export function durationOrOff(least: string, most: string, example: string): Parse<number | undefined> {
+  const parse = duration(least, most, `${example}, or off`);
+  return (value) => (value === 'off' ? undefined : parse(value));
+}
+
+/** A duration in microseconds; `off` or `0s`: none. */
+export function gracePeriod(value: string): bigint {
+  if (value === 'off' || value === '0s') return 0n;
+  return BigInt(duration(undefined, '365d', '12h or 1d, or off')(value)) * 1000n;
+}
+
 export function choice<Choice extends string>(...choices: readonly Choice[]): Parse<Choice> {
   return parsed((value) => choices.find((candidate) => candidate === value), `write ${choices.join(' or ')}`);
 }
@@ -112,3 +115,41 @@ export const sourceName = parsed(
   (value) => attempt(() => parseSourceName(value)),
   'write 1 to 64 printable characters',
 );
+
+/** The types that are queried for every domain. */
+const DNS_TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
+
+const dnsType = parsed(
+  canonicalType,
+  'write DNS types that can be queried, by mnemonic or number, such as SRV, HTTPS, TYPE65534',
+);
+
+/** Every DNS type to query: the usual ones, and those between commas. */
+export function observedDnsTypes(value: string): string[] {
+  return [...new Set([...DNS_TYPES, ...list(dnsType)(value)])];
+}
+
+/** RFC 9110, section 5.6.2. */
+const FIELD_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/**
+ * The header fields that are not recorded: those between commas; with `+` or `-` before each, the usual ones
+ * with and without them; `none`: all are recorded; empty: the usual ones, which differ at every request.
+ */
+export function ignoredHeaders(value: string): ReadonlySet<string> {
+  const ignored = new Set(IGNORED_HEADERS.keys());
+  if (value === 'none') return new Set();
+  const parts = splitList(value.toLowerCase());
+  if (parts.length === 0) return ignored;
+  const signed = parts.filter((part) => /^[+-]/.test(part));
+  const names = parts.map((part) => part.replace(/^[+-]/, ''));
+  if (!names.every((name) => FIELD_NAME.test(name)) || ![0, parts.length].includes(signed.length)) {
+    throw new InvalidValue('write header names between commas, each with + or - to change the list, or none');
+  }
+  if (signed.length === 0) return new Set(names);
+  for (const part of signed) {
+    if (part.startsWith('+')) ignored.add(part.slice(1));
+    else ignored.delete(part.slice(1));
+  }
+  return ignored;
+}

@@ -5,16 +5,13 @@ export type { Logger } from 'pino';
 
 interface LoggingOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Where its lines go; absent: standard error. */
-  readonly stream?: DestinationStream | undefined;
-  /** Secrets of this process, redacted in every line. */
-  readonly secrets?: readonly string[] | undefined;
+  /** Absent: standard error. */
+  readonly stream?: DestinationStream;
+  /** Of this process, redacted in every line. */
+  readonly secrets?: readonly string[];
 }
 
-/**
- * In octets: what Linux writes to a pipe in one piece (POSIX, limits.h). Several processes may write to the
- * same one, and parts of longer writes would be between each other's lines.
- */
+/** In octets: parts of longer writes of several processes to one pipe mix (POSIX, limits.h). */
 const PIPE_BUF = 4_096;
 
 /**
@@ -23,11 +20,7 @@ const PIPE_BUF = 4_096;
  * process exits.
  */
 export function createLogger({ level, stream, secrets = [] }: LoggingOptions): Logger {
-  const options = {
-    level,
-    base: null,
-    formatters: { level: (label: string) => ({ level: label }) },
-    hooks: { streamWrite: redactorOf(secrets) },
-  };
+  const formatters = { level: (label: string) => ({ level: label }) };
+  const options = { level, base: null, formatters, hooks: { streamWrite: redactorOf(secrets) } };
   return pino(options, stream ?? destination({ fd: 2, sync: false, maxWrite: PIPE_BUF }));
 }

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 // What creates metrics in a registry is called once for each registry.
@@ -16,17 +17,9 @@ export function processMetrics(): Registry {
   return registry;
 }
 
-interface PoolState {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  /** Statements that wait for a connection. */
-  readonly waitingCount: number;
-}
+type PoolState = Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>;
 
-export function createPoolMetrics(
-  registry: Registry,
-  pools: () => Readonly<Record<string, PoolState>>,
-): void {
+export function createPoolMetrics(registry: Registry, pools: () => Record<string, PoolState>): void {
   const registers = [registry];
   new Gauge({
     name: 'dms_database_connections',
@@ -53,13 +46,8 @@ export function createPoolMetrics(
   });
 }
 
-interface ReplicaState {
-  readonly place: string;
-  /** Why it is left out; null: it is in use. */
-  readonly reason: string | null;
-  /** In milliseconds; null: not known. */
-  readonly lag: number | null;
-}
+/** Null: it is in use, and its lag, in milliseconds, is not known. */
+type ReplicaState = Readonly<{ place: string; reason: string | null; lag: number | null }>;
 
 export function createReplicaMetrics(registry: Registry, replicas: () => readonly ReplicaState[]): void {
   const registers = [registry];
@@ -87,24 +75,20 @@ export function createReplicaMetrics(registry: Registry, replicas: () => readonl
   });
 }
 
-const LOADER_SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64];
-/** Upper bounds in seconds. */
-const LOADER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10];
-
 export function createLoaderMetrics(registry: Registry) {
   const registers = [registry];
   const sizes = new Histogram({
     name: 'dms_loader_batch_size',
     help: 'Keys that were loaded by one statement.',
     labelNames: ['loader'],
-    buckets: LOADER_SIZES,
+    buckets: [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64],
     registers,
   });
   const durations = new Histogram({
     name: 'dms_loader_batch_duration_seconds',
     help: 'How long the database took for a batch, the wait for a connection included.',
     labelNames: ['loader'],
-    buckets: LOADER_SECONDS,
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10],
     registers,
   });
   return (loader: string, size: number, seconds: number): void => {
@@ -113,24 +97,16 @@ export function createLoaderMetrics(registry: Registry) {
   };
 }
 
-export function createForgetMetrics(registry: Registry) {
-  return new Counter({
-    name: 'dms_domains_forgotten_total',
-    help: 'Domains that were erased because they were not observed for DOMAINS_KEPT.',
-    registers: [registry],
-  });
-}
+/** Of lines, by outcome. */
+type ImportCounts = ReadonlyMap<string, number>;
 
 /**
  * Imports are separate processes, so the counts of their lines are in the database.
  *
- * @param read Reads the counts by outcome, within a short time. Where it fails, the previous ones remain.
+ * @param read Within a short time. Where it fails, the previous counts remain.
  */
-export function createImportMetrics(
-  registry: Registry,
-  read: () => Promise<ReadonlyMap<string, number>>,
-): void {
-  let counts: ReadonlyMap<string, number> = new Map();
+export function createImportMetrics(registry: Registry, read: () => Promise<ImportCounts>): void {
+  let counts: ImportCounts = new Map();
   new Counter({
     name: 'dms_import_lines_total',
     help: 'Lines of all completed imports into the database, by outcome.',

@@ -34,26 +34,14 @@ export function redactSecrets(text: string): string {
   return REPLACEMENTS.reduce((redacted, [pattern, by]) => redacted.replace(pattern, by), text);
 }
 
-/** Shorter secrets would redact too much that is not one. */
+/** Shorter secrets would redact too much that is not one: they are redacted where they look like secrets. */
 const SHORTEST_SECRET = 8;
 
-/**
- * A function like redactSecrets() that also redacts known secrets anywhere: as they are, percent-encoded, and
- * escaped as in JSON.
- *
- * @param secrets Those of less than eight characters are redacted only where they look like secrets.
- */
+/** Like redactSecrets(), and known secrets anywhere: as they are, percent-encoded, and escaped as in JSON. */
 export function redactorOf(secrets: readonly string[]): (text: string) => string {
   const known = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
-  const forms = known.flatMap((secret) => [
-    secret,
-    encodeURIComponent(secret),
-    JSON.stringify(secret).slice(1, -1),
-  ]);
+  const forms = known.flatMap((one) => [one, encodeURIComponent(one), JSON.stringify(one).slice(1, -1)]);
   const distinct = [...new Set(forms)];
-  return (text) => redactSecrets(distinct.reduce(withoutSecret, text));
-}
-
-function withoutSecret(text: string, secret: string): string {
-  return text.includes(secret) ? text.replaceAll(secret, REDACTED) : text;
+  return (text) =>
+    redactSecrets(distinct.reduce((redacted, secret) => redacted.replaceAll(secret, REDACTED), text));
 }

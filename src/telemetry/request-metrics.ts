@@ -8,9 +8,6 @@ export interface RequestKind {
 
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-/** Upper bounds in seconds: from a response out of memory to a timeout of the database. */
-const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
 export function createRequestMetrics(registry: Registry) {
   const registers = [registry];
   const inFlight = new Gauge({
@@ -28,7 +25,8 @@ export function createRequestMetrics(registry: Registry) {
     name: 'dms_http_request_duration_seconds',
     help: 'Duration of HTTP requests, from their header section to the end of the response; not of event streams.',
     labelNames: ['api', 'operation'],
-    buckets: DURATION_BUCKETS,
+    // In seconds: from a response out of memory to a timeout of the database.
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
   return {
@@ -48,12 +46,8 @@ export function createRequestMetrics(registry: Registry) {
   };
 }
 
-/** The rate limits, as in `RateLimit-Policy`. */
+/** As in `RateLimit-Policy`. */
 const POLICIES = ['anonymous', 'token'] as const;
-
-type RateLimitPolicy = (typeof POLICIES)[number];
-
-export type RejectionMetrics = ReturnType<typeof createRejectionMetrics>;
 
 export function createRejectionMetrics(registry: Registry) {
   const rejections = new Counter({
@@ -72,8 +66,8 @@ export function createRejectionMetrics(registry: Registry) {
   for (const policy of POLICIES) rejections.inc({ policy }, 0);
   for (const code of ['INTERNAL', 'UNAVAILABLE']) failures.inc({ code }, 0);
   return {
-    /** A request or a limited field was rejected, since the client has reached this limit. */
-    rateLimited: (policy: RateLimitPolicy) => rejections.inc({ policy }),
+    /** A request or a limited field was rejected. */
+    rateLimited: (policy: (typeof POLICIES)[number]) => rejections.inc({ policy }),
     /** A GraphQL response has an error that is not the client's, whatever its status. */
     graphqlFailed: (code: 'INTERNAL' | 'UNAVAILABLE') => failures.inc({ code }),
   };

@@ -27,7 +27,7 @@ import type { Logger } from './logging.js';
 
 const SERVICE_NAME = 'domain-metadata-service';
 
-/** How long, in milliseconds, sending the last spans may take. */
+/** For the last spans, in milliseconds. */
 const STOP_TIMEOUT = 3000;
 
 export interface RequestSpan {
@@ -43,10 +43,7 @@ const propagator = new W3CTraceContextPropagator();
 const ignore = () => undefined;
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
 
-/**
- * Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. This file is loaded
- * only where traces are sent: others import its types.
- */
+/** OpenTelemetry reads its standard variables itself. This file is loaded only where traces are sent. */
 export class Tracing {
   readonly #log: Logger;
   readonly #provider: BasicTracerProvider;
@@ -111,9 +108,9 @@ export class Tracing {
 }
 
 /** OpenTelemetry's semantic conventions for HTTP: a client error is not an error of the span. */
-function endRequest(span: Span, status: number | undefined): void {
-  if (status !== undefined) span.setAttribute('http.response.status_code', status);
-  if (status !== undefined && status >= 500) {
+function endRequest(span: Span, status = 0): void {
+  if (status > 0) span.setAttribute('http.response.status_code', status);
+  if (status >= 500) {
     span.setStatus({ code: SpanStatusCode.ERROR });
     span.setAttribute('error.type', String(status));
   }

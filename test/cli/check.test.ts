@@ -1,57 +1,41 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { runDms, startLocalDms } from '../journeys/dms-command.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { startLocalDms } from '../journeys/dms-command.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { NOW, observation } from '../support/observations.js';
+import { addressRecord, NOW, observation } from '../support/observations.js';
 import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { prepareCommands } from './commands.js';
 
-let database: TestDatabase;
-let folder: string;
+const commands = prepareCommands();
+const { dms, file, pathOf, said: output } = commands;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
-  const recorder = createRecorder(database.pool);
+  const recorder = createRecorder(commands.database.pool);
   await recordSamples(recorder, NOW);
   const zone = { host: 'zone.example', class: 'IN' };
+  const soa = { serial: 7, refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 };
   await recorder.record([
     observation({
       at: 0,
       domain: 'zone.example',
       records: [
-        { ...zone, type: 'A', ip: '192.0.2.1' },
+        '192.0.2.1',
         { ...zone, type: 'MX', pri: 10, target: 'mail.zone.example' },
         { ...zone, type: 'TXT', txt: 'not compared' },
-        {
-          ...zone,
-          ...{ type: 'SOA', mname: 'ns1.zone.example', rname: 'admin.zone.example', serial: 7 },
-          ...{ refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 },
-        },
-        { ...zone, host: '*.zone.example', type: 'A', ip: '192.0.2.3' },
-        { ...zone, host: 'other.zone.example', type: 'A', ip: '192.0.2.4' },
+        { ...zone, type: 'SOA', mname: 'ns1.zone.example', rname: 'admin.zone.example', ...soa },
+        addressRecord('*.zone.example', '192.0.2.3'),
+        addressRecord('other.zone.example', '192.0.2.4'),
       ],
     }),
-    observation({
-      at: 0,
-      domain: 'www.zone.example',
-      records: [{ ...zone, host: 'www.zone.example', type: 'A', ip: '192.0.2.2' }],
-    }),
+    observation({ at: 0, domain: 'www.zone.example', records: ['192.0.2.2'] }),
   ]);
-  folder = await mkdtemp(join(tmpdir(), 'dms-check-'));
-});
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
 });
 
-const check = (input: string, ...options: readonly string[]) =>
-  runDms(['check', '-', ...options], database.environment, Readable.from([input]));
+const check = (input: string, ...options: readonly string[]) => dms(['check', '-', ...options], input);
 
 /** What `dms check` says of a file. */
 async function said(input: string, ...options: readonly string[]): Promise<[number | null, string]> {
@@ -90,32 +74,28 @@ describe('dms check of a zone file', () => {
   });
 
   test('dms check takes what dms export --format zone has written, from a file too', async () => {
-    const { stdout } = await runDms(['export', '--format', 'zone'], database.environment);
-    const file = join(folder, 'all.zone');
-    await writeFile(file, stdout);
-    const { code, stdout: differences } = await runDms(['check', file], database.environment);
-    expect([differences, code]).toEqual(['', 0]);
+    const { stdout: zone } = await dms(['export', '--format', 'zone']);
+    expect(await output(['check', '--quiet', await file('all.zone', zone)])).toBe('');
   });
 });
 
 describe('dms check of an export', () => {
   test('dms check of an export finds all as it should be that was exported, as of any time', async () => {
     for (const at of [[], ['--at', '2023-05-20T14:30:12.345678Z']]) {
-      const { stdout } = await runDms(['export', ...at], database.environment);
-      expect(await said(stdout, ...at)).toEqual([0, '']);
+      expect(await said(await output(['export', ...at]), ...at)).toEqual([0, '']);
     }
   });
 
   test('dms check of an export tells what changed since', async () => {
-    const before = ['--at', '2023-01-10T08:00:00Z'];
-    const { stdout } = await runDms(['export', 'example.com', ...before], database.environment);
-    const [code, differences] = await said(stdout);
+    const before = await output(['export', 'example.com', '--at', '2023-01-10T08:00:00Z']);
+    const [code, differences] = await said(before);
     expect(code).toBe(1);
-    expect(differences).toContain('- example.com AAAA 2001:db8::7\n+ example.com AAAA 2001:db8:1::23\n');
-    expect(differences).toContain(
+    for (const lines of [
+      '- example.com AAAA 2001:db8::7\n+ example.com AAAA 2001:db8:1::23\n',
       '+ example.com strict-transport-security: max-age=63072000; includeSubDomains\n',
-    );
-    expect(differences).toContain('- example.com x-powered-by: PHP/8.1.2\n');
+      '- example.com x-powered-by: PHP/8.1.2\n',
+    ])
+      expect(differences).toContain(lines);
   });
 });
 
@@ -141,21 +121,16 @@ describe('dms check of YAML', () => {
       { domain: 'example.com', headers: { 'X-Powered-By': null, 'Strict-Transport-Security': 'max-age=1' } },
       { domain: 'never.example', records: [{ host: 'never.example', type: 'A', ip: '192.0.2.1' }] },
     ];
-    const [code, text] = await said(JSON.stringify(domains), '--json');
-    expect(code).toBe(1);
-    const lines = text.trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
-      {
-        ...{ domain: 'example.com', kind: 'different', type: 'header', name: 'strict-transport-security' },
-        ...{ expected: 'max-age=1', found: 'max-age=63072000; includeSubDomains' },
-      },
-      {
-        ...{ domain: 'never.example', kind: 'missing', type: 'A', name: 'never.example' },
-        ...{ expected: '192.0.2.1', found: null },
-      },
+    const { code, stdout, stderr } = await check(JSON.stringify(domains), '--json');
+    expect([code, stderr]).toEqual([
+      1,
+      'Nothing is recorded of never.example.\n2 differences in 2 domains.\n',
     ]);
-    const { stderr } = await check(JSON.stringify(domains));
-    expect(stderr).toBe('Nothing is recorded of never.example.\n2 differences in 2 domains.\n');
+    expect(stdout).toBe(
+      '{"domain":"example.com","kind":"different","type":"header","name":"strict-transport-security",' +
+        '"expected":"max-age=1","found":"max-age=63072000; includeSubDomains"}\n' +
+        '{"domain":"never.example","kind":"missing","type":"A","name":"never.example","expected":"192.0.2.1","found":null}\n',
+    );
   });
 });
 
@@ -179,11 +154,10 @@ test.each([
 });
 
 test('dms check ends with 2 for a file or a database that is not there', async () => {
-  const missing = await runDms(['check', join(folder, 'none')], database.environment);
-  expect([missing.code, missing.stdout]).toEqual([2, '']);
-  expect(missing.stderr).toContain('does not exist');
-  const nowhere = { DATA_DIR: join(folder, 'no-database') };
-  expect(await runDms(['check', '-'], nowhere, Readable.from([ZONE]))).toMatchObject({ code: 2, stdout: '' });
+  const stderr = expect.stringContaining('does not exist');
+  expect(await dms(['check', pathOf('none')])).toMatchObject({ code: 2, stdout: '', stderr });
+  const nowhere = { DATABASE_URL: '', DATA_DIR: pathOf('no-database') };
+  expect(await dms(['check', '-'], ZONE, nowhere)).toMatchObject({ code: 2, stdout: '' });
 });
 
 describe('dms check --observe', () => {
@@ -213,14 +187,14 @@ _sip._tcp SRV 1 2 5060 sip
     OBSERVE_HTTP_PORT: String(site.port),
     // It needs no database, and makes none.
     DATABASE_URL: '',
-    DATA_DIR: join(folder, 'never'),
+    DATA_DIR: pathOf('never'),
   });
   const observed = (input: string, ...options: readonly string[]) =>
-    runDms(['check', '--observe', '-', ...options], environment(), Readable.from([input]));
+    dms(['check', '--observe', '-', ...options], input, environment());
 
   test('dms check --observe compares a zone file with what each of its names has now, of any type, and needs no database', async () => {
     expect(await observed(SEEN)).toMatchObject({ code: 0, stdout: '', stderr: 'All is as it should be.\n' });
-    expect(await readdir(folder)).not.toContain('never');
+    expect(existsSync(pathOf('never'))).toBe(false);
     const other = SEEN.replace('10 mail', '20 mail')
       .replace('5060', '5061')
       .replace('CNAME @', 'A 192.0.2.1');

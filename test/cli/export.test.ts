@@ -1,8 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordSamples } from '../../src/importers/samples.js';
 import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
 import { parseInstant } from '../../src/model/instant.js';
@@ -10,50 +7,47 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms } from '../journeys/dms-command.js';
 import { parseCofLine } from '../support/cof.js';
 import { parseCsv } from '../support/csv.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { NOW } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { prepareCommands } from './commands.js';
 
-let database: TestDatabase;
-let service: TestService;
-let folder: string;
+const commands = prepareCommands({ served: {} });
+const { dms, file, graphql, rest } = commands;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
-  service = await startTestService({ database });
-  await recordSamples(createRecorder(database.pool), NOW);
-  folder = await mkdtemp(join(tmpdir(), 'dms-export-'));
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-  await rm(folder, { recursive: true });
+  await recordSamples(createRecorder(commands.database.pool), NOW);
 });
 
-function dms(args: readonly string[], input?: string) {
-  return runDms(args, database.environment, input === undefined ? undefined : Readable.from([input]));
-}
-
-/** The output of a command that succeeds. */
-async function said(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await dms(args);
+/** What dms export, which succeeds, prints. */
+async function exported(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await dms(['export', ...args]);
   expect([code, stderr.replace(/^dms: Not in the output: HTTP headers.*\n/, '')]).toEqual([0, '']);
   return stdout;
 }
 
-const DOMAINS = [
-  '7.2.0.192.in-addr.arpa',
-  'example.com',
-  'example.net',
-  'www.example.org',
-  'xn--bcher-kva.example',
-];
+type Dms = (...args: readonly string[]) => ReturnType<typeof runDms>;
+
+/** Imports an export into another database. @param read Reads what is there then. */
+async function importElsewhere(text: string, read: (there: Dms) => Promise<void>): Promise<void> {
+  const copy = await openTestDatabase();
+  try {
+    expect((await runDms(['import', '-'], copy.environment, Readable.from([text]))).code).toBe(0);
+    await read((...args) => runDms(args, copy.environment));
+  } finally {
+    await copy.close();
+  }
+}
+
+const DOMAINS = '7.2.0.192.in-addr.arpa example.com example.net www.example.org xn--bcher-kva.example'.split(
+  ' ',
+);
 const SOMETIMES = [
   '2023-01-10T08:00:00Z',
   '2023-05-20T14:30:12.345678Z',
   '2023-11-15T22:05:59.99998Z',
   undefined,
 ];
+const atOption = (at: string | undefined) => (at === undefined ? [] : ['--at', at]);
 
 interface Entry {
   readonly host: string;
@@ -62,59 +56,42 @@ interface Entry {
   readonly lastSeen: string;
 }
 
-/** The records of all domains as the API has them, with their times. */
-async function answered(at: string | undefined) {
-  const entries: Entry[] = [];
-  for (const name of DOMAINS) {
-    const query = `query ($name: String!, $at: Timestamp) {
-      domain(name: $name, at: $at) { dnsRecords { ... on DnsRecordEntry { host firstSeen removed lastSeen } } } }`;
-    const response = await fetch(`${service.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables: { name, at } }),
-    });
-    const { data }: { data: { domain: { dnsRecords: Entry[] } | null } } = JSON.parse(await response.text());
-    entries.push(...(data.domain?.dnsRecords ?? []));
-  }
-  return entries;
-}
+const QUERY = `query ($name: String!, $at: Timestamp) {
+  domain(name: $name, at: $at) { dnsRecords { ... on DnsRecordEntry { host firstSeen removed lastSeen } } } }`;
 
-/** Those that were there at a time; without one, all. */
-async function present(at: string | undefined) {
-  return (await answered(at)).filter(({ removed }) => at === undefined || removed === null);
+/** The records that were there at a time, as the API has them; without one, all. */
+async function present(at: string | undefined): Promise<Entry[]> {
+  const all = await Promise.all(DOMAINS.map((name) => graphql(QUERY, { name, at })));
+  const entries: Entry[] = all.flatMap(({ domain }) => domain?.dnsRecords ?? []);
+  return entries.filter(({ removed }) => at === undefined || removed === null);
 }
-
-const atOption = (at: string | undefined) => (at === undefined ? [] : ['--at', at]);
 
 describe('dms export', () => {
   test.each(SOMETIMES)(
     'dms export --format cof has the records of the API with the same times, those that were there at %s',
     async (at) => {
-      const objects = (await said('export', '--format', 'cof', ...atOption(at)))
-        .split(/(?<=\n)/)
-        .map(parseCofLine);
+      const lines = (await exported('--format', 'cof', ...atOption(at))).split(/(?<=\n)/).map(parseCofLine);
       const milliseconds = (time: string) => Number(parseInstant(time) / 1000n);
-      const times = ({ host, firstSeen, lastSeen }: Entry) => [
-        host,
-        milliseconds(firstSeen),
-        milliseconds(lastSeen),
-      ];
       expect(
-        objects.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]).sort(),
-      ).toEqual((await present(at)).map(times).sort());
+        lines.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]).sort(),
+      ).toEqual(
+        (await present(at))
+          .map(({ host, firstSeen, lastSeen }) => [host, milliseconds(firstSeen), milliseconds(lastSeen)])
+          .sort(),
+      );
     },
   );
 
   test.each(SOMETIMES)(
     'dms export --format csv has the records of the API with the same times, those that were there at %s',
     async (at) => {
-      const rows = parseCsv(await said('export', '--format', 'csv', ...atOption(at)));
+      const rows = parseCsv(await exported('--format', 'csv', ...atOption(at)));
       const records = rows.filter(({ kind }) => kind === 'DNS');
       expect(
         records.map((row) => [row['name'], row['first_seen'], row['last_seen'], row['removed']]).sort(),
       ).toEqual(
         (await present(at))
-          .map((each) => [each.host, each.firstSeen, each.lastSeen, each.removed ?? ''])
+          .map(({ host, firstSeen, lastSeen, removed }) => [host, firstSeen, lastSeen, removed ?? ''])
           .sort(),
       );
       expect(rows.some(({ kind }) => kind === 'HTTP')).toBe(true);
@@ -122,108 +99,82 @@ describe('dms export', () => {
   );
 
   test.each(SOMETIMES)('dms export --format zone has the records that are present, as of %s', async (at) => {
-    const lines = (await said('export', '--format', 'zone', ...atOption(at))).split('\n');
+    const lines = (await exported('--format', 'zone', ...atOption(at))).split('\n');
     const records = lines.flatMap((line) => {
       const [host, recordClass, type, data] = line.replace('; of another zone: ', '').split('\t');
-      return data === undefined
-        ? []
-        : dnsRecordData(parseDnsRecord({ host, class: recordClass, type, data }));
+      const record = { host, class: recordClass, type, data };
+      return data === undefined ? [] : dnsRecordData(parseDnsRecord(record));
     });
-    const bodies = await Promise.all(
-      DOMAINS.map(async (domain) => {
-        const query = at === undefined ? '' : `?at=${at}`;
-        const response = await fetch(`${service.url}/api/v1/domain/${domain}${query}`);
-        const body: { dnsRecords?: { data: object; removed: string | null }[] } = JSON.parse(
-          await response.text(),
-        );
-        return (body.dnsRecords ?? []).filter(({ removed }) => removed === null).map(({ data }) => data);
-      }),
-    );
+    const query = at === undefined ? '' : `?at=${at}`;
+    const bodies = await Promise.all(DOMAINS.map((domain) => rest(`/domain/${domain}${query}`)));
+    const known: { data: object; removed: string | null }[] = bodies.flatMap((body) => body.dnsRecords ?? []);
+    const there = known.filter(({ removed }) => removed === null).map(({ data }) => data);
     const sorted = (data: readonly object[]) => data.map((each) => JSON.stringify(each)).sort();
-    expect(sorted(records)).toEqual(sorted(bodies.flat()));
+    expect(sorted(records)).toEqual(sorted(there));
   });
 
   test.each(SOMETIMES)('dms export --at, imported elsewhere, gives the domains as of %s', async (at) => {
-    const copy = await openTestDatabase();
-    try {
-      const exported = await said('export', ...atOption(at));
-      const input = Readable.from([exported]);
-      expect((await runDms(['import', '-'], copy.environment, input)).code).toBe(0);
+    // Of observations that changed nothing, the time of the latest may be lost.
+    const body = (text: string) => (text === '' ? '' : { ...JSON.parse(text), lastUpdate: '' });
+    await importElsewhere(await exported(...atOption(at)), async (there) => {
       for (const domain of DOMAINS) {
-        const show = ['show', domain, '--json'];
-        const original = await dms([...show, ...atOption(at)]);
-        const { code, stdout } = await runDms(show, copy.environment);
-        // Of observations that changed nothing, the time of the latest may be lost.
-        const body = (text: string) => (text === '' ? '' : { ...JSON.parse(text), lastUpdate: '' });
+        const original = await dms(['show', domain, '--json', ...atOption(at)]);
+        const { code, stdout } = await there('show', domain, '--json');
         expect([code, body(stdout)]).toEqual([original.code, body(original.stdout)]);
       }
-    } finally {
-      await copy.close();
-    }
+    });
   });
 
   test.each(['dms', 'cof', 'csv', 'zone'])(
     'dms export --format %s has only what --types and --present select',
     async (format) => {
-      const all = await said('export', '--format', format);
-      const selected = await said('export', '--format', format, '--types', 'txt,TYPE15', '--present');
+      const all = await exported('--format', format);
+      const selected = await exported('--format', format, '--types', 'txt,TYPE15', '--present');
       expect(selected).not.toMatch(/nginx|CNAME|203\.0\.113\.|192\.0\.2\./);
-      expect(selected).toMatch(/TXT/);
-      expect(selected).toMatch(/MX/);
+      for (const type of ['TXT', 'MX']) expect(selected).toContain(type);
       expect(selected.length).toBeLessThan(all.length);
     },
   );
 
   test('dms export --present has the records and headers that are there, and no others', async () => {
-    const rows = parseCsv(await said('export', '--format', 'csv', '--present'));
-    const all = parseCsv(await said('export', '--format', 'csv'));
+    const rows = parseCsv(await exported('--format', 'csv', '--present'));
+    const all = parseCsv(await exported('--format', 'csv'));
     expect(rows).toEqual(all.filter(({ removed }) => removed === ''));
     expect(rows.length).toBeLessThan(all.length);
-    const copy = await openTestDatabase();
-    try {
-      const input = Readable.from([await said('export', '--present')]);
-      expect((await runDms(['import', '-'], copy.environment, input)).code).toBe(0);
-      const { stdout } = await runDms(['export', '--format', 'csv'], copy.environment);
-      // The latest observations are copied: what is present is seen first then.
-      const seen = ({ first_seen, source, ...row }: Readonly<Record<string, string>>) => JSON.stringify(row);
+    // The latest observations are copied: what is present is seen first then.
+    const seen = ({ first_seen, source, ...row }: Readonly<Record<string, string>>) => JSON.stringify(row);
+    await importElsewhere(await exported('--present'), async (there) => {
+      const { stdout } = await there('export', '--format', 'csv');
       expect(parseCsv(stdout).map(seen).sort()).toEqual(rows.map(seen).sort());
-    } finally {
-      await copy.close();
-    }
+    });
   });
 
   test('dms export --from-file has the domains of a file, and no others, each once', async () => {
-    const file = join(folder, 'names');
-    await writeFile(file, 'Example.com. # a comment\n\nexample.net\nexample.com\n');
-    const domains = (csv: string) => new Set(parseCsv(csv).map(({ domain }) => domain));
-    const csv = await said('export', '--format', 'csv', '--from-file', file);
-    expect(domains(csv)).toEqual(new Set(['example.com', 'example.net']));
-    expect(await said('export', '--format', 'csv', 'example.net', 'example.com')).toBe(csv);
-    const piped = await dms(
-      ['export', '--format', 'csv', '--from-file', '-', 'example.net'],
-      'example.com\n',
+    const names = await file('names', 'Example.com. # a comment\n\nexample.net\nexample.com\n');
+    const csv = await exported('--format', 'csv', '--from-file', names);
+    expect(new Set(parseCsv(csv).map(({ domain }) => domain))).toEqual(
+      new Set(['example.com', 'example.net']),
     );
-    expect(piped.stdout).toBe(csv);
-    await writeFile(file, '# nothing\n');
-    const { code, stdout } = await dms(['export', '--format', 'csv', '--from-file', file]);
-    expect([code, stdout]).toEqual([1, '']);
+    expect(await exported('--format', 'csv', 'example.net', 'example.com')).toBe(csv);
+    const args = ['export', '--format', 'csv', '--from-file', '-', 'example.net'];
+    expect((await dms(args, 'example.com\n')).stdout).toBe(csv);
+    const none = await dms(['export', '--from-file', await file('none', '# nothing\n')]);
+    expect(none).toMatchObject({ code: 1, stdout: '' });
   });
 
   test('dms export names at the end the domains of which nothing is known: exit code 1', async () => {
     const unknown = Array.from({ length: 12 }, (_, at) => `unknown${at}.example`);
     const names = ['example.com', ...unknown].join('\n');
     const { code, stdout, stderr } = await dms(['export', '--from-file', '-'], names);
-    expect(code).toBe(1);
-    expect(stdout).toContain('"domain":"example.com"');
+    expect([code, stdout]).toEqual([1, expect.stringContaining('"domain":"example.com"')]);
     expect(stderr).toContain('unknown8.example, unknown9.example and 2 more.');
   });
 
   test('to dms export, a domain that was not known yet at the time of --at is unknown', async () => {
-    const { code, stderr } = await dms(['export', '--at', '2023-01-01T00:00:00Z', 'example.com']);
-    expect([code, stderr]).toEqual([
-      1,
-      'dms: No history is recorded for example.com up to 2023-01-01T00:00:00.000000Z.\n',
-    ]);
+    expect(await dms(['export', '--at', '2023-01-01T00:00:00Z', 'example.com'])).toMatchObject({
+      code: 1,
+      stderr: 'dms: No history is recorded for example.com up to 2023-01-01T00:00:00.000000Z.\n',
+    });
   });
 
   test.each([
@@ -233,8 +184,7 @@ describe('dms export', () => {
     ['--format', 'xml', 'Allowed choices are dms, cof, csv, zone'],
   ])('dms export %s %s is a usage error', async (option, value, advice) => {
     const { code, stdout, stderr } = await dms(['export', option, value]);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(advice);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(advice)]);
   });
 
   test.each(['cof', 'zone'])(

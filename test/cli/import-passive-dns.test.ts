@@ -1,80 +1,57 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { describe, expect, test } from 'vitest';
+import { emptyTestDatabase } from '../support/database.js';
 import { httpxLine } from '../support/httpx-lines.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { prepareCommands } from './commands.js';
 
-let database: TestDatabase;
-let service: TestService;
-let folder: string;
+const commands = prepareCommands({ emptied: true, served: {} });
+const { dms, file, graphql, rest } = commands;
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  service = await startTestService({ database });
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-cof-'));
-});
-
-beforeEach(() => emptyTestDatabase(database));
-
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-  await rm(folder, { recursive: true });
-});
-
-const seconds = (time: string) => Date.parse(time) / 1000;
-
+/** A line of passive DNS. */
 function sighting(rdata: string, from: string, to: string, more: object = {}): string {
-  const times = { time_first: seconds(from), time_last: seconds(to) };
+  const times = { time_first: Date.parse(from) / 1000, time_last: Date.parse(to) / 1000 };
   return `${JSON.stringify({ rrname: 'example.com.', rrtype: 'A', rdata, ...times, ...more })}\n`;
 }
 
-function observed(at: string, ips: readonly string[]): string {
+function observed(day: string, ...ips: readonly string[]): string {
   const dnsRecords = ips.map((ip) => ({ host: 'example.com', class: 'IN', type: 'A', ip }));
-  return `${JSON.stringify({ domain: 'example.com', observedAt: at, dnsRecords })}\n`;
+  return `${JSON.stringify({ domain: 'example.com', observedAt: `${day}T00:00:00Z`, dnsRecords })}\n`;
 }
 
-async function dms(args: readonly string[], input = ''): Promise<string> {
-  const result = await runDms(args, database.environment, Readable.from([input]));
-  expect([result.code, result.code === 0 ? '' : result.stderr]).toEqual([0, '']);
-  return result.stdout;
+/** The output of a command that succeeds. */
+async function output(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await dms(args);
+  expect([code, stderr]).toEqual([0, code === 0 ? stderr : '']);
+  return stdout;
 }
 
-async function rest(path: string) {
-  const response = await fetch(`${service.url}/api/v1${path}`);
-  const text = await response.text();
-  expect([response.status, text]).toEqual([200, text]);
-  return JSON.parse(text);
+async function importText(text: string, ...options: readonly string[]): Promise<string> {
+  const { code, stdout } = await dms(['import', ...options, '-'], Readable.from([text]));
+  expect(code).toBe(0);
+  return stdout;
 }
 
-async function addresses() {
-  const { dnsRecords } = await rest('/domain/example.com');
-  return dnsRecords.map(
-    ({ data, firstSeen, removed }: { data: { ip: string }; firstSeen: string; removed: string | null }) =>
+interface Entry {
+  readonly data: { readonly ip: string };
+  readonly firstSeen: string;
+  readonly removed: string | null;
+}
+
+/** Each record of example.com, with the day of its first sight and that of its removal. */
+async function addresses(): Promise<string[]> {
+  return (await rest('/domain/example.com')).dnsRecords.map(
+    ({ data, firstSeen, removed }: Entry) =>
       `${data.ip} ${firstSeen.slice(0, 10)} ${removed?.slice(0, 10) ?? 'present'}`,
   );
 }
 
-async function graphql(query: string) {
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${service.url}/graphql`, {
-    ...{ method: 'POST', headers, body: JSON.stringify({ query }) },
-  });
-  return JSON.parse(await response.text()).data;
-}
+const lastSeenOf = ({ lastSeen }: { lastSeen?: string }) => lastSeen?.slice(0, 10) ?? [];
 
 describe('passive DNS', () => {
-  const OLD = sighting('192.0.2.1', '2010-01-01T00:00:00Z', '2012-01-01T00:00:00Z');
-  const RECENT = sighting('192.0.2.2', '2019-01-01T00:00:00Z', '2021-01-01T00:00:00Z');
-  const OBSERVED = [
-    observed('2020-01-01T00:00:00Z', ['192.0.2.2']),
-    observed('2024-01-01T00:00:00Z', ['192.0.2.3']),
-  ].join('');
+  const OLD = sighting('192.0.2.1', '2010-01-01', '2012-01-01');
+  const RECENT = sighting('192.0.2.2', '2019-01-01', '2021-01-01');
+  const OBSERVED = observed('2020-01-01', '192.0.2.2') + observed('2024-01-01', '192.0.2.3');
 
   test.each([
     ['before', [RECENT, OLD, OBSERVED]],
@@ -83,91 +60,72 @@ describe('passive DNS', () => {
   ])(
     'passive DNS fills in history, imported %s observations: a record goes at the first evidence of its absence',
     async (_when, files) => {
-      for (const file of files) await dms(['import', '-'], file);
+      for (const text of files) await importText(text);
       expect(await addresses()).toEqual([
         '192.0.2.1 2010-01-01 2020-01-01',
         '192.0.2.2 2019-01-01 2024-01-01',
         '192.0.2.3 2024-01-01 present',
       ]);
-      expect(await dms(['verify'])).toContain('No violations');
+      expect(await output('verify')).toContain('No violations');
       const { domain } = await graphql(
         '{ domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } changes(first: 9) { nodes { date ... on DnsRecordRemoved { lastSeen } } } } }',
       );
-      expect(domain.dnsRecords.map(({ lastSeen }: { lastSeen: string }) => lastSeen.slice(0, 10))).toEqual([
-        ...['2012-01-01', '2021-01-01', '2024-01-01'],
-      ]);
-      const gone = domain.changes.nodes.flatMap(
-        ({ lastSeen }: { lastSeen?: string }) => lastSeen?.slice(0, 10) ?? [],
-      );
-      expect(gone).toEqual(['2012-01-01', '2021-01-01']);
+      expect(domain.dnsRecords.map(lastSeenOf)).toEqual(['2012-01-01', '2021-01-01', '2024-01-01']);
+      expect(domain.changes.nodes.flatMap(lastSeenOf)).toEqual(['2012-01-01', '2021-01-01']);
     },
   );
 
   test('passive DNS alone shows a record as present, last seen when it was sighted last: now and as of any time, and in searches', async () => {
-    await dms(['import', '-'], OLD + RECENT);
+    await importText(OLD + RECENT);
     expect(await addresses()).toEqual(['192.0.2.1 2010-01-01 present', '192.0.2.2 2019-01-01 present']);
     const data = await graphql(`{
       domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
-      then: domain(name: "example.com", at: "2019-06-01T00:00:00Z") { lastUpdate dnsRecords { ... on DnsRecordEntry { lastSeen } } }
+      then: domain(name: "example.com", at: "2019-06-01T00:00:00Z") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
       early: domain(name: "example.com", at: "2011-01-01T00:00:00Z") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
       dnsRecords(where: { network: "192.0.2.0/24" }, first: 9) { nodes { record { ... on ARecord { ip lastSeen } } } }
       changes(first: 9) { nodes { ... on DnsRecordAdded { record { ... on ARecord { lastSeen } } } } }
     }`);
-    const day = ({ lastSeen }: { lastSeen: string }) => lastSeen.slice(0, 10);
-    expect(data.domain.dnsRecords.map(day)).toEqual(['2012-01-01', '2021-01-01']);
-    expect(data.then.dnsRecords.map(day)).toEqual(['2012-01-01', '2019-01-01']);
-    expect(data.early.dnsRecords.map(day)).toEqual(['2010-01-01']);
-    expect(data.dnsRecords.nodes.map(({ record }: { record: { lastSeen: string } }) => day(record))).toEqual([
-      ...['2012-01-01', '2021-01-01'],
-    ]);
-    expect(data.changes.nodes.map(({ record }: { record: { lastSeen: string } }) => day(record))).toEqual([
-      ...['2012-01-01', '2021-01-01'],
-    ]);
+    const recordsOf = ({ nodes }: { nodes: { record: object }[] }) => nodes.map(({ record }) => record);
+    expect(data.then.dnsRecords.map(lastSeenOf)).toEqual(['2012-01-01', '2019-01-01']);
+    expect(data.early.dnsRecords.map(lastSeenOf)).toEqual(['2010-01-01']);
+    for (const found of [data.domain.dnsRecords, recordsOf(data.dnsRecords), recordsOf(data.changes)])
+      expect(found.map(lastSeenOf)).toEqual(['2012-01-01', '2021-01-01']);
   });
 
   test('passive DNS is to be imported after observations, which the summary says where it comes before them', async () => {
-    const cof = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
-    expect(cof.stderr).toMatch(/^Import passive DNS after all observations of the same domains: .*\n$/);
-    for (const lines of [OLD, RECENT, OBSERVED]) {
-      const next = await runDms(['import', '-'], database.environment, Readable.from([lines]));
-      expect(next).toMatchObject({ code: 0, stderr: '' });
-    }
-    await emptyTestDatabase(database);
-    await dms(['import', '-'], OBSERVED);
-    const after = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
-    expect(after).toMatchObject({ code: 0, stderr: '' });
+    const { stderr } = await dms(['import', '-'], OLD);
+    expect(stderr).toMatch(/^Import passive DNS after all observations of the same domains: .*\n$/);
+    for (const text of [OLD, RECENT, OBSERVED])
+      expect(await dms(['import', '-'], text)).toMatchObject({ code: 0, stderr: '' });
+    await emptyTestDatabase(commands.database);
+    await importText(OBSERVED);
+    expect(await dms(['import', '-'], OLD)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('passive DNS is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {
-    await dms(['import', '-'], RECENT);
+    await importText(RECENT);
     const { changes, next } = await rest('/changes');
-    expect(changes.map(({ kind, date }: { kind: string; date: string }) => [kind, date])).toEqual([
-      ['DNS_RECORD_ADDED', '2019-01-01T00:00:00.000000Z'],
-    ]);
-    const later = sighting('192.0.2.7', '2022-01-01T00:00:00Z', '2022-01-01T00:00:00Z');
-    await dms(['import', '-'], later + OLD);
+    expect(changes).toMatchObject([{ kind: 'DNS_RECORD_ADDED', date: '2019-01-01T00:00:00.000000Z' }]);
+    const later = sighting('192.0.2.7', '2022-01-01', '2022-01-01');
+    await importText(later + OLD);
     const more = await rest(`/changes?after=${next}`);
-    expect(more.changes).toEqual([
-      {
-        ...{ domain: 'example.com', kind: 'HISTORY_EXTENDED', date: expect.any(String), source: null },
-        ...{ id: expect.any(String), earliest: '2010-01-01T00:00:00.000000Z', routine: 'BACKFILL' },
-      },
-      expect.objectContaining({ kind: 'DNS_RECORD_ADDED', date: '2022-01-01T00:00:00.000000Z' }),
+    const earliest = '2010-01-01T00:00:00.000000Z';
+    expect(more.changes).toMatchObject([
+      { domain: 'example.com', kind: 'HISTORY_EXTENDED', source: null, earliest, routine: 'BACKFILL' },
+      { kind: 'DNS_RECORD_ADDED', date: '2022-01-01T00:00:00.000000Z' },
     ]);
     expect((await rest('/changes?kinds=HISTORY_EXTENDED')).changes).toHaveLength(1);
     const found = await graphql(
       '{ changes(first: 9, kinds: [HISTORY_EXTENDED]) { nodes { domain { name } ... on HistoryExtended { earliest } } } }',
     );
-    expect(found.changes.nodes).toEqual([
-      { domain: { name: 'example.com' }, earliest: '2010-01-01T00:00:00.000000Z' },
-    ]);
+    expect(found.changes.nodes).toEqual([{ domain: { name: 'example.com' }, earliest }]);
     expect((await rest('/domain/example.com/changes')).changes).toHaveLength(3);
-    await dms(['import', '-'], later + OLD);
+    await importText(later + OLD);
     expect((await rest(`/changes?after=${more.next}`)).changes).toEqual([]);
   });
 
   test('passive DNS in a file moves a known history once, however many lines a domain has and wherever they stand', async () => {
-    await dms(['import', '-'], OBSERVED + OBSERVED.replaceAll('example.com', 'example.net'));
+    await importText(OBSERVED + OBSERVED.replaceAll('example.com', 'example.net'));
     const { next } = await rest('/changes');
     const lines = Array.from({ length: 6_000 }, (_, index) => {
       const start = Date.UTC(2000, 0, 1 + ((index * 7) % 3_000));
@@ -175,77 +133,69 @@ describe('passive DNS', () => {
       const [from, to] = [new Date(start).toISOString(), new Date(start + 86_400_000).toISOString()];
       return sighting(`198.51.${index >> 8}.${index & 255}`, from, to, { rrname });
     }).join('');
-    const file = join(folder, 'many.cof');
-    await writeFile(file, lines);
-    await dms(['import', file]);
-    const told = (await rest(`/changes?after=${next}`)).changes;
+    await output('import', await file('many.cof', lines));
+    const told: { domain: string; kind: string }[] = (await rest(`/changes?after=${next}`)).changes;
     // Of several domains in no order.
-    expect(
-      told.map(({ domain, kind }: { domain: string; kind: string }) => `${domain} ${kind}`).sort(),
-    ).toEqual(['example.com HISTORY_EXTENDED', 'example.net HISTORY_EXTENDED']);
+    expect(told.map(({ domain, kind }) => `${domain} ${kind}`).sort()).toEqual([
+      'example.com HISTORY_EXTENDED',
+      'example.net HISTORY_EXTENDED',
+    ]);
     // The lines of a pipe are recorded as they come, and say nothing that is new.
-    expect(await dms(['import', '-'], lines)).toMatch(/^recorded +0 /m);
+    expect(await importText(lines)).toMatch(/^recorded +0 /m);
   });
 
   test('passive DNS that is imported again counts as known, also beside a line that tells something new', async () => {
-    const line = JSON.parse(observed('2024-03-01T00:00:00Z', ['192.0.2.7']));
-    const seen = `${JSON.stringify({ ...line, sighted: true })}\n`;
-    await dms(['import', '-'], seen);
-    const older = observed('2024-01-01T00:00:00Z', []);
-    const summary = await dms(['import', '--backfill', '-'], older + seen);
-    expect(summary).toMatch(/^recorded +1 \(0 with a change\)$/m);
-    expect(summary).toMatch(/^already known +1$/m);
+    const seen = observed('2024-03-01', '192.0.2.7').replace('}\n', ',"sighted":true}\n');
+    await importText(seen);
+    const summary = await importText(observed('2024-01-01') + seen, '--backfill');
+    expect(summary).toMatch(/^recorded +1 \(0 with a change\)$.*^already known +1$/ms);
   });
 
   test('passive DNS that dms exported gives the same first and last times elsewhere', async () => {
-    await dms(['import', '-'], OLD + RECENT);
-    await dms(['import', '-'], OBSERVED);
-    const exported = await dms(['export', '--format', 'cof']);
-    await emptyTestDatabase(database);
-    await dms(['import', '-'], exported);
+    await importText(OLD + RECENT);
+    await importText(OBSERVED);
+    const exported = await output('export', '--format', 'cof');
+    await emptyTestDatabase(commands.database);
+    await importText(exported);
     // Where no source is told, it is `cof`.
     const told = (text: string) => text.replaceAll(',"sensor_id":"cof"', '');
-    expect(told(await dms(['export', '--format', 'cof']))).toBe(told(exported));
+    expect(told(await output('export', '--format', 'cof'))).toBe(told(exported));
   });
 
   test('passive DNS that was exported as dms gives exactly the same elsewhere: what was observed, and what was sighted', async () => {
-    const later = sighting('192.0.2.9', '2021-03-01T00:00:00Z', '2025-06-01T00:00:00Z', {
-      sensor_id: 'probe',
-    });
-    await dms(['import', '-'], OLD + RECENT);
-    await dms(['import', '-'], OBSERVED);
-    await dms(['import', '-'], later);
+    await importText(OLD + RECENT);
+    await importText(OBSERVED);
+    await importText(sighting('192.0.2.9', '2021-03-01', '2025-06-01', { sensor_id: 'probe' }));
     const read = async () => [
-      ...(await Promise.all(['dms', 'cof', 'csv'].map((format) => dms(['export', '--format', format])))),
-      await dms(['show', 'example.com', '--changes', '--json']),
+      ...(await Promise.all(['dms', 'cof', 'csv'].map((format) => output('export', '--format', format)))),
+      await output('show', 'example.com', '--changes', '--json'),
     ];
     const before = await read();
-    expect(before[0]).toContain('"sighted":true');
-    await emptyTestDatabase(database);
-    await dms(['import', '-'], before[0] ?? '');
+    const [exported = ''] = before;
+    expect(exported).toContain('"sighted":true');
+    await emptyTestDatabase(commands.database);
+    await importText(exported);
     expect(await read()).toEqual(before);
     // Nothing of it is new, in any order.
-    const reversed = (before[0] ?? '').trim().split('\n').reverse().join('\n');
-    expect(await dms(['import', '-'], reversed)).toMatch(/^recorded +0 /m);
+    expect(await importText(exported.trim().split('\n').reverse().join('\n'))).toMatch(/^recorded +0 /m);
     expect(await read()).toEqual(before);
   });
 
   test('an observation that is imported again contradicts nothing, though a record was sighted since', async () => {
-    await dms(['import', '-'], OBSERVED);
-    await dms(['import', '-'], sighting('192.0.2.9', '2024-06-01T00:00:00Z', '2025-06-01T00:00:00Z'));
-    const again = JSON.parse(await dms(['import', '--json', '-'], OBSERVED));
-    expect(again).toMatchObject({ changed: 0, unchanged: 0, contradicting: 0 });
-    const other = JSON.parse(
-      await dms(['import', '--json', '-'], observed('2024-01-01T00:00:00Z', ['192.0.2.4'])),
-    );
-    expect(other).toMatchObject({ changed: 0, unchanged: 0, contradicting: 1 });
+    await importText(OBSERVED);
+    await importText(sighting('192.0.2.9', '2024-06-01', '2025-06-01'));
+    for (const [text, contradicting] of [
+      [OBSERVED, 0],
+      [observed('2024-01-01', '192.0.2.4'), 1],
+    ] as const) {
+      const summary = JSON.parse(await importText(text, '--json'));
+      expect(summary).toMatchObject({ changed: 0, unchanged: 0, contradicting });
+    }
   });
 
   test('passive DNS keeps what is sighted late out of what observations of its type are stale by', async () => {
-    await dms(['import', '-'], sighting('192.0.2.1', '2018-01-01T00:00:00Z', '2024-06-01T00:00:00Z'));
-    expect(await dms(['import', '-'], observed('2022-01-01T00:00:00Z', ['192.0.2.2']))).toMatch(
-      /^recorded +1 /m,
-    );
+    await importText(sighting('192.0.2.1', '2018-01-01', '2024-06-01'));
+    expect(await importText(observed('2022-01-01', '192.0.2.2'))).toMatch(/^recorded +1 /m);
     expect(await addresses()).toEqual([
       '192.0.2.1 2018-01-01 2022-01-01',
       '192.0.2.2 2022-01-01 present',
@@ -255,47 +205,27 @@ describe('passive DNS', () => {
 });
 
 test('files of five formats give the same history in whatever order they are imported', async () => {
-  const time = '2024-03-01T10:20:30Z';
-  const zdns = {
-    ...{ name: 'example.com' },
-    results: {
-      MX: {
-        ...{ status: 'NOERROR', timestamp: '2024-03-05T00:00:00Z' },
-        data: {
-          answers: [
-            { answer: 'mail.example.net.', preference: 10, class: 'IN', name: 'example.com', type: 'MX' },
-          ],
-        },
-      },
-    },
-  };
-  const dnsx = {
-    ...{
-      host: 'example.com',
-      status_code: 'NOERROR',
-      timestamp: '2024-03-04T00:00:00Z',
-      resolver: ['192.0.2.53:53'],
-    },
-    all: ['example.com.\t300\tIN\tTXT\t"v=spf1 -all"'],
-  };
-  const files = new Map<string, string | Buffer>([
-    ['own.ndjson', observed(time, ['192.0.2.2'])],
-    ['httpx.json.gz', gzipSync(`${httpxLine({ timestamp: '2024-03-03T00:00:00Z' })}\n`)],
-    ['zdns.json', `${JSON.stringify(zdns)}\n`],
-    ['dnsx.json', `${JSON.stringify(dnsx)}\n`],
-    ['passive.cof', sighting('192.0.2.1', '2010-01-01T00:00:00Z', '2012-01-01T00:00:00Z')],
-  ]);
-  for (const [name, text] of files) await writeFile(join(folder, name), text);
-  const paths = [...files.keys()].map((name) => join(folder, name));
+  const mail = { answer: 'mail.example.net.', preference: 10, class: 'IN', name: 'example.com', type: 'MX' };
+  const MX = { status: 'NOERROR', timestamp: '2024-03-05T00:00:00Z', data: { answers: [mail] } };
+  const dnsx = { host: 'example.com', status_code: 'NOERROR', resolver: ['192.0.2.53:53'] };
+  const all = ['example.com.\t300\tIN\tTXT\t"v=spf1 -all"'];
+  const paths = [
+    await file('own.ndjson', observed('2024-03-01', '192.0.2.2')),
+    await file('httpx.json.gz', gzipSync(`${httpxLine({ timestamp: '2024-03-03T00:00:00Z' })}\n`)),
+    await file('zdns.json', JSON.stringify({ name: 'example.com', results: { MX } })),
+    await file('dnsx.json', JSON.stringify({ ...dnsx, timestamp: '2024-03-04T00:00:00Z', all })),
+    await file('passive.cof', sighting('192.0.2.1', '2010-01-01', '2012-01-01')),
+  ];
   const states = new Set<string>();
   for (const order of [paths, paths.toReversed(), [...paths.slice(2), ...paths.slice(0, 2)]]) {
-    await emptyTestDatabase(database);
-    expect(await dms(['import', '--backfill', ...order])).toMatch(/^format +cof, dms, dnsx, httpx, zdns$/m);
-    states.add(await dms(['export', 'example.com']));
+    await emptyTestDatabase(commands.database);
+    const summary = await output('import', '--backfill', ...order);
+    expect(summary).toMatch(/^format +cof, dms, dnsx, httpx, zdns$/m);
+    states.add(await output('export', 'example.com'));
   }
   expect(states.size).toBe(1);
-  const shown = await dms(['show', 'example.com']);
+  const shown = await output('show', 'example.com');
   for (const part of ['192.0.2.1', '192.0.2.2', 'mail.example.net', 'v=spf1 -all'])
     expect(shown).toContain(part);
-  expect(await dms(['search', '--ip', '192.0.2.1'])).toContain('example.com');
+  expect(await output('search', '--ip', '192.0.2.1')).toContain('example.com');
 });

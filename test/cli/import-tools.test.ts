@@ -1,58 +1,23 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { StoredHistory } from '../../src/history/stored-history.js';
+import { describe, expect, test } from 'vitest';
 import { findViolations } from '../../src/history/violations.js';
-import { readHistories } from '../../src/recorder/read-histories.js';
-import { runDms } from '../journeys/dms-command.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { HTTPX_1_7, type HttpxKeys, httpxLine } from '../support/httpx-lines.js';
+import { emptyTestDatabase } from '../support/database.js';
+import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
 import { observationLine, timeText } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { prepareCommands } from './commands.js';
 
-let database: TestDatabase;
-let service: TestService;
-let folder: string;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  service = await startTestService({ database });
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-httpx-'));
-});
-
-beforeEach(async () => {
-  await emptyTestDatabase(database);
-});
-
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-  await rm(folder, { recursive: true });
-});
-
-function importText(input: string, args: readonly string[] = [], settings: Record<string, string> = {}) {
-  return runDms(['import', ...args, '-'], { ...database.environment, ...settings }, Readable.from([input]));
-}
+const commands = prepareCommands({ emptied: true, served: {} });
+const { dms, said, file, stored, rest } = commands;
 
 /** A line of httpx at a time, with these fields in the head of the response. */
-function lineAt(at: number, fields: readonly string[], keys: HttpxKeys = {}): string {
+function lineAt(at: number, ...fields: readonly string[]): string {
   const raw_header = ['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n');
-  return httpxLine({ timestamp: timeText(at), raw_header, ...keys });
-}
-
-async function stored(): Promise<StoredHistory[]> {
-  const histories: StoredHistory[] = [];
-  for await (const history of readHistories(database.pool)) histories.push(history);
-  return histories;
+  return httpxLine({ timestamp: timeText(at), raw_header });
 }
 
 /** What Get domain says of the headers of example.com: names to values, oldest first. */
 async function answered(): Promise<Record<string, string[]>> {
-  const response = await fetch(`${service.url}/api/v1/domain/example.com`);
-  const { httpHeaders } = JSON.parse(await response.text());
+  const { httpHeaders } = await rest('/domain/example.com');
   return Object.fromEntries(
     httpHeaders.map(({ name, history }: { name: string; history: { new: string }[] }) => [
       name,
@@ -61,115 +26,78 @@ async function answered(): Promise<Record<string, string[]>> {
   );
 }
 
-const FIRST = lineAt(1, ['Date: one', 'Server: a', 'Content-Length: 5', 'X-Gone: 1']);
-const SECOND = lineAt(2, ['Date: two', 'Server: b']);
+const FIRST = lineAt(1, 'Date: one', 'Server: a', 'Content-Length: 5', 'X-Gone: 1');
+const SECOND = lineAt(2, 'Date: two', 'Server: b');
 
 describe('dms import of the lines of httpx', () => {
-  test.each([['auto'], ['httpx']])(
+  test.each(['auto', 'httpx'])(
     'dms import records the headers of httpx and no DNS, with --format %s',
     async (format) => {
-      const result = await importText(`${FIRST}\n${SECOND}\n`, ['--format', format]);
-      expect([result.code, result.stderr]).toEqual([0, '']);
-      expect(result.stdout).toMatch(/^recorded +2 \(2 with a change\)$/m);
-      expect(result.stdout).toMatch(/^DNS records +0 added, 0 removed$/m);
+      const summary = await said(['import', '--format', format, '-'], `${FIRST}\n${SECOND}\n`);
+      expect(summary).toMatch(/^recorded +2 \(2 with a change\)$.*^DNS records +0 added, 0 removed$/ms);
       expect(await answered()).toEqual({ server: ['a', 'b'], 'content-length': ['5'], 'x-gone': ['1'] });
       expect((await stored()).flatMap(findViolations)).toEqual([]);
     },
   );
 
   test('the summary of dms import says which format the lines have told, where it is not that of the program', async () => {
-    const httpx = join(folder, 'httpx.json');
-    const dms = join(folder, 'dms.ndjson');
-    await writeFile(httpx, FIRST);
-    await writeFile(dms, observationLine({ at: 3, headers: { server: 'c' } }));
-    const run = async (...files: string[]) =>
-      (await runDms(['import', ...files], database.environment)).stdout;
-    expect(await run(httpx)).toMatch(/^format +httpx\n/);
-    expect(await run(httpx, dms)).toMatch(/^format +dms, httpx\n/);
-    expect(await run(dms)).toMatch(/^lines read /);
+    const httpx = await file('httpx.json', FIRST);
+    const own = await file('dms.ndjson', observationLine({ at: 3, headers: { server: 'c' } }));
+    expect((await dms(['import', httpx])).stdout).toMatch(/^format +httpx\n/);
+    expect((await dms(['import', httpx, own])).stdout).toMatch(/^format +dms, httpx\n/);
+    expect((await dms(['import', own])).stdout).toMatch(/^lines read /);
     expect(await answered()).toMatchObject({ server: ['a', 'c'] });
   });
 
   test('a header that is ignored is never recorded, and never marked absent', async () => {
-    await importText(observationLine({ at: 0, headers: { date: 'zero', server: 'a', 'x-gone': '1' } }));
-    await importText(`${FIRST}\n${SECOND}\n`);
-    expect(await answered()).toMatchObject({ date: ['zero'], server: ['a', 'b'], 'x-gone': ['1'] });
-    const exported = (await runDms(['export'], database.environment)).stdout.trim().split('\n');
+    const known = { date: 'zero', server: 'a', 'x-gone': '1' };
+    await said(['import', '-'], observationLine({ at: 0, headers: known }));
+    await said(['import', '-'], `${FIRST}\n${SECOND}\n`);
+    const exported = (await said(['export'])).trim().split('\n');
     expect(exported.map((line) => JSON.parse(line).httpHeaders)).toEqual([
-      { date: 'zero', server: 'a', 'x-gone': '1' },
-      { 'content-length': '5', date: 'zero', server: 'a', 'x-gone': '1' },
+      known,
+      { ...known, 'content-length': '5' },
       { 'content-length': '5', date: 'zero', server: 'b' },
     ]);
   });
 
   test('which headers are ignored is the setting of those who observe', async () => {
-    await importText(FIRST, [], { OBSERVE_IGNORED_HEADERS: 'Server, x-gone' });
+    await dms(['import', '-'], FIRST, { OBSERVE_IGNORED_HEADERS: 'Server, x-gone' });
     expect(await answered()).toEqual({ date: ['one'], 'content-length': ['5'] });
-    await emptyTestDatabase(database);
-    await importText(FIRST, [], { OBSERVE_IGNORED_HEADERS: 'none' });
+    await emptyTestDatabase(commands.database);
+    await dms(['import', '-'], FIRST, { OBSERVE_IGNORED_HEADERS: 'none' });
     expect(await answered()).toMatchObject({ date: ['one'], server: ['a'] });
   });
 
-  test('importing the same lines of httpx again changes nothing, contradicts nothing, and exits 0', async () => {
-    const file = join(folder, 'again.json');
-    await writeFile(file, `${FIRST}\n${SECOND}\n`);
-    await runDms(['import', file], database.environment);
-    const before = await stored();
-    const again = await runDms(['import', file], database.environment);
-    expect(again.code).toBe(0);
-    expect(again.stdout).toMatch(/^already known +1$/m);
-    expect(again.stdout).toMatch(/^stale +1$/m);
-    expect(again.stderr).not.toContain('Warning');
-    expect(await stored()).toEqual(before);
-  });
-
-  test('a line of the same time that differs in more than what it leaves out is a contradiction', async () => {
-    await importText(`${FIRST}\n${SECOND}\n`);
-    const other = await importText(lineAt(2, ['Server: other']));
-    expect(other.stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
+  test('a line of the same time is a contradiction only where it differs in more than what it leaves out', async () => {
+    await said(['import', '-'], `${FIRST}\n${SECOND}\n`);
+    expect((await dms(['import', '-'], `${FIRST}\n${SECOND}\n`)).stderr).not.toContain('Warning');
+    const { stderr } = await dms(['import', '-'], lineAt(2, 'Server: other'));
+    expect(stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });
   });
 
   test('dms import --sort orders lines of httpx by their times, packed or not', async () => {
-    const file = join(folder, 'unsorted.json.gz');
-    await writeFile(file, gzipSync(`${SECOND}\n${JSON.stringify(HTTPX_1_7)}\n${FIRST}\n`));
-    const result = await runDms(['import', '--sort', file], database.environment);
-    expect([result.code, result.stderr]).toEqual([0, expect.stringMatching(/^1 line: httpx -irh .*\n$/)]);
-    expect(result.stdout).toMatch(/^stale +0$/m);
+    const packed = gzipSync(`${SECOND}\n${JSON.stringify(HTTPX_1_7)}\n${FIRST}\n`);
+    const { code, stdout, stderr } = await dms(['import', '--sort', await file('unsorted.gz', packed)]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^1 line: httpx -irh .*\n$/)]);
+    expect(stdout).toMatch(/^stale +0$/m);
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });
   });
 
   test('a format that is named is not guessed: the lines of another are rejected', async () => {
-    const result = await importText(FIRST, ['--format', 'dms']);
-    expect([result.code, await stored()]).toEqual([1, []]);
-    expect(result.stderr).toContain(
+    const { code, stderr } = await dms(['import', '--format', 'dms', '-'], FIRST);
+    expect([code, await stored()]).toEqual([1, []]);
+    expect(stderr).toContain(
       'line 1 rejected: the line is in format httpx, but is read as dms: import lines of httpx with --format httpx, ',
     );
   });
 });
 
-/** Imports files with these lines, by their names. */
-async function importFiles(files: Readonly<Record<string, readonly string[]>>, args: readonly string[] = []) {
-  const paths = await Promise.all(
-    Object.entries(files).map(async ([name, lines]) => {
-      const path = join(folder, name);
-      await writeFile(path, `${lines.join('\n')}\n`);
-      return path;
-    }),
-  );
-  return runDms(['import', ...args, ...paths], database.environment);
-}
-
-/** The records of a domain: owner name, type and data, when they were first seen and removed, to the minute. */
-async function recordsOf(domain: string): Promise<string[]> {
-  const response = await fetch(`${service.url}/api/v1/domain/${domain}`);
-  const { dnsRecords } = JSON.parse(await response.text());
-  for await (const history of readHistories(database.pool)) expect(findViolations(history)).toEqual([]);
-  return dnsRecords.map(({ data, firstSeen, removed }: Entry) => {
-    const { class: _, ...shown } = data;
-    const times = [firstSeen, removed].map((time) => time?.slice(11, 16) ?? '');
-    return [...Object.values(shown), ...times].join(' ');
-  });
+/** Imports files with a line each. */
+async function importFiles(lines: readonly string[], ...options: readonly string[]) {
+  const paths = await Promise.all(lines.map((line, place) => file(`${place}.json`, `${line}\n`)));
+  return dms(['import', ...options, ...paths]);
 }
 
 interface Entry {
@@ -178,61 +106,62 @@ interface Entry {
   readonly removed: string | null;
 }
 
-const at = (time: string) => `2024-03-01T${time}:00Z`;
+/** The records of example.com: owner name, type and data, when they were first seen and removed, to the minute. */
+async function records(): Promise<string[]> {
+  expect((await stored()).flatMap(findViolations)).toEqual([]);
+  return (await rest('/domain/example.com')).dnsRecords.map(({ data, firstSeen, removed }: Entry) => {
+    const { class: _, ...shown } = data;
+    const times = [firstSeen, removed].map((time) => time?.slice(11, 16) ?? '');
+    return [...Object.values(shown), ...times].join(' ');
+  });
+}
 
-const dms = (time: string, dnsRecords: readonly object[]) =>
+const at = (time: string) => `2024-03-01T${time}:00Z`;
+const IN_EXAMPLE = { host: 'example.com', class: 'IN' };
+
+const own = (time: string, ...dnsRecords: readonly object[]) =>
   JSON.stringify({ domain: 'example.com', observedAt: at(time), dnsRecords });
-const dnsx = (time: string, ...all: readonly string[]) =>
-  JSON.stringify({
-    host: 'example.com',
-    resolver: ['192.0.2.53:53'],
-    all,
-    status_code: 'NOERROR',
-    timestamp: at(time),
-  });
-const zdns = (time: string, results: Readonly<Record<string, readonly object[]>>) =>
-  JSON.stringify({
-    name: 'example.com',
-    results: Object.fromEntries(
-      Object.entries(results).map(([type, answers]) => [
-        type,
-        {
-          data: { answers: answers.map((answer) => ({ class: 'IN', name: 'example.com', type, ...answer })) },
-          ...{ status: 'NOERROR', timestamp: at(time) },
-        },
-      ]),
-    ),
-  });
-const massdns = (time: string | null, type: string, ...data: readonly string[]) =>
-  `{"name":"example.com.","type":"${type}","class":"IN","status":"NOERROR",${time === null ? '' : `"rx_ts":${Date.parse(at(time))}000000,`}` +
-  `"data":{"answers":${JSON.stringify(data.map((each) => ({ type, class: 'IN', name: 'example.com.', data: each })))}}}`;
+const dnsx = (time: string, ...all: readonly string[]) => {
+  const answer = { host: 'example.com', resolver: ['192.0.2.53:53'], status_code: 'NOERROR' };
+  return JSON.stringify({ ...answer, all, timestamp: at(time) });
+};
+const zdns = (time: string, results: Readonly<Record<string, readonly object[]>>) => {
+  const resultOf = ([type, answers]: [string, readonly object[]]) => {
+    const data = { answers: answers.map((each) => ({ class: 'IN', name: 'example.com', type, ...each })) };
+    return [type, { data, status: 'NOERROR', timestamp: at(time) }] as const;
+  };
+  const entries = Object.entries(results).map(resultOf);
+  return JSON.stringify({ name: 'example.com', results: Object.fromEntries(entries) });
+};
+const massdns = (time: string | null, type: string, ...data: readonly string[]) => {
+  const answers = data.map((each) => ({ type, class: 'IN', name: 'example.com.', data: each }));
+  const line = { name: 'example.com.', type, class: 'IN', status: 'NOERROR', data: { answers } };
+  const nanoseconds = time === null ? {} : { rx_ts: Date.parse(at(time)) * 1_000_000 };
+  return JSON.stringify({ ...line, ...nanoseconds });
+};
+
+const CHAIN = [
+  { type: 'CNAME', answer: 'cdn.example.net' },
+  { name: 'cdn.example.net', answer: '192.0.2.9' },
+];
 
 describe('dms import of the lines of dnsx, zdns and massdns', () => {
   test('dms import records a bag of files of tools, each in its own format, found out by itself', async () => {
-    const result = await importFiles({
-      'a.json': [
-        dms('08:00', [
-          { host: 'example.com', class: 'IN', type: 'A', ip: '192.0.2.1' },
-          { host: 'www.example.com', class: 'IN', type: 'A', ip: '192.0.2.9' },
-        ]),
-      ],
-      'b.json': [
-        zdns('09:00', {
-          A: [{ answer: '192.0.2.2' }],
-          MX: [{ answer: 'mail.example.com.', preference: 10 }],
-        }),
-      ],
-      'c.json': [massdns('10:00', 'MX'), massdns('10:00', 'TXT', 'v=spf1 -all')],
-      'd.json': [dnsx('11:00', 'example.com.\t60\tIN\tA\t192.0.2.3')],
-    });
-    expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/^format +dms, dnsx, massdns, zdns$/m);
-    expect(result.stdout).toMatch(/^recorded +5 \(5 with a change\)$/m);
-    expect(result.stderr).toMatch(
-      /^1 line: massdns does not write how the data of a TXT record are divided/m,
-    );
+    const { code, stdout, stderr } = await importFiles([
+      own(
+        '08:00',
+        { ...IN_EXAMPLE, type: 'A', ip: '192.0.2.1' },
+        { ...IN_EXAMPLE, host: 'www.example.com', type: 'A', ip: '192.0.2.9' },
+      ),
+      zdns('09:00', { A: [{ answer: '192.0.2.2' }], MX: [{ answer: 'mail.example.com.', preference: 10 }] }),
+      `${massdns('10:00', 'MX')}\n${massdns('10:00', 'TXT', 'v=spf1 -all')}`,
+      dnsx('11:00', 'example.com.\t60\tIN\tA\t192.0.2.3'),
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^format +dms, dnsx, massdns, zdns$.*^recorded +5 \(5 with a change\)$/ms);
+    expect(stderr).toMatch(/^1 line: massdns does not write how the data of a TXT record are divided/m);
     // The records of other owner names were not queried.
-    expect(await recordsOf('example.com')).toEqual([
+    expect(await records()).toEqual([
       'example.com A 192.0.2.1 08:00 09:00',
       'www.example.com A 192.0.2.9 08:00 ',
       'example.com A 192.0.2.2 09:00 11:00',
@@ -243,58 +172,41 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
   });
 
   test('a TXT record is the same, whether its tool tells how it is divided into strings or not, in any order', async () => {
-    const text = { host: 'example.com', class: 'IN', type: 'TXT', entries: ['v=spf1 ', '-all'] };
-    const files = [
-      dms('08:00', [text]),
+    const text = { ...IN_EXAMPLE, type: 'TXT', entries: ['v=spf1 ', '-all'] };
+    const lines = [
+      own('08:00', text),
       massdns('09:00', 'TXT', 'v=spf1 -all'),
       dnsx('10:00', 'example.com.\t60\tIN\tTXT\t"v=spf1 " "-all"'),
       JSON.stringify({ host: 'example.com', txt: ['v=spf1 -all'], timestamp: at('11:00') }),
-      dms('12:00', [text]),
-    ].map((line, place) => ({ [`${place}.json`]: [line] }));
-    for (const file of files) await importFiles(file);
-    const inOrder = await recordsOf('example.com');
+      own('12:00', text),
+    ];
+    for (const line of lines) await importFiles([line]);
+    const inOrder = await records();
     expect(inOrder).toEqual(['example.com TXT v=spf1 -all v=spf1 ,-all 08:00 ']);
-    await emptyTestDatabase(database);
-    for (const file of files.toReversed()) await importFiles(file, ['--backfill']);
-    expect(await recordsOf('example.com')).toEqual(inOrder);
-    await emptyTestDatabase(database);
-    for (const file of files.slice(1, 4).toReversed()) await importFiles(file, ['--backfill']);
+    await emptyTestDatabase(commands.database);
+    for (const line of lines.toReversed()) await importFiles([line], '--backfill');
+    expect(await records()).toEqual(inOrder);
+    await emptyTestDatabase(commands.database);
+    for (const line of lines.slice(1, 4).toReversed()) await importFiles([line], '--backfill');
     const first = ['example.com TXT v=spf1 -all v=spf1 -all 09:00 '];
-    expect(await recordsOf('example.com')).toEqual(first);
-    const exported = await runDms(['export'], database.environment);
-    await emptyTestDatabase(database);
-    await importFiles({ 'export.ndjson': [exported.stdout.trim()] });
-    const last = await importFiles({ 'last.json': [dms('12:00', [text])] });
-    expect(last.stdout).toMatch(/^recorded +1 \(0 with a change\)$/m);
-    expect(await recordsOf('example.com')).toEqual(first);
+    expect(await records()).toEqual(first);
+    const exported = await said(['export']);
+    await emptyTestDatabase(commands.database);
+    await importFiles([exported.trim()]);
+    expect((await importFiles([own('12:00', text)])).stdout).toMatch(/^recorded +1 \(0 with a change\)$/m);
+    expect(await records()).toEqual(first);
   });
 
   test('an alias that is known is gone when an answer comes without one', async () => {
-    await importFiles({
-      'z.json': [
-        zdns('09:00', {
-          A: [
-            { type: 'CNAME', answer: 'cdn.example.net' },
-            { name: 'cdn.example.net', answer: '192.0.2.9' },
-          ],
-        }),
-        zdns('10:00', { A: [{ answer: '192.0.2.1' }] }),
-      ],
-    });
-    expect(await recordsOf('example.com')).toEqual([
+    await importFiles([zdns('09:00', { A: CHAIN }), zdns('10:00', { A: [{ answer: '192.0.2.1' }] })]);
+    expect(await records()).toEqual([
       'example.com CNAME cdn.example.net 09:00 10:00',
       'example.com A 192.0.2.1 10:00 ',
     ]);
   });
 
   test('the addresses behind an alias are left out, and the summary says whose they are', async () => {
-    const chain = [
-      { type: 'CNAME', answer: 'cdn.example.net' },
-      { name: 'cdn.example.net', answer: '192.0.2.9' },
-    ];
-    const { stderr } = await importFiles({
-      'z.json': [zdns('09:00', { A: chain, AAAA: chain.slice(0, 1) })],
-    });
+    const { stderr } = await importFiles([zdns('09:00', { A: CHAIN, AAAA: CHAIN.slice(0, 1) })]);
     expect(stderr).toBe(
       '1 line: The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them. ' +
         'For example, example.com: A records of "cdn.example.net".\n',
@@ -302,24 +214,22 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
   });
 
   test('lines without a time have that of --observed-at, and are rejected without it', async () => {
-    const files = { 'm.json': [massdns(null, 'A', '192.0.2.1')] };
-    const rejected = await importFiles(files);
-    expect(rejected.code).toBe(1);
-    expect(rejected.stderr).toContain(
-      'line 1 rejected: rx_ts: it is missing; say when the lines were observed, --observed-at ',
-    );
-    const result = await importFiles(files, ['--observed-at', at('12:00')]);
-    expect([result.code, result.stderr]).toEqual([0, '']);
-    expect(await recordsOf('example.com')).toEqual(['example.com A 192.0.2.1 12:00 ']);
+    const line = massdns(null, 'A', '192.0.2.1');
+    const { code, stderr } = await dms(['import', '-'], line);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        'line 1 rejected: rx_ts: it is missing; say when the lines were observed, --obs',
+      ),
+    ]);
+    await said(['import', '-', '--observed-at', at('12:00')], line);
+    expect(await records()).toEqual(['example.com A 192.0.2.1 12:00 ']);
   });
 
   test.each(['yesterday', '2999-01-01T00:00:00Z'])(
     'dms import --observed-at %s is a usage error',
     async (time) => {
-      const { code, stdout, stderr } = await importFiles({ 'm.json': [massdns(null, 'A')] }, [
-        '--observed-at',
-        time,
-      ]);
+      const { code, stdout, stderr } = await dms(['import', '-', '--observed-at', time]);
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^dms: option '--observed-at <time>' argument .* is invalid\. /);
     },

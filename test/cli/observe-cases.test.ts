@@ -1,36 +1,29 @@
 import { readFileSync } from 'node:fs';
-import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { emptyTestDatabase } from '../support/database.js';
 import { octets } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { answersWith } from '../support/web-hostile.js';
 import { REJECTING_PORT, startRawServer } from '../support/web-server.js';
+import { prepareCommands } from './commands.js';
 
-let database: TestDatabase;
 let dns: DnsTestServer;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
   dns = await startDnsServer();
 });
+afterAll(() => dns.close());
 
-afterAll(async () => {
-  await dns.close();
-  await database.close();
-});
-
-function dms(args: readonly string[], settings: Readonly<Record<string, string>> = {}, input = '') {
-  const observing = {
+const commands = prepareCommands({
+  settings: () => ({
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TYPES: 'HTTPS,NAPTR,SRV',
     OBSERVE_DNS_TRIES: '1',
     OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
     OBSERVE_HTTP_PORT: String(REJECTING_PORT),
-  };
-  return runDms(args, { ...database.environment, ...observing, ...settings }, Readable.from([input]));
-}
+  }),
+});
+const { dms, said } = commands;
 
 const caseFile = (name: string) => readFileSync(new URL(`../observer/cases/${name}`, import.meta.url));
 
@@ -144,7 +137,7 @@ describe('DNS', () => {
         return JSON.stringify({ domain, observedAt: at(type), dnsRecords: [record], dnsTypes: [type] });
       }),
     );
-    expect((await dms(['import', '--sort', '-'], {}, [...lines].join('\n'))).stderr).toBe('');
+    await said(['import', '--sort', '-'], [...lines].join('\n'));
   });
 
   test.each(WIRE)(
@@ -177,41 +170,23 @@ describe('DNS', () => {
       serve(given);
       expect((await dms(['observe', given[1] ?? ''])).code).toBe(0);
     }
-    expect((await dms(['verify'])).code).toBe(0);
-    const { stdout } = await dms(['export']);
-    expect(stdout).toContain(String.raw`\\000`);
-    await emptyTestDatabase(database);
-    expect((await dms(['import', '-'], {}, stdout)).code).toBe(0);
-    expect((await dms(['export'])).stdout).toBe(stdout);
+    await said(['verify']);
+    const exported = await said(['export']);
+    expect(exported).toContain(String.raw`\\000`);
+    await emptyTestDatabase(commands.database);
+    await said(['import', '-'], exported);
+    expect(await said(['export'])).toBe(exported);
   });
 });
 
-/** What is written, and the name that is queried. */
-const NAMES: Readonly<Record<string, string>> = {
-  'www.vilnius-.example.de': 'www.vilnius-.example.de',
-  '-blah.example.com': '-blah.example.com',
-  '-.example.cz': '-.example.cz',
-  'r3---sn-abc1defghijkl-m2no.example.com': 'r3---sn-abc1defghijkl-m2no.example.com',
-  '☕🦊✈.ws': 'xn--53hy7af013i.ws',
-  'i❤️.ws': 'xn--i-7iq.ws',
-  'xn--v86cr064b.example': 'xn--v86cr064b.example',
-  'xn--xn---epa.example': 'xn--xn---epa.example',
-  'надвор’е.бел': 'xn--80aeff0bjo6418c.xn--90ais',
-  '_dmarc.example.com': '_dmarc.example.com',
-  'spf_.example.com': 'spf_.example.com',
-  'example.com.': 'example.com',
-  'EXAMPLE。org': 'example.org',
-  'faß.de': 'xn--fa-hia.de',
-  ai: 'ai',
-};
-
 test('names that resolve are observed, each as resolvers know it, and what is no name is told', async () => {
+  const names = { '-blah.example.com': '-blah.example.com', 'faß.de': 'xn--fa-hia.de', ai: 'ai' };
   dns.generate((_name, type) => (type === 'TXT' ? ['"seen"'] : []));
-  const { code, stdout } = await dms(['observe', '--dry-run', '--', ...Object.keys(NAMES)]);
+  const { code, stdout } = await dms(['observe', '--dry-run', '--', ...Object.keys(names)]);
   expect(code).toBe(0);
   const observed = Array.from(stdout.matchAll(/^(\S+) at /gm), ([, name]) => name);
-  expect(observed.toSorted()).toEqual(Object.values(NAMES).toSorted());
-  expect(stdout.match(/^\+ TXT +"seen"$/gm)).toHaveLength(Object.keys(NAMES).length);
+  expect(observed.toSorted()).toEqual(Object.values(names).toSorted());
+  expect(stdout.match(/^\+ TXT +"seen"$/gm)).toHaveLength(observed.length);
   for (const name of ['*.example.com', '1.2.3.4']) expect((await dms(['observe', name])).code).toBe(2);
 });
 
@@ -249,13 +224,13 @@ describe('HTTP', () => {
   test.each(HEADS)(
     'a head as the field has it is recorded as curl reads it: %s',
     async (_name, head, right) => {
-      await emptyTestDatabase(database);
+      await emptyTestDatabase(commands.database);
       dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
       const site = await startRawServer(answersWith(head));
       onTestFinished(() => site.close());
       const settings = { OBSERVE_PRIVATE: 'allow', OBSERVE_HTTP_PORT: String(site.port) };
-      const { stdout } = await dms(['observe', 'head.example'], settings);
-      const [line = '{}'] = (await dms(['export'])).stdout.split('\n');
+      const { stdout } = await dms(['observe', 'head.example'], '', settings);
+      const [line = '{}'] = (await said(['export'])).split('\n');
       const { httpHeaders, site: from } = JSON.parse(line);
       if (right instanceof RegExp)
         expect([stdout, httpHeaders]).toEqual([expect.stringMatching(right), undefined]);

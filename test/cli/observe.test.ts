@@ -1,13 +1,12 @@
-import { readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { runDms, startDms } from '../journeys/dms-command.js';
-import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { startDms } from '../journeys/dms-command.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { observation } from '../support/observations.js';
 import { REJECTING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
+import { prepareCommands } from './commands.js';
 
 const SERVFAIL = 2;
 
@@ -22,12 +21,10 @@ ahead A 127.0.0.1
 secure A 127.0.0.1
 `;
 
-let database: TestDatabase;
 let dns: DnsTestServer;
 let site: WebServer;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
   dns = await startDnsServer({ zone: ZONE });
   site = await startHttpServer();
   site.serve({
@@ -37,29 +34,20 @@ beforeAll(async () => {
     ],
   });
 });
+afterAll(() => Promise.all([dns.close(), site.close()]));
 
-afterAll(async () => {
-  await Promise.all([dns.close(), site.close()]);
-  await database.close();
+const observing = () => ({
+  DNS_SERVERS: `127.0.0.1:${dns.port}`,
+  OBSERVE_DNS_TRIES: '1',
+  OBSERVE_PRIVATE: 'allow',
+  OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+  OBSERVE_HTTP_PORT: String(site.port),
 });
-
-function dms(...args: string[]) {
-  return dmsWith(database.environment, ...args);
-}
-
-function dmsWith(environment: Readonly<Record<string, string>>, ...args: string[]) {
-  return runDms(args, { ...observing(), ...environment });
-}
-
-function observing() {
-  return {
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_DNS_TRIES: '1',
-    OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(site.port),
-  };
-}
+const commands = prepareCommands({ settings: observing });
+const { said, pathOf } = commands;
+const dms = (...args: string[]) => commands.dms(args);
+const dmsWith = (settings: Readonly<Record<string, string>>, ...args: string[]) =>
+  commands.dms(args, '', settings);
 
 /** What is written, without the time in the first line. */
 function linesOf(text: string): string[] {
@@ -84,23 +72,19 @@ const FIRST = [
 ];
 
 test('a dry run shows what is seen as new, and records nothing', async () => {
-  const { code, stdout } = await dms('observe', '--dry-run', 'Example.TEST');
-  expect(code).toBe(0);
-  expect(linesOf(stdout)).toEqual([
+  expect(linesOf(await said(['observe', '--dry-run', 'Example.TEST']))).toEqual([
     'example.test',
     ...FIRST,
     '3 records added, 0 records removed, 2 headers changed; nothing is recorded (--dry-run).',
   ]);
-  expect((await dms('export')).stdout).toBe('');
+  expect(await said(['export'])).toBe('');
 });
 
 test('a dry run without a database shows everything as new, and makes none', async () => {
-  const dataDirectory = await newDataDirectory();
-  onTestFinished(() => removeDataDirectory(dataDirectory));
-  const { code, stdout } = await dmsWith({ DATA_DIR: dataDirectory }, 'observe', '--dry-run', 'example.test');
-  expect(code).toBe(0);
-  expect(linesOf(stdout).slice(1, -1)).toEqual(FIRST);
-  expect(await readdir(dataDirectory)).toEqual([]);
+  const nowhere = { DATABASE_URL: '', DATA_DIR: pathOf('none') };
+  const { code, stdout } = await dmsWith(nowhere, 'observe', '--dry-run', 'example.test');
+  expect([code, linesOf(stdout).slice(1, -1)]).toEqual([0, FIRST]);
+  expect(existsSync(pathOf('none'))).toBe(false);
 });
 
 test('what is observed of a watched domain otherwise counts for its list, as what a worker observes', async () => {
@@ -122,31 +106,18 @@ test('what is observed of a watched domain otherwise counts for its list, as wha
 });
 
 test('a name that does not exist is called so', async () => {
-  const { code, stdout } = await dms('observe', '--dry-run', 'exmple.example.test');
-  expect(code).toBe(0);
-  expect(linesOf(stdout)[1]).toBe('  There is no such name (NXDOMAIN).');
+  const shown = await said(['observe', '--dry-run', 'exmple.example.test']);
+  expect(linesOf(shown)[1]).toBe('  There is no such name (NXDOMAIN).');
 });
 
 test('what is new, gone and different is marked, and what was not observed has its reason', async () => {
-  const first = await dms('observe', 'example.test');
-  expect(linesOf(first.stdout)).toEqual([
-    'example.test',
-    ...FIRST,
-    '3 records added, 0 records removed, 2 headers changed.',
-  ]);
-  const again = await dms('observe', 'example.test');
-  expect(linesOf(again.stdout)).toEqual([
-    'example.test',
-    ...FIRST.map((line) => line.replace('+', ' ')),
-    'No change.',
-  ]);
+  const observe = async () => linesOf(await said(['observe', 'example.test'])).slice(1);
+  expect(await observe()).toEqual([...FIRST, '3 records added, 0 records removed, 2 headers changed.']);
+  expect(await observe()).toEqual([...FIRST.map((line) => line.replace('+', ' ')), 'No change.']);
   dns.setZone(ZONE.replace('@ TXT', '@ MX 10 mail\n@ AAAA ::1\n; @ TXT'));
   dns.behave('example.test', rcode(SERVFAIL), 'SOA');
   site.serve({ status: 404, fields: [['Server', 'two']] });
-  const changed = await dms('observe', 'example.test');
-  expect(changed.code).toBe(0);
-  expect(linesOf(changed.stdout)).toEqual([
-    'example.test',
+  expect(await observe()).toEqual([
     '  A       127.0.0.1',
     '+ AAAA    ::1',
     '  NS      none',
@@ -164,36 +135,31 @@ test('what is new, gone and different is marked, and what was not observed has i
 
 test('a response over HTTP that is not recorded, since HTTPS answered before, is shown with the reason', async () => {
   const https = await startHttpsServer();
-  const environment = { ...database.environment, OBSERVE_HTTPS_PORT: String(https.port) };
-  const observe = (...options: string[]) =>
-    dmsWith(environment, 'observe', 'secure.example.test', ...options);
+  const observe = async (options: string[] = [], settings = {}) => {
+    const environment = { OBSERVE_HTTPS_PORT: String(https.port), ...settings };
+    return (await dmsWith(environment, 'observe', 'secure.example.test', ...options)).stdout;
+  };
   https.serve({ fields: [['Strict-Transport-Security', 'max-age=1']] });
-  expect((await observe()).stdout).toContain(
-    'HTTPS 200 from 127.0.0.1\n+   strict-transport-security: max-age=1',
-  );
+  expect(await observe()).toContain('HTTPS 200 from 127.0.0.1\n+   strict-transport-security: max-age=1');
   await https.close();
   const reason =
     /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and has been declined since \S+Z \((\d) checks?\); HTTP counts after 3 checks, from \S+Z\nNo change/m;
-  expect(reason.exec((await observe('--dry-run')).stdout)?.[1]).toBe('1');
-  expect(reason.exec((await observe()).stdout)?.[1]).toBe('1');
-  const { http, changes, observedAt } = JSON.parse((await observe('--json')).stdout);
+  expect(reason.exec(await observe(['--dry-run']))?.[1]).toBe('1');
+  expect(reason.exec(await observe())?.[1]).toBe('1');
+  const { http, changes, observedAt } = JSON.parse(await observe(['--json']));
   expect(http).toMatchObject({ scheme: 'http', address: '127.0.0.1', heldBack: { checks: 2 } });
   expect(Date.parse(http.heldBack.until) - Date.parse(http.heldBack.since)).toBe(86_400_000);
   expect(Date.parse(observedAt)).toBeGreaterThan(Date.parse(http.heldBack.since));
   expect(changes.headers).toEqual([]);
-  const off = await dmsWith({ ...environment, OBSERVE_HTTPS_GRACE: 'off' }, 'observe', 'secure.example.test');
-  expect(off.stdout).toContain('-   strict-transport-security: max-age=1');
+  const off = await observe([], { OBSERVE_HTTPS_GRACE: 'off' });
+  expect(off).toContain('-   strict-transport-security: max-age=1');
 });
 
 test('as JSON each domain is one line, with the failures and the changes', async () => {
   const { code, stdout, stderr } = await dms('observe', '--json', 'www.example.test', 'nowhere.invalid');
-  expect(code).toBe(1);
-  expect(stderr).toBe('dms: Nothing could be observed of nowhere.invalid.\n');
-  const [www, nowhere] = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-    .sort((one, other) => (one.domain < other.domain ? 1 : -1));
+  expect([code, stderr]).toEqual([1, 'dms: Nothing could be observed of nowhere.invalid.\n']);
+  const lines = stdout.trim().split('\n');
+  const [nowhere, www] = lines.sort().map((line) => JSON.parse(line));
   const address = { host: 'example.test', class: 'IN', type: 'A', ip: '127.0.0.1' };
   expect(www).toMatchObject({
     domain: 'www.example.test',
@@ -220,18 +186,18 @@ test('a silent domain holds up no other, and Ctrl-C ends it with the others reco
     name.endsWith('.many.test') ? (type === 'A' ? ['127.0.0.1'] : []) : undefined,
   );
   dns.behave(silent ?? '', silence);
-  const environment = { ...database.environment, ...observing(), OBSERVE_DNS_TIMEOUT: '60s' };
+  const environment = { ...commands.database.environment, ...observing(), OBSERVE_DNS_TIMEOUT: '60s' };
   const { child, result } = startDms(['observe', '--json', ...names], environment);
   const recorded = `SELECT name FROM domain WHERE name LIKE '%.many.test'`;
-  await expect.poll(async () => (await database.pool.query(recorded)).rowCount).toBe(others.length);
+  await expect.poll(async () => (await commands.database.pool.query(recorded)).rowCount).toBe(others.length);
   child.kill('SIGINT');
   const { code, stdout, stderr } = await result;
+  expect([code, stderr]).toEqual([
+    130,
+    'dms: Stopped by a signal: 49 of 50 domains were checked; what was seen of them is recorded.\n',
+  ]);
   const shown = stdout.trimEnd().split('\n');
   expect(shown.map((line) => JSON.parse(line).domain).toSorted()).toEqual(others.toSorted());
-  expect(stderr).toBe(
-    'dms: Stopped by a signal: 49 of 50 domains were checked; what was seen of them is recorded.\n',
-  );
-  expect(code).toBe(130);
 });
 
 test('addresses that the resolver gives for names that do not exist are not recorded, and it is told', async () => {
@@ -241,7 +207,7 @@ test('addresses that the resolver gives for names that do not exist are not reco
   other.generate(anything);
   other.invent(anything);
   const server = `127.0.0.1:${other.port}`;
-  const run = await dmsWith({ ...database.environment, DNS_SERVERS: server }, 'observe', 'gone.example.test');
+  const run = await dmsWith({ DNS_SERVERS: server }, 'observe', 'gone.example.test');
   expect(run.code).toBe(1);
   expect(run.stdout).toContain(
     `A       not observed: ${server} gives 0.0.0.0 for names that do not exist, too`,
@@ -262,11 +228,10 @@ test.each<readonly [string, ...string[]]>([['observe'], ['observe', '--dry-run']
     vi.useFakeTimers({ toFake: ['Date'], now: 10_000 });
     onTestFinished(() => void vi.useRealTimers());
     dns.forgetQuestions();
-    const { code, stdout, stderr } = await dms(...command, 'early.example.test', 'ahead.example.test');
-    expect(stderr).toBe(
-      'dms: The clock says 1970-01-01T00:00:10.000000Z. Nothing is observed: set it, by NTP say.\n',
-    );
-    expect([code, stdout]).toEqual([1, '']);
+    expect(await dms(...command, 'early.example.test', 'ahead.example.test')).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: 'dms: The clock says 1970-01-01T00:00:10.000000Z. Nothing is observed: set it, by NTP say.\n',
+    });
     expect(dns.questions).toBe(0);
   },
 );
@@ -274,13 +239,13 @@ test.each<readonly [string, ...string[]]>([['observe'], ['observe', '--dry-run']
 test('what is older than all that is recorded of a domain is not told as if nothing had changed', async () => {
   const parts = { domain: 'ahead.example.test', at: 1, records: ['127.0.0.1'], headers: { server: 'one' } };
   const observedAt = BigInt(Date.now() + 3_600_000) * 1_000n;
-  await createRecorder(database.pool).record([{ ...observation(parts), observedAt }]);
+  await createRecorder(commands.database.pool).record([{ ...observation(parts), observedAt }]);
   const { code, stdout, stderr } = await dms('observe', 'ahead.example.test');
-  expect(code).toBe(1);
-  expect(stderr).toBe(
+  expect([code, stderr]).toEqual([
+    1,
     'dms: Later observations are recorded of ahead.example.test. ' +
       'If there should be none, the clock is or was wrong: set it, by NTP say.\n',
-  );
+  ]);
   expect(stdout).toContain('Nothing is recorded: later observations of all of it are.');
   expect(stdout).not.toContain('No change');
   const [line] = (await dms('observe', '--json', 'ahead.example.test')).stdout.split('\n');

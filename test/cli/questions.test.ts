@@ -1,45 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { changeText, painter } from '../../src/cli/history-text.js';
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { runDms, startLocalDms } from '../journeys/dms-command.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { NOW, observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startLocalDms } from '../journeys/dms-command.js';
+import { addressRecord, NOW, observation } from '../support/observations.js';
+import { prepareCommands } from './commands.js';
 
-let database: TestDatabase;
-let service: TestService;
+const commands = prepareCommands({ served: { anonymousScopes: new Set(['search:read']) } });
+const { dms, rest } = commands;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
-  service = await startTestService({ database, anonymousScopes: new Set(['search:read']) });
-  await recordSamples(createRecorder(database.pool), NOW);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
+  await recordSamples(createRecorder(commands.database.pool), NOW);
 });
 
-const dms = (...args: readonly string[]) => runDms(args, database.environment);
-
-/** The result of a command that succeeds. */
-async function said(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await dms(...args);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout;
-}
-
+const said = (...args: readonly string[]) => commands.said(args);
 const linesOf = async (...args: readonly string[]) => (await said(...args)).trimEnd().split('\n');
-
-/** The objects of a command with --json. */
-const objects = async (...args: readonly string[]) =>
-  (await linesOf(...args, '--json')).filter((line) => line !== '').map((line) => JSON.parse(line));
-
-async function rest(path: string): Promise<string> {
-  return (await fetch(`${service.url}/api/v1${path}`)).text();
-}
+const objects = (...args: readonly string[]) => commands.objects(args);
 
 const record = (...parts: Parameters<typeof observation>) =>
-  createRecorder(database.pool).record([observation(...parts)]);
+  createRecorder(commands.database.pool).record([observation(...parts)]);
 
 const EXAMPLE = '/domain/example.com';
 const [FEBRUARY, JUNE] = ['2023-02-01T00:00:00Z', '2023-06-01T00:00:00Z'];
@@ -109,7 +88,7 @@ HTTP server
       `${EXAMPLE}/diff?from=${FEBRUARY}&to=${JUNE}&types=A&types=AAAA&headers=server`,
     ],
   ])('dms show %j with --json is the body of REST', async (args, path) => {
-    expect(await said('show', ...args, '--json')).toBe(`${await rest(path)}\n`);
+    expect(await said('show', ...args, '--json')).toBe(`${JSON.stringify(await rest(path))}\n`);
   });
 
   test.each([
@@ -117,7 +96,7 @@ HTTP server
     [['--changes', '--all'], ''],
     [['--changes', '--all', '--types', 'A', '--headers', 'server'], '&types=A&headers=server'],
   ])('dms show %j has the changes that REST has, the newest first', async (options, selection) => {
-    const { changes } = JSON.parse(await rest(`${EXAMPLE}/changes?order=NEWEST_FIRST&first=500${selection}`));
+    const { changes } = await rest(`${EXAMPLE}/changes?order=NEWEST_FIRST&first=500${selection}`);
     expect(changes).not.toEqual([]);
     expect(await objects('show', 'example.com', ...options)).toEqual(changes);
     expect(await linesOf('show', 'example.com', ...options)).toHaveLength(changes.length);
@@ -139,7 +118,7 @@ HTTP server
 
   test('dms show --at has what was there at that time, and nothing else', async () => {
     const lines = await linesOf('show', 'example.com', '--at', JUNE);
-    const present = JSON.parse(await rest(`${EXAMPLE}?at=${JUNE}`));
+    const present = await rest(`${EXAMPLE}?at=${JUNE}`);
     const isPresent = ({ removed }: { removed: string | null }) => removed === null;
     expect(lines.slice(0, 2)).toEqual([`example.com at ${JUNE}`, 'first observed 2023-01-10T08:00:00Z']);
     // A header that is gone at that time is in REST's answer.
@@ -188,36 +167,19 @@ HTTP server
   );
 
   test.each([
-    [
-      ['nothing.example'],
-      1,
-      'recorded for nothing.example. To observe it now: dms observe nothing.example\n',
-    ],
-    [
-      ['example.com', '--at', 'noon'],
-      2,
-      `'noon' is invalid. "noon" is not a time: write it like 2024-03-01T10:`,
-    ],
-    [['example.com', '--at', '2023-13-01'], 2, '"2023-13-01" is not a date of the calendar'],
-    [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not a time'],
-    [
-      ['example.com', '--diff', '2024-01-01', '2023-01-01'],
-      2,
-      '--diff: the first time is later than the second: exchange them.',
-    ],
-    [['example.com', '--at', '2020-01-01T00:00:00Z'], 1, 'No history is recorded for example.com up to 2020'],
-    [['example.com', '--diff', FEBRUARY], 2, '--diff has two times: dms show example.com --diff FROM TO.'],
-    [['example.com', '--changes', '--at', FEBRUARY], 2, 'Write one of --at, --diff and --changes.'],
-    [
-      ['example.com', '--types', 'A'],
-      2,
-      'dms: --types and --headers select what --diff or --changes shows: ',
-    ],
-    [['example.com', '--all'], 2, 'dms: --all is about --changes: write that, too.\n'],
-  ])('dms show %j ends with what to do instead', async (args, expected, reason) => {
-    const { code, stdout, stderr } = await dms('show', ...args);
-    expect([code, stdout]).toEqual([expected, '']);
-    expect(stderr).toContain(reason);
+    ['nothing.example', 1, 'recorded for nothing.example. To observe it now: dms observe nothing.example\n'],
+    ['example.com --at noon', 2, `'noon' is invalid. "noon" is not a time: write it like 2024-03-01T10:`],
+    ['example.com --at 2023-13-01', 2, '"2023-13-01" is not a date of the calendar'],
+    ['example.com --at 2020-01-01', 1, 'No history is recorded for example.com up to 2020'],
+    ['example.com --diff noon 2023-01-01', 2, 'dms: --diff: "noon" is not a time'],
+    ['example.com --diff 2024-01-01 2023-01-01', 2, '--diff: the first time is later than the second: '],
+    [`example.com --diff ${FEBRUARY}`, 2, '--diff has two times: dms show example.com --diff FROM TO.'],
+    [`example.com --changes --at ${FEBRUARY}`, 2, 'Write one of --at, --diff and --changes.'],
+    ['example.com --types A', 2, 'dms: --types and --headers select what --diff or --changes shows: '],
+    ['example.com --all', 2, 'dms: --all is about --changes: write that, too.\n'],
+  ])('dms show %s ends with what to do instead', async (args, expected, reason) => {
+    const { code, stdout, stderr } = await dms(['show', ...args.split(' ')]);
+    expect([code, stdout, stderr]).toEqual([expected, '', expect.stringContaining(reason)]);
   });
 });
 
@@ -248,7 +210,7 @@ describe('dms search', () => {
   ])(
     'dms search %j finds what REST finds, as a table and with --json an object a line',
     async (args, path) => {
-      const { matches } = JSON.parse(await rest(`/search/${path}`));
+      const { matches } = await rest(`/search/${path}`);
       expect(matches).not.toEqual([]);
       expect(await objects('search', ...args)).toEqual(matches);
       const [headings, ...table] = await linesOf('search', ...args);
@@ -277,7 +239,7 @@ describe('dms search', () => {
     expect(await said('search', 'de')).toMatch(
       /^domain {2}first observed +last observed +last change\nde {6}(2024-\S+Z *){3}$/m,
     );
-    expect(await dms('search', 'zz')).toMatchObject({ code: 0, stderr: 'Nothing was found.\n' });
+    expect(await dms(['search', 'zz'])).toMatchObject({ code: 0, stderr: 'Nothing was found.\n' });
   });
 
   test('dms search says when what is present was last seen, and of what is gone that it went after that', async () => {
@@ -298,9 +260,7 @@ describe('dms search', () => {
   });
 
   test("dms search finds the records of a wildcard by its owner name in a master file's form, and those of no other name", async () => {
-    const records = ['*.wild.example', 'a.wild.example'].map((host) => ({
-      ...{ host, class: 'IN', type: 'A', ip: '198.18.0.3' },
-    }));
+    const records = ['*.wild.example', 'a.wild.example'].map((host) => addressRecord(host, '198.18.0.3'));
     await record({ domain: 'wild.example', at: 1, records });
     for (const host of ['\\*.wild.example', '\\042.Wild.example.']) {
       const found = await objects('search', '--host', host);
@@ -312,34 +272,29 @@ describe('dms search', () => {
     const observed = Array.from({ length: 1_100 }, (_, at) =>
       observation({ domain: `many${at}.example`, at: 1, records: ['198.18.0.1'] }),
     );
-    await createRecorder(database.pool).record(observed);
-    const count = async (...args: string[]) =>
-      (await objects('search', '--ip', '198.18.0.1', ...args)).length;
-    expect([await count(), await count('--limit', '3'), await count('--limit', '501')]).toEqual([
-      1_100, 3, 501,
-    ]);
+    await createRecorder(commands.database.pool).record(observed);
+    for (const [count, ...limit] of [[1_100], [3, '--limit', '3'], [501, '--limit', '501']] as const)
+      expect(await objects('search', '--ip', '198.18.0.1', ...limit)).toHaveLength(count);
   });
 
-  const IP = ['--ip', '192.0.2.1'];
   test.each([
-    [[], 'Write what to search: '],
-    [[...IP, '--match', 'a.example'], 'one kind at a time.'],
-    [['--first-seen-from', '30d'], 'Domains with something new: --changed-from 30d.'],
-    [['--ip', 'nonsense'], 'nonsense'],
-    [['192.0.2.1', ...IP], 'Write a word or --ip, not both.'],
-    [['*a*'], 'Write at least three characters'],
-    [['exam*', '--types', 'A'], '--types is not for a search of domains.'],
-    [['--match', '*.example', '--types', 'A'], '--types is not for a search of domains.'],
-    [['--header', 'server', '--types', 'A'], '--types is not for a search of headers.'],
-    [['--header', 'server'], 'contains'],
-    [[...IP, '--present', '--removed'], 'cannot be used with'],
-    [[...IP, '--types', ','], 'Write one or more, separated by commas.'],
-    [[...IP, '--limit', '0'], 'Write a whole number from 1 to'],
-    [[...IP, '--seen-from', 'noon'], 'dms: --seen-from: "noon" is not a time: write it like '],
-  ])('dms search %j is a usage error', async (args, reason) => {
-    const { code, stdout, stderr } = await dms('search', ...args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(reason);
+    ['', 'Write what to search: '],
+    ['--ip 192.0.2.1 --match a.example', 'one kind at a time.'],
+    ['--first-seen-from 30d', 'Domains with something new: --changed-from 30d.'],
+    ['--ip nonsense', 'nonsense'],
+    ['192.0.2.1 --ip 192.0.2.1', 'Write a word or --ip, not both.'],
+    ['*a*', 'Write at least three characters'],
+    ['exam* --types A', '--types is not for a search of domains.'],
+    ['--match *.example --types A', '--types is not for a search of domains.'],
+    ['--header server --types A', '--types is not for a search of headers.'],
+    ['--header server', 'contains'],
+    ['--ip 192.0.2.1 --present --removed', 'cannot be used with'],
+    ['--ip 192.0.2.1 --types ,', 'Write one or more, separated by commas.'],
+    ['--ip 192.0.2.1 --limit 0', 'Write a whole number from 1 to'],
+    ['--ip 192.0.2.1 --seen-from noon', 'dms: --seen-from: "noon" is not a time: write it like '],
+  ])('dms search %s is a usage error', async (args, reason) => {
+    const { code, stdout, stderr } = await dms(['search', ...args.split(' ').filter(Boolean)]);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(reason)]);
   });
 });
 
@@ -352,45 +307,52 @@ describe('dms follow', () => {
       await record({ domain, at: recorded.length, headers: { server: value } });
       await record({ domain: `other.${domain}`, at: recorded.length, headers: { server: `other ${value}` } });
     };
-    const first = startLocalDms(['follow', domain, '--all'], database.environment);
-    let text = '';
-    first.stdout.on('data', (chunk) => {
-      text += chunk;
-    });
-    while (text === '') {
+    const follow = (...options: readonly string[]) => {
+      const args = ['follow', domain, '--all', ...options];
+      const { stdout, result, stop } = startLocalDms(args, commands.database.environment);
+      let text = '';
+      stdout.on('data', (chunk) => {
+        text += chunk;
+      });
+      const end = () => {
+        stop();
+        return result;
+      };
+      return { shown: () => text, end };
+    };
+    const first = follow();
+    while (first.shown() === '') {
       expect(recorded.length).toBeLessThan(200);
       await recordNext(`value${recorded.length}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    first.stop();
-    const stopped = await first.result;
+    const stopped = await first.end();
     expect(stopped.code).toBe(130);
     expect(stopped.stdout).toMatch(new RegExp(`^\\S+Z {2}${domain} {2}[+~] server: value\\d+`));
     const cursor = /^To continue: --after (\S+)\n$/.exec(stopped.stderr)?.[1] ?? '';
 
     await recordNext('meanwhile');
-    const after = ['follow', domain, '--all', '--json', '--after', cursor];
-    const second = startLocalDms(after, database.environment);
-    let lines = '';
-    second.stdout.on('data', (chunk) => {
-      lines += chunk;
-    });
-    await expect.poll(() => lines, { timeout: 20_000 }).toContain('meanwhile');
-    second.stop();
-    expect(await second.result).toMatchObject({ code: 130 });
+    const second = follow('--json', '--after', cursor);
+    await expect.poll(second.shown, { timeout: 20_000 }).toContain('meanwhile');
+    expect(await second.end()).toMatchObject({ code: 130 });
     const before = [...stopped.stdout.matchAll(/server: (value\d+)/g)].map(([, value]) => value);
-    const followed = lines
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(followed.map((change) => change.domain)).toEqual(followed.map(() => domain));
+    const lines = second.shown().trimEnd().split('\n');
+    const followed: { domain: string; new: string }[] = lines.map((line) => JSON.parse(line));
+    expect(new Set(followed.map((change) => change.domain))).toEqual(new Set([domain]));
     const seen = [...before, ...followed.map((change) => change.new)];
     expect(seen).toEqual(recorded.slice(-seen.length));
   });
 
+  test('dms follow says of a history that was extended from when on it is different', () => {
+    const change = { kind: 'HISTORY_EXTENDED', date: '2024-01-01T00:00:00.000000Z' };
+    const earliest = '2010-01-01T00:00:00.000000Z';
+    expect(changeText({ ...change, earliest }, 'example.com', painter('never', {}))).toBe(
+      'history extended, different from 2010-01-01T00:00:00Z on',
+    );
+  });
+
   test('dms follow with a cursor that is none is a usage error', async () => {
-    const { code, stdout, stderr } = await dms('follow', '--after', 'nonsense');
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^dms: .*cursor.*\n$/i);
+    const stderr = expect.stringMatching(/^dms: .*cursor.*\n$/i);
+    expect(await dms(['follow', '--after', 'nonsense'])).toMatchObject({ code: 2, stdout: '', stderr });
   });
 });

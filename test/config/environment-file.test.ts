@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseEnvironmentFile } from '../../src/config/environment-file.js';
+import { parseEnvironmentFile } from '../../src/config/env.js';
 import { UsageError } from '../../src/model/errors.js';
 
 test.each([

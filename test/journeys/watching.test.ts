@@ -36,9 +36,11 @@ afterAll(() => database.close());
 /** Observes and notifies, by the clock, until the test ends. */
 function startWatching(environment: Readonly<Record<string, string>>): void {
   const settings = readSettings({ OBSERVE_PRIVATE: 'allow', NOTIFY_PRIVATE: 'allow', ...environment });
-  const telemetry = { registry: new Registry(), tracing: null };
+  const trace = <Result>(_name: string, _kind: string, _attributes: object, work: () => Promise<Result>) =>
+    work();
+  const monitoring = { registry: new Registry(), trace, observing: () => {} };
   const log = createLogger({ level: 'silent', secrets: [] });
-  onTestFinished(startObserving(settings, database, log, () => clock, telemetry));
+  onTestFinished(startObserving(settings, database, log, () => clock, monitoring));
 }
 
 /** Settles when all that is watched has been observed at this time of the clock, and gives what is listed. */

@@ -2,18 +2,14 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { backUpEmbedded, requireEmbedded, restoreEmbedded } from '../../database/backup.js';
 import { errorCode, OperationError } from '../../model/errors.js';
 import { unreadable, unwritable } from '../../model/file-failure.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 
-export function runBackup(context: CommandContext, file: string, options: { force: boolean }): Promise<void> {
-  return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, options.force);
-}
-
-async function backUpToFile(context: CommandContext, file: string, force: boolean): Promise<void> {
+export async function runBackup(context: CommandContext, file: string, { force }: { force: boolean }) {
+  if (file === '-') return backUpToOutput(context);
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
@@ -33,9 +29,8 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
 
 /** Whether an error is about writing the file, and not about reading the database. */
 function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
-  if (!(error instanceof Error)) return false;
   // These two are about the connection to the database.
-  if (['EPIPE', 'ECONNRESET'].includes(errorCode(error))) return false;
+  if (!(error instanceof Error) || ['EPIPE', 'ECONNRESET'].includes(errorCode(error))) return false;
   return paths.includes(Reflect.get(error, 'path')) || Reflect.get(error, 'syscall') === 'write';
 }
 
@@ -81,7 +76,7 @@ function stopped(left: string, cause: unknown): OperationError {
 export async function runRestore(context: CommandContext, file: string): Promise<void> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_restore or psql to load a backup');
-  const source = file === '-' ? context.stdin : await readable(file);
+  const source = file === '-' ? context.stdin : await openBackup(file);
   try {
     await restoreEmbedded(dataDirectory, source, file === '-' ? 'Standard input' : file);
   } finally {
@@ -91,7 +86,7 @@ export async function runRestore(context: CommandContext, file: string): Promise
   context.notes.write('Check it with dms verify, serve it with dms serve, and the same DATA_DIR.\n');
 }
 
-async function readable(file: string): Promise<Readable> {
+async function openBackup(file: string) {
   try {
     rejectFolder(file);
     return (await open(file)).createReadStream({ highWaterMark: 1024 * 1024 });

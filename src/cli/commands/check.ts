@@ -25,12 +25,11 @@ import { presentRdata } from '../../model/rdata-text.js';
 import { printable } from '../../model/text.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { readHistories } from '../../recorder/read-histories.js';
-import { type CommandContext, stopSignal } from '../command-context.js';
+import { type CommandContext, now, stopSignal } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import { counted, jsonLine, writeText } from '../output.js';
 
-/** A list of sightings, such as passive DNS, is complete for nothing. */
-type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | Exclude<ImportFormat, 'cof'>;
+type CheckFormat = 'auto' | 'zone' | 'yaml' | 'json' | ImportFormat;
 
 interface CheckOptions {
   readonly format: CheckFormat;
@@ -66,8 +65,7 @@ export async function runCheck(context: CommandContext, file: string, options: C
   const { found } = comparison;
   const { seen, unseen } = separateUnseen(comparison);
   const differences = differencesOf(seen, found);
-  const text = differences.map(json ? asJson : asText).join('');
-  if (text !== '') await writeText(context.stdout, text);
+  await writeText(context.stdout, differences.map(json ? asJson : asText).join(''));
   const domains = new Set(differences.map(({ domain }) => domain));
   for (const domain of domains) {
     if (!found.has(domain))
@@ -92,10 +90,10 @@ function separateUnseen({ expectations, failures, isLeftOut }: Comparison) {
     return reason === undefined;
   };
   const seen = expectations.map((each): Expectation => {
-    const { domain, domainsOf, records } = each;
-    const isRecordObserved = ({ host, type }: DnsRecord) => isObserved(domainsOf(host)[0] ?? host, type);
-    if (domain === null) return { ...each, records: records.filter(isRecordObserved) };
-    const types = [...each.types, ...records.map(({ type }) => type)];
+    const { domain, domainsOf } = each;
+    const records = each.records.filter(({ host, type }) => isObserved(domainsOf(host)[0] ?? host, type));
+    if (domain === null) return { ...each, records };
+    const types = [...each.types, ...each.records.map(({ type }) => type)];
     const hasHeaders = (each.allHeaders || each.headers.size > 0) && isObserved(domain, HEADERS);
     const headers = [...each.headers].filter(([name]) => {
       const reason = isLeftOut(domain, name) ? 'observers leave it out' : undefined;
@@ -103,7 +101,7 @@ function separateUnseen({ expectations, failures, isLeftOut }: Comparison) {
     });
     return {
       ...each,
-      records: records.filter(isRecordObserved),
+      records,
       types: new Set(types.filter((type) => isObserved(domain, type))),
       headers: new Map(headers),
       allHeaders: each.allHeaders && hasHeaders,
@@ -186,8 +184,7 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
     ),
   );
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const isLeftOut = (_domain: string, header: string) => ignored.has(header);
-  return { expectations, found, failures: new Map(failures), isLeftOut };
+  return { expectations, found, failures: new Map(failures), isLeftOut: (_, header) => ignored.has(header) };
 }
 
 /** @param types Those to query beside the usual ones. */
@@ -199,11 +196,8 @@ async function checkAll(context: CommandContext, names: readonly string[], types
   const observing = { ...settings, observe: { ...settings.observe, dnsTypes } };
   const signal = stopSignal(context);
   const checks: DomainCheck[] = [];
-  const take = async (seen: readonly DomainCheck[]) => {
-    for (const check of seen) checks.push(check);
-  };
   const { checkNow } = await import('./observe.js');
-  await checkNow(context, observing, names, take, signal);
+  await checkNow(context, observing, names, async (seen) => void checks.push(...seen), signal);
   if (signal.aborted) throw new OperationError('Stopped by a signal: nothing was compared.');
   return checks;
 }
@@ -221,28 +215,16 @@ async function readExpectations(context: CommandContext, file: string, { format,
   const octets = await buffer(input.bytes);
   const form = format === 'auto' ? formOf(octets.toString()) : format;
   try {
-    const expectations = await expectationsIn(context, octets, { form, origin });
+    const expectations = await expectationsIn(context, octets, form, origin);
     const says = ({ records, types, headers, allHeaders }: Expectation) =>
       records.length + types.size + headers.size > 0 || allHeaders;
     if (expectations.some(says)) return expectations;
     throw new InvalidObservationError('it says nothing of what should be.');
   } catch (error) {
     if (!(error instanceof InvalidObservationError || error instanceof InvalidDomainError)) throw error;
-    const read = `It was read as ${form === 'auto' ? 'observations' : form}: use --format if it is something else.`;
-    throw new OperationError(`${input.name}, ${error.message}${format === 'auto' ? ` ${read}` : ''}`);
+    const read = ` It was read as ${form === 'auto' ? 'observations' : form}: use --format if it is something else.`;
+    throw new OperationError(`${input.name}, ${error.message}${format === 'auto' ? read : ''}`);
   }
-}
-
-async function expectationsIn(
-  context: CommandContext,
-  octets: Buffer,
-  { form, origin }: { readonly form: CheckFormat; readonly origin: string | undefined },
-): Promise<readonly Expectation[]> {
-  if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
-  const text = octets.toString();
-  if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
-  if (form !== 'zone') return expectationsOfObservations(await observationsIn(context, octets, form));
-  return [expectationOfZone(text, origin === undefined ? undefined : `${parseDomain(origin)}.`)];
 }
 
 /** A JSON object has `records` or `headers`, which no observation has; else YAML is told by how it begins. */
@@ -252,15 +234,20 @@ function formOf(text: string): CheckFormat {
   return /^(?:---|#|%YAML|- |(?:domain|records|headers)\s*:)/.test(first) ? 'yaml' : 'zone';
 }
 
-async function observationsIn(
+async function expectationsIn(
   context: CommandContext,
   octets: Buffer,
-  format: 'auto' | ImportFormat,
-): Promise<readonly Observation[]> {
+  form: CheckFormat,
+  origin: string | undefined,
+): Promise<readonly Expectation[]> {
+  if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
+  const text = octets.toString();
+  if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
+  if (form === 'zone')
+    return [expectationOfZone(text, origin === undefined ? origin : `${parseDomain(origin)}.`)];
   const { limits, observe } = context.settings();
-  const { now } = context;
   const options = { now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
-  const parser = new InputParser(format, { ...options, onDetected: () => {} });
+  const parser = new InputParser(form, { ...options, onDetected: () => {} });
   const observations: Observation[] = [];
   for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {
     for (const line of lines) {
@@ -269,7 +256,7 @@ async function observationsIn(
       for (const observation of said.observations) observations.push(observation);
     }
   }
-  return observations;
+  return expectationsOfObservations(observations);
 }
 
 /** Of the record's data, as a master file has it where one can. */

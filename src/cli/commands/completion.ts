@@ -1,16 +1,10 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { TYPE_NAMES } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
 import { writeText } from '../output.js';
 
-type Shell = 'bash' | 'zsh' | 'fish';
-
-export async function runCompletion(context: CommandContext, shell: Shell): Promise<void> {
-  await writeText(context.stdout, SCRIPTS[shell]);
-}
-
 /** Each asks `dms complete` when Tab is pressed; where it prints nothing, the shell completes file names. */
-const SCRIPTS: Readonly<Record<Shell, string>> = {
+const SCRIPTS = {
   // What is before the last = or : of a word is in the line already (COMP_WORDBREAKS).
   bash: `# Completion of dms for bash, made by dms completion bash.
 _dms() {
@@ -42,6 +36,10 @@ complete -c dms -f -a '(__dms_complete)'
 `,
 };
 
+export async function runCompletion(context: CommandContext, shell: keyof typeof SCRIPTS): Promise<void> {
+  await writeText(context.stdout, SCRIPTS[shell]);
+}
+
 /** Prints the words that may complete the last one of a command line, each with its meaning after a tab. */
 export async function runComplete(
   context: CommandContext,
@@ -52,8 +50,7 @@ export async function runComplete(
   const [, ...words] = line.trimStart().split(/\s+/);
   const found = program === null ? [] : wordsFor(program, words);
   const matching = found.filter(([word]) => word.startsWith(words.at(-1) ?? ''));
-  const text = matching.map((word) => `${word.join('\t')}\n`).join('');
-  if (text !== '') await writeText(context.stdout, text);
+  await writeText(context.stdout, matching.map((word) => `${word.join('\t')}\n`).join(''));
 }
 
 type Word = readonly [word: string, meaning?: string];
@@ -73,21 +70,19 @@ function wordsFor(program: Command, words: readonly string[]): readonly Word[] {
   const option = options.find(({ short, long, required }) => required && [short, long].includes(flag));
   if (option !== undefined) {
     const begun = current.slice(0, current.length - value.length);
-    return valuesOf(option, value).map((word) => [begun + word]);
+    const types = TYPE_NAMES.map((type) => value.replace(/[^,]*$/, type));
+    const values = option.flags.includes('<type,...>') ? types : (option.argChoices ?? []);
+    return values.map((word) => [begun + word]);
   }
   if (current.startsWith('-')) {
     return options.flatMap(({ short, long, description }) =>
       [short, long].flatMap((name) => (name == null ? [] : [[name, description] as const])),
     );
   }
+  const choices = command.registeredArguments[0]?.argChoices ?? [];
   const commands = help.visibleCommands(command);
   return [
     ...commands.map((child) => [child.name(), help.subcommandDescription(child)] as const),
-    ...(command.registeredArguments[0]?.argChoices?.map((word) => [word] as const) ?? []),
+    ...choices.map((word) => [word] as const),
   ];
-}
-
-function valuesOf({ flags, argChoices = [] }: Option, value: string): readonly string[] {
-  const before = value.replace(/[^,]*$/, '');
-  return flags.includes('<type,...>') ? TYPE_NAMES.map((type) => before + type) : argChoices;
 }

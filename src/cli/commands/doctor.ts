@@ -12,13 +12,14 @@ import { startHttpServer, urlOf } from '../../http/server.js';
 import { openRedisStore } from '../../limits/redis-store.js';
 import { errorCode, messageOf, NoDatabaseError, UnavailableError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
+import { isLoopback } from '../../model/ip-address.js';
 import { LookClock } from '../../observer/look-clock.js';
 import { createResolverChecks, explainInvention } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { redactorOf } from '../../telemetry/redact.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, now } from '../command-context.js';
 import { counted, numberText, writeList } from '../output.js';
-import { isReachable, opennessOf } from './serve.js';
+import { opennessOf } from './serve.js';
 
 /** In milliseconds, for a check: longer than a connection to the database may take (10 s), which says more. */
 const LIMIT = 12_000;
@@ -34,7 +35,7 @@ interface Finding {
   /** Absent: that of the check. */
   readonly check?: string;
   readonly status: 'ok' | 'warning' | 'failed';
-  /** What was found, in sentences; of what is not ok, with what to do next. */
+  /** In sentences; of what is not ok, with what to do next. */
   readonly message: string;
 }
 
@@ -42,28 +43,23 @@ const ok = (message: string): Finding => ({ status: 'ok', message });
 const warning = (message: string): Finding => ({ status: 'warning', message });
 const failed = (message: string): Finding => ({ status: 'failed', message });
 
-type Examine = (settings: Settings, context: CommandContext) => Promise<Finding | readonly Finding[]>;
-
-export async function runDoctor(context: CommandContext, { json }: { readonly json: boolean }) {
+export async function runDoctor(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const settings = context.settings();
   const redact = redactorOf(settings.secrets);
   const examined = Object.entries(CHECKS).map(async ([check, examine]) => {
-    const found = await withinTime(LIMIT, examine(settings, context)).catch(failure);
+    const found = await withinTime(LIMIT, examine(settings)).catch(failure);
     return [found].flat().map((finding) => ({ check, ...finding, message: redact(finding.message) }));
   });
   const findings = (await Promise.all(examined)).flat();
-  const row = ({ check, status, message }: (typeof findings)[number]) => [status, check, message];
-  await writeList(context.stdout, [findings], { row }, json);
+  await writeList(context, [findings], { row: (each) => [each.status, each.check, each.message] }, json);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
-  const [failures, warnings] = [count('failed'), count('warning')];
-  if (failures > 0) context.setExitCode(1);
-  context.notes.write(
-    `${counted(failures, 'check', 'checks')} failed, ${counted(warnings, 'warning', 'warnings')}.\n`,
-  );
+  if (count('failed') > 0) context.setExitCode(1);
+  const failures = counted(count('failed'), 'check', 'checks');
+  context.notes.write(`${failures} failed, ${counted(count('warning'), 'warning', 'warnings')}.\n`);
 }
 
-const CHECKS: Readonly<Record<string, Examine>> = {
-  async clock(_settings, { now }) {
+const CHECKS: Readonly<Record<string, (settings: Settings) => Promise<Finding | Finding[]>>> = {
+  async clock() {
     const time = now();
     const fault = new LookClock().faultOf(time);
     return fault === null ? ok(`It is ${formatInstant(time)}.`) : failed(fault);
@@ -86,7 +82,7 @@ const CHECKS: Readonly<Record<string, Examine>> = {
   disk: examineDisk,
 };
 
-async function examineResolvers({ observe, ...settings }: Settings, { now }: CommandContext) {
+async function examineResolvers({ observe, ...settings }: Settings) {
   if (settings.role === 'api') return ok('ROLE is api: this process does not observe.');
   const dnsTimeout = Math.min(observe.dnsTimeout, PROBE_LIMIT);
   const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
@@ -101,7 +97,7 @@ async function examineResolvers({ observe, ...settings }: Settings, { now }: Com
   });
 }
 
-async function examineDatabase(settings: Settings, { now }: CommandContext) {
+async function examineDatabase(settings: Settings) {
   const { pool, place, close } = await openConnections({ ...settings, ifMissing: 'fail', poolSize: 1 });
   try {
     const lead = await readClockLead(pool, now);
@@ -123,15 +119,14 @@ async function examineDatabase(settings: Settings, { now }: CommandContext) {
   }
 }
 
-function examineTrust(settings: Settings): Finding {
-  const { host, trustProxy } = settings;
+function examineTrust({ host, trustProxy }: Settings): Finding {
   if (trustProxy === 0) {
     const behind = 'Behind one, all clients would share a rate limit: set it';
     return ok(`TRUST_PROXY is not set, which is right without a proxy. ${behind}.`);
   }
   const set = `TRUST_PROXY is ${trustProxy}`;
   // A list names who is trusted, and a number trusts whoever connects.
-  if (typeof trustProxy === 'number' && isReachable(settings)) {
+  if (typeof trustProxy === 'number' && !isLoopback(host)) {
     const claim = `${set} and HOST is ${host}: who reaches this port past the proxy can claim any address`;
     return warning(`${claim}. Let only the proxy reach it, or set TRUST_PROXY to its address.`);
   }
@@ -156,10 +151,9 @@ async function examinePort(host: string, port: number, prefix: string): Promise<
     return ok(port === 0 ? `${names.port}=0 takes a free one.` : `Port ${port} of ${host} is free.`);
   } catch (error) {
     const probe = { signal: AbortSignal.timeout(PROBE_LIMIT), redirect: 'error' } as const;
-    const answer = await fetch(`${urlOf(host, port)}/livez`, probe)
-      .then((response) => response.text())
-      .catch(() => null);
-    return answer === ALIVE ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
+    const response = await fetch(`${urlOf(host, port)}/livez`, probe).catch(() => null);
+    const isAlive = (await response?.text().catch(() => '')) === ALIVE;
+    return isAlive ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
   }
 }
 
@@ -168,8 +162,8 @@ async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
     return ok('DATA_DIR is not used: what is recorded is on the disk of the server at DATABASE_URL.');
   const room = await roomFor(dataDirectory);
   const free = `${numberText(Math.floor(room / 1024 ** 2))} MB are free for ${dataDirectory}`;
-  const advice = 'make room, or set DATA_DIR to a folder on another disk';
-  return room < SPARE_ROOM ? warning(`${free}: ${advice}.`) : ok(`${free}.`);
+  if (room >= SPARE_ROOM) return ok(`${free}.`);
+  return warning(`${free}: make room, or set DATA_DIR to a folder on another disk.`);
 }
 
 /** The room, in bytes, on the disk of a folder, or of the one to make it in. @throws OperationError */

@@ -7,8 +7,7 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
-import { numberText, writeText } from '../output.js';
-import { showProgress } from '../progress.js';
+import { numberText, withProgress, writeText } from '../output.js';
 
 interface ExportOptions {
   readonly format: ExportFormatName;
@@ -62,9 +61,7 @@ async function writeHistories(
   let text: string = format.head;
   const noun = `of ${numberText(total)} domains`;
   const progress = () => ({ items: done, noun, share: done / Math.max(done, total, 1) });
-  // Among the lines of the output it would be unreadable, and they show the progress.
-  const hideProgress = stdout.isTTY === true ? () => {} : showProgress(notes, progress);
-  try {
+  const write = async () => {
     for await (const history of readHistories(pool, names)) {
       done += 1;
       if (!isKnown(history.state.created, selection.at)) continue;
@@ -77,9 +74,9 @@ async function writeHistories(
       }
     }
     await writeText(stdout, text);
-  } finally {
-    hideProgress();
-  }
+  };
+  // Among the lines of the output it would be unreadable, and they show the progress.
+  await (stdout.isTTY === true ? write() : withProgress(notes, progress, write));
   for (const [reason, count] of omitted) {
     if (count > 0) warn(`Not in the output: ${OMISSIONS[reason]} (${numberText(count)}).`);
   }

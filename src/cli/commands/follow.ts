@@ -31,6 +31,7 @@ export async function runFollow(
   };
   const selected = await changeParameters(context, domains, options);
   const following = withQuestions(context, async ({ follow }) => {
+    // A stream ends after an hour.
     while (!signal.aborted) {
       try {
         for await (const { events, end } of follow({ ...selected, after }, signal)) {
@@ -39,7 +40,6 @@ export async function runFollow(
           after = end;
         }
       } catch (error) {
-        // A stream ends after an hour, too.
         if (!signal.aborted && !isPassing(error)) throw error;
         await setTimeout(RETRY_AFTER, undefined, { signal }).catch(() => {});
       }

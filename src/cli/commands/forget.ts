@@ -11,8 +11,8 @@ const ERASED_AT_ONCE = 500;
 export async function runForget(
   context: CommandContext,
   domains: readonly string[],
-  { yes }: { readonly yes: boolean },
-): Promise<void> {
+  { yes }: { yes: boolean },
+) {
   if (!yes && domains.includes('-')) {
     throw new UsageError('Standard input cannot name the domains and confirm: add --yes.');
   }
@@ -37,11 +37,9 @@ export async function runForget(
   });
 }
 
-async function confirmed(context: CommandContext, names: readonly string[]): Promise<boolean> {
-  if (context.stdin.isTTY !== true) {
-    throw new UsageError('To erase without a terminal, add --yes.');
-  }
-  const terminal = createInterface({ input: context.stdin, output: context.stderr });
+async function confirmed({ stdin, stderr }: CommandContext, names: readonly string[]): Promise<boolean> {
+  if (stdin.isTTY !== true) throw new UsageError('To erase without a terminal, add --yes.');
+  const terminal = createInterface({ input: stdin, output: stderr });
   try {
     const answer = await terminal.question(`Erase the history of ${names.join(', ')} for good? [y/N] `);
     return /^y(es)?$/i.test(answer.trim());

@@ -4,17 +4,21 @@ import { counted, createTable, jsonLine, numberText as number } from '../output.
 
 export const REASONS_SHOWN = 10;
 
-/** @param formats Shown if one is not the program's own. */
-export function summaryText(
-  summary: ImportSummary,
-  seconds: number,
-  formats: readonly ImportFormat[],
-): string {
-  const { linesRead, recordsAdded, recordsRemoved, headersCreated, headersUpdated, newDomains } = summary;
+interface ImportReport {
+  readonly summary: ImportSummary;
+  readonly seconds: number;
+  /** Those of the inputs, sorted. */
+  readonly formats: readonly ImportFormat[];
+  /** The file of --rejects. */
+  readonly rejects?: string | undefined;
+}
+
+export function summaryText({ summary, seconds, formats }: ImportReport): string {
+  const { linesRead, recordsAdded, recordsRemoved, headersCreated, headersUpdated } = summary;
   const { count, exact } = summary.domains;
   const rate = counted(Math.round(linesRead / Math.max(seconds, 0.001)), 'line', 'lines');
   const isOwn = formats.every((name) => name === 'dms');
-  const rows = [
+  return createTable()([
     ...(isOwn ? [] : [['format', formats.join(', ')]]),
     ['lines read', `${number(linesRead)} in ${seconds.toFixed(1)} s, ${rate}/s`],
     ['recorded', `${number(summary.recorded)} (${number(summary.changed)} with a change)`],
@@ -22,35 +26,26 @@ export function summaryText(
     ['already known', number(summary.repeated)],
     ['stale', number(summary.stale)],
     ['rejected', number(summary.linesRejected)],
-    ['domains', `${exact ? '' : 'more than '}${number(count)} (${number(newDomains)} new)`],
+    ['domains', `${exact ? '' : 'more than '}${number(count)} (${number(summary.newDomains)} new)`],
     ['DNS records', `${number(recordsAdded)} added, ${number(recordsRemoved)} removed`],
     ['HTTP headers', `${number(headersCreated)} created, ${number(headersUpdated)} updated`],
-  ];
-  return createTable()(rows);
+  ]);
 }
 
-export function summaryJson(
-  summary: ImportSummary,
-  seconds: number,
-  formats: readonly ImportFormat[],
-): string {
-  const { linesRead, recorded, changed, unchanged, contradicting, stale, older, lost, partial } = summary;
-  const lines = {
-    linesRead,
-    recorded,
-    changed,
-    unchanged,
-    alreadyKnown: summary.repeated,
-    contradicting,
-    stale,
-  };
+export function summaryJson({ summary, seconds, formats }: ImportReport): string {
   return jsonLine({
     formats,
     seconds: Number(seconds.toFixed(3)),
-    ...lines,
-    older,
-    lost,
-    partial,
+    linesRead: summary.linesRead,
+    recorded: summary.recorded,
+    changed: summary.changed,
+    unchanged: summary.unchanged,
+    alreadyKnown: summary.repeated,
+    contradicting: summary.contradicting,
+    stale: summary.stale,
+    older: summary.older,
+    lost: summary.lost,
+    partial: summary.partial,
     rejected: summary.linesRejected,
     domains: summary.domains.count,
     domainsExact: summary.domains.exact,
@@ -63,16 +58,8 @@ export function summaryJson(
   });
 }
 
-/**
- * What the lines could not tell, and what can be done about rejected and stale ones.
- *
- * @param rejects The file of --rejects.
- * @param detected The formats of the inputs.
- */
-export function remarksText(
-  summary: ImportSummary,
-  { rejects, detected }: { readonly rejects?: string; readonly detected: ReadonlySet<ImportFormat> },
-): string {
+/** What the lines could not tell, and what can be done about rejected and stale ones. */
+export function remarksText({ summary, formats, rejects }: ImportReport): string {
   const keep =
     rejects === undefined
       ? 'To keep such lines for correction, import again with --rejects FILE.'
@@ -106,17 +93,17 @@ export function remarksText(
         'command, and --backfill.',
     ],
   ];
-  const remarks = counts.map(([lines, text]) =>
-    lines > 0 ? `${counted(lines, 'line', 'lines')}: ${text}\n` : '',
-  );
+  const told = counts.filter(([lines]) => lines > 0);
+  const remarks = told.map(([lines, text]) => `${counted(lines, 'line', 'lines')}: ${text}\n`);
   // Of domains that were recorded before it was said before, or their observations are there already.
-  if (detected.has('cof') && summary.newDomains > 0) remarks.push(PASSIVE_DNS_LAST);
+  if (formats.includes('cof') && summary.newDomains > 0) {
+    remarks.push(
+      'Import passive DNS after all observations of the same domains: older files of other formats that are imported ' +
+        'later can give another history than before it.\n',
+    );
+  }
   return remarks.join('');
 }
-
-const PASSIVE_DNS_LAST =
-  'Import passive DNS after all observations of the same domains: older files of other formats that are imported ' +
-  'later can give another history than before it.\n';
 
 /** Observations that were not recorded because they differ from others of the same time. */
 export function warningText({ contradicting }: ImportSummary): string {

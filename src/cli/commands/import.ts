@@ -16,9 +16,8 @@ import { OperationError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
-import { type CommandContext, stopSignal } from '../command-context.js';
-import { writeText } from '../output.js';
-import { type ProgressState, showProgress } from '../progress.js';
+import { type CommandContext, now, stopSignal } from '../command-context.js';
+import { type ProgressState, withProgress, writeText } from '../output.js';
 import { REASONS_SHOWN, remarksText, summaryJson, summaryText, warningText } from './import-report.js';
 
 interface ImportOptions {
@@ -41,16 +40,12 @@ export async function runImport(context: CommandContext, files: readonly string[
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
+  const { format, observedAt } = options;
   const rejects = options.rejects === undefined ? null : new RejectsFile(options.rejects);
   const detected = new Set<ImportFormat>();
-  const createParser = () =>
-    new InputParser(options.format, {
-      now: context.now,
-      ignoredHeaders: observe.ignoredHeaders,
-      observedAt: options.observedAt,
-      limits,
-      onDetected: (found) => detected.add(found),
-    });
+  const onDetected = (found: ImportFormat) => detected.add(found);
+  const { ignoredHeaders } = observe;
+  const createParser = () => new InputParser(format, { now, ignoredHeaders, observedAt, limits, onDetected });
   await requireAllImportable(files, context.stdin);
   const summary = new ImportSummary();
   await context.withConnections('create', async ({ pool }) => {
@@ -79,31 +74,26 @@ async function importFiles(
 ): Promise<void> {
   const { summary } = run;
   const progress = followInputs(summary);
-  const hideProgress = showProgress(context.notes, progress.state);
   const began = performance.now();
   const sumUp = async (end: keyof typeof ENDINGS) => {
-    context.stderr.write(ENDINGS[end] + warningText(summary));
-    context.notes.write(remarksText(summary, run));
-    if (summary.linesRead === 0 && end === 'complete') context.notes.write(NOTHING);
     const seconds = (performance.now() - began) / 1000;
-    const formats = [...run.detected].sort();
-    if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, formats));
-    else if (summary.linesRead > 0) await context.sumUp(summaryText(summary, seconds, formats));
+    const report = { summary, seconds, formats: [...run.detected].sort(), rejects: run.rejects };
+    context.stderr.write(ENDINGS[end] + warningText(summary));
+    context.notes.write(remarksText(report));
+    if (summary.linesRead === 0 && end === 'complete') context.notes.write(NOTHING);
+    if (run.json) await writeText(context.stdout, summaryJson(report));
+    else if (summary.linesRead > 0) await context.sumUp(summaryText(report));
   };
-  const options = {
-    ...run,
-    sorting: progress.sorting,
-    onRejected: (input: Input, line: Line, reason: string) => {
-      if (summary.linesRejected <= REASONS_SHOWN) {
-        context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
-      }
-      rejects?.write(line);
-    },
+  const onRejected = (input: Input, line: Line, reason: string) => {
+    if (summary.linesRejected <= REASONS_SHOWN) {
+      context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
+    }
+    rejects?.write(line);
   };
   const inputs = progress.inputs(files, context.stdin, run.signal);
-  const end = await importInputs(inputs, options)
+  const work = () => importInputs(inputs, { ...run, sorting: progress.sorting, onRejected });
+  const end = await withProgress(context.notes, progress.state, work)
     .finally(() => rejects?.close())
-    .finally(hideProgress)
     .catch(async (error) => {
       // If no line was read, there is nothing to sum up.
       if (summary.linesRead > 0) await sumUp('failed');
@@ -153,11 +143,11 @@ function followInputs(summary: ImportSummary) {
   let isSorted = false;
   return {
     state(): ProgressState {
-      const items = summary.linesRead - before;
-      const share = size === null || size === 0 ? undefined : Math.min(1, read / size);
-      if (sorted === 0) return { items, noun: 'lines', share };
-      if (!isSorted) return { items: sorted, noun: 'lines to sort', share };
-      return { items, noun: 'lines', share: items / sorted };
+      const isSorting = sorted > 0 && !isSorted;
+      const items = isSorting ? sorted : summary.linesRead - before;
+      const shareRead = size ? Math.min(1, read / size) : undefined;
+      const share = sorted > 0 && isSorted ? items / sorted : shareRead;
+      return { items, noun: isSorting ? 'lines to sort' : 'lines', share };
     },
     sorting: {
       onRead(lines: number) {
@@ -168,14 +158,11 @@ function followInputs(summary: ImportSummary) {
       },
     },
     async *inputs(files: readonly string[], stdin: Readable, signal: AbortSignal): AsyncGenerator<Input> {
+      const onBytes = (bytes: number) => {
+        read += bytes;
+      };
       for (const file of files) {
-        read = 0;
-        before = summary.linesRead;
-        if (isSorted) sorted = 0;
-        isSorted = false;
-        const onBytes = (bytes: number) => {
-          read += bytes;
-        };
+        [read, before, sorted, isSorted] = [0, summary.linesRead, isSorted ? 0 : sorted, false];
         const input = await openInput(file, stdin, onBytes, signal);
         size = input.size;
         yield input;

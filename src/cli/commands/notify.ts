@@ -17,9 +17,9 @@ import {
 } from '../../notify/notifications.js';
 import { receiverAddress, receiverOf, shortAddress } from '../../notify/receivers.js';
 import { newSecret } from '../../notify/webhook.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, now } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
-import { type Listing, timestampOrNull, timeText, writeList, writeText } from '../output.js';
+import { timestampOrNull, timeText, writeList, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
 
 interface AddOptions extends ChangeOptions {
@@ -44,46 +44,40 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   const form = isMail ? 'mail' : (options.as ?? 'json');
   const filter = await changeParameters(context, options.domains ?? [], options);
   const cursor = await withQuestions(context, (asking) => endOfChanges(asking, filter));
-  const createdAt = context.now();
+  const createdAt = now();
   const secret = form === 'json' ? newSecret() : null;
-  const added = {
-    ...{ name, url, form, secret, filter, createdAt, cursor, readTo: 0n, readAt: createdAt },
-    fromTime: options.from ?? createdAt,
-    settle: options.settle ?? null,
-    digest: options.digest ?? null,
-    watchFailures: options.watchFailures ?? null,
-  };
   await context.withDatabase('fail', async ({ writingPrisma }) => {
-    await addNotification(writingPrisma, added);
-    if (secret !== null) {
-      await writeText(context.stdout, `${secret}\n`).catch(async (error: Error) => {
-        await removeNotification(writingPrisma, name);
-        throw error;
-      });
-    }
-  });
-  if (secret === null) await context.sumUp(`added ${name}\n`);
-  else {
+    await addNotification(writingPrisma, {
+      name,
+      url,
+      form,
+      secret,
+      filter,
+      createdAt,
+      cursor,
+      readTo: 0n,
+      readAt: createdAt,
+      fromTime: options.from ?? createdAt,
+      settle: options.settle ?? null,
+      digest: options.digest ?? null,
+      watchFailures: options.watchFailures ?? null,
+    });
+    if (secret === null) return context.sumUp(`added ${name}\n`);
+    await writeText(context.stdout, `${secret}\n`).catch(async (error: Error) => {
+      await removeNotification(writingPrisma, name);
+      throw error;
+    });
     context.notes.write(
       'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
     );
-  }
-}
-
-export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
-  await context.withDatabase('fail', async ({ writingPrisma }) => {
-    const pages = [await listNotifications(writingPrisma)];
-    const count = await writeList(context.stdout, pages, NOTIFICATIONS, json);
-    if (count === 0)
-      context.notes.write('There is no notification. To add one: dms notify add NAME --url URL\n');
   });
 }
 
 type Listed = Awaited<ReturnType<typeof listNotifications>>[number];
 
-const NOTIFICATIONS: Listing<Listed> = {
+const NOTIFICATIONS = {
   headings: ['name', 'to', 'tells', 'last received', 'state'],
-  row: (listed) => {
+  row: (listed: Listed) => {
     const { name, url, filter, receivedAt, paused, failure } = listed;
     const parameters = Object.entries(filter as QueryParameters);
     const tells = parameters.map(([key, value]) => `${key}=${[value].flat().join(',')}`).join(' ');
@@ -91,7 +85,7 @@ const NOTIFICATIONS: Listing<Listed> = {
     const state = [stateOf(listed), paused ?? failure].filter((text) => text !== null).join(': ');
     return [name, shortAddress(url), tells, received, state];
   },
-  json: (listed) => ({
+  json: (listed: Listed) => ({
     name: listed.name,
     url: shortAddress(listed.url),
     as: listed.form,
@@ -106,6 +100,7 @@ const NOTIFICATIONS: Listing<Listed> = {
     waitingSince: timestampOrNull(listed.keptAt),
     lastReceived: timestampOrNull(listed.receivedAt),
   }),
+  none: 'There is no notification. To add one: dms notify add NAME --url URL',
 };
 
 function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
@@ -113,11 +108,17 @@ function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
   return failure === null ? 'active' : 'failing';
 }
 
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
+  await context.withDatabase('fail', async ({ writingPrisma }) =>
+    writeList(context, [await listNotifications(writingPrisma)], NOTIFICATIONS, json),
+  );
+}
+
 export async function runTest(context: CommandContext, name: string): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     const { url, form, secret } = await findNotification(writingPrisma, name);
     const receiver = receiverOf(form);
-    const body = receiver.bodyOf({ notification: name, at: context.now(), told: { type: 'test' } });
+    const body = receiver.bodyOf({ notification: name, at: now(), told: { type: 'test' } });
     const { notify } = context.settings();
     const message = { url, secret, id: newMessageId(), body };
     const answer = await receiver.send(message, notify, new AbortController().signal);
@@ -126,9 +127,7 @@ export async function runTest(context: CommandContext, name: string): Promise<vo
   });
 }
 
-type Change = (prisma: PrismaClient, name: string) => Promise<void>;
-
-function changing(done: string, change: Change) {
+function changing(done: string, change: (prisma: PrismaClient, name: string) => Promise<void>) {
   return async (context: CommandContext, name: string): Promise<void> => {
     await context.withDatabase('fail', ({ writingPrisma }) => change(writingPrisma, name));
     await context.sumUp(`${done} ${name}\n`);

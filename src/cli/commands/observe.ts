@@ -12,20 +12,15 @@ import { noteObserved } from '../../observer/schedule/watch-list.js';
 import type { DnsAnswer, HttpAnswer } from '../../observer/verdict.js';
 import { createObserver, createResolverChecks } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
-import { type CommandContext, stopSignal } from '../command-context.js';
+import { type CommandContext, now, stopSignal } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
 import { recordText } from '../history-text.js';
 import { counted, jsonLine, writeText } from '../output.js';
 
-interface ObserveOptions {
-  readonly dryRun: boolean;
-  readonly json: boolean;
-}
-
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
-  { dryRun, json }: ObserveOptions,
+  { dryRun, json }: { dryRun: boolean; json: boolean },
 ): Promise<void> {
   const names = await readDomains(context, domains);
   const signal = stopSignal(context);
@@ -35,13 +30,10 @@ export async function runObserve(
   const failed: string[] = [];
   const late: string[] = [];
   /** In a dry run, `record` compares what is observed with what is recorded. */
-  const observeAll = (
-    record: RecordObservations,
-    note: (recorded: readonly RecordedCheck[]) => Promise<void> = async () => {},
-  ) => {
+  const observeAll = (record: RecordObservations, note?: (recorded: RecordedCheck[]) => Promise<void>) => {
     const take = async (checks: readonly DomainCheck[]) => {
       const all = await recordChecks(record, checks);
-      await note(all);
+      await note?.(all);
       for (const recorded of all) {
         observed += 1;
         if (hasFailed(recorded.outcome)) failed.push(recorded.check.domain);
@@ -71,12 +63,11 @@ export async function runObserve(
     );
   }
   if (failed.length > 0) throw new OperationError(`Nothing could be observed of ${failed.join(', ')}.`);
-  if (late.length > 0) {
-    const newer = `Later observations are recorded of ${late.join(', ')}`;
-    throw new OperationError(
-      `${newer}. If there should be none, the clock is or was wrong: set it, by NTP say.`,
-    );
-  }
+  if (late.length === 0) return;
+  const newer = `Later observations are recorded of ${late.join(', ')}`;
+  throw new OperationError(
+    `${newer}. If there should be none, the clock is or was wrong: set it, by NTP say.`,
+  );
 }
 
 const AT_ONCE = 20;
@@ -94,8 +85,7 @@ export async function checkNow(
   take: (checks: readonly DomainCheck[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { now, warn } = context;
-  const observer = createObserver(settings, now, createResolverChecks(settings, now, warn));
+  const observer = createObserver(settings, now, createResolverChecks(settings, now, context.warn));
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
   const waiting = names.values();
@@ -120,8 +110,6 @@ export async function checkNow(
   if (clockFault !== null && !signal.aborted) throw new OperationError(clockFault);
 }
 
-type Recording = RecordedCheck['recording'];
-
 const TYPE_WIDTH = 7;
 
 function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
@@ -131,7 +119,7 @@ function checkAsText(recorded: RecordedCheck, isRecorded: boolean): string {
     ...(outcome.dns.nameExists === false ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
     ...httpLines(check.http, outcome, changes),
-    summaryText(changes, isRecorded, recorded.recording),
+    summaryText(recorded, isRecorded),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
 }
@@ -158,9 +146,7 @@ function httpLines(answer: HttpAnswer, { http }: CheckOutcome, { headers: change
   }
   if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
   const headers = answer.kind === 'answered' ? [...answer.headers].sort() : [];
-  const gone = changed.flatMap(({ kind, name, old }) =>
-    kind === 'gone' ? [[name, old ?? ''] as const] : [],
-  );
+  const gone = changed.flatMap(({ kind, name, old }) => (kind === 'gone' ? [[name, old] as const] : []));
   const lines = [...headers, ...gone].map(([name, value]) => {
     const change = changed.find((each) => each.name === name);
     const before = change?.kind === 'updated' ? ` (was: ${change.old})` : '';
@@ -169,11 +155,8 @@ function httpLines(answer: HttpAnswer, { http }: CheckOutcome, { headers: change
   return [`  ${responseText(http)}`, ...lines];
 }
 
-function summaryText(
-  { added, removed, headers }: Changes,
-  isRecorded: boolean,
-  recording: Recording,
-): string {
+function summaryText({ recording, changes }: RecordedCheck, isRecorded: boolean): string {
+  const { added, removed, headers } = changes;
   if (recording === 'nothing') return 'Nothing was observed, and nothing is recorded.';
   if (recording === 'stale') return 'Nothing is recorded: later observations of all of it are.';
   const records = (changed: readonly unknown[]) => counted(changed.length, 'record', 'records');

@@ -1,10 +1,10 @@
 import type { Ask, Question } from '../../asking.js';
-import { PublicError, UsageError } from '../../model/errors.js';
+import { UsageError } from '../../model/errors.js';
 import { printable } from '../../model/text.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
 import { type RecordData, rdataText, shortTime } from '../history-text.js';
-import { type Listing, writeList } from '../output.js';
+import { writeList } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
@@ -19,36 +19,47 @@ interface SearchOptions {
   readonly [parameter: string]: unknown;
 }
 
-interface Search extends Listing<never> {
+type Texts<Names extends string> = Readonly<Record<Names, string>>;
+
+/** What the searches of REST find: each has some of these. */
+interface Match
+  extends Texts<'domain' | 'firstSeen' | 'lastSeen' | 'name' | 'value'>,
+    Texts<'from' | 'created' | 'lastUpdate' | 'lastChange'> {
+  readonly data: RecordData;
+  readonly removed: string | null;
+  readonly to: string | null;
+}
+
+interface Search {
   /** The options that make it this search; one of them has to be there. */
   readonly begins: readonly string[];
   /** Those that it may have besides. */
   readonly selects: readonly string[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
+  readonly headings: readonly string[];
+  row(match: Match): readonly string[];
 }
-
-type Texts<Names extends string> = Readonly<Record<Names, string>>;
-
-interface RecordMatch extends Texts<'domain' | 'firstSeen' | 'lastSeen'> {
-  readonly data: RecordData;
-  readonly removed: string | null;
-}
-
-interface HeaderMatch extends Texts<'domain' | 'name' | 'value' | 'from' | 'lastSeen'> {
-  readonly to: string | null;
-}
-
-type DomainMatch = Texts<'domain' | 'created' | 'lastUpdate' | 'lastChange'>;
 
 const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'];
 
-const SEARCHES: Readonly<Record<WordQuestion['of'], Search>> = {
+type Kind = WordQuestion['of'];
+
+const SEARCHES: Readonly<Record<Kind, Search>> = {
+  domains: {
+    begins: ['match', 'registrableDomain', 'createdFrom', 'createdTo', 'changedFrom', 'changedTo'],
+    selects: [],
+    operation: 'searchDomains',
+    headings: ['domain', 'first observed', 'last observed', 'last change'],
+    row: ({ domain, created, lastUpdate, lastChange }) => {
+      return [domain, ...[created, lastUpdate, lastChange].map(shortTime)];
+    },
+  },
   records: {
     begins: ['ip', 'network', 'target', 'text', 'host'],
     selects: ['types', ...PRESENCE, 'firstSeenFrom', 'firstSeenTo'],
     operation: 'searchDnsRecords',
     headings: ['domain', 'owner', 'type', 'data', 'seen'],
-    row: ({ domain, data, firstSeen, lastSeen, removed }: RecordMatch) => {
+    row: ({ domain, data, firstSeen, lastSeen, removed }) => {
       const owner = data.host === domain ? '' : data.host;
       return [domain, owner, data.type, rdataText(data), timesText(firstSeen, removed, lastSeen)];
     },
@@ -58,20 +69,13 @@ const SEARCHES: Readonly<Record<WordQuestion['of'], Search>> = {
     selects: ['contains', ...PRESENCE],
     operation: 'searchHttpHeaders',
     headings: ['domain', 'header', 'seen'],
-    row: ({ domain, name, value, from, to, lastSeen }: HeaderMatch) => {
+    row: ({ domain, name, value, from, to, lastSeen }) => {
       return [domain, `${name}: ${value}`, timesText(from, to, lastSeen)];
     },
   },
-  domains: {
-    begins: ['match', 'registrableDomain', 'createdFrom', 'createdTo', 'changedFrom', 'changedTo'],
-    selects: [],
-    operation: 'searchDomains',
-    headings: ['domain', 'first observed', 'last observed', 'last change'],
-    row: ({ domain, created, lastUpdate, lastChange }: DomainMatch) => {
-      return [domain, ...[created, lastUpdate, lastChange].map(shortTime)];
-    },
-  },
 };
+
+const KINDS = Object.keys(SEARCHES) as Kind[];
 
 /** Whether what is present still is, and when what is gone went, nobody knows, but when it was seen last. */
 function timesText(from: string, to: string | null, lastSeen: string): string {
@@ -79,9 +83,6 @@ function timesText(from: string, to: string | null, lastSeen: string): string {
   return `${times} (last seen ${shortTime(lastSeen)})`;
 }
 
-const KINDS = ['domains', 'records', 'headers'] as const;
-
-type Kind = (typeof KINDS)[number];
 type Parameters = Question['parameters'];
 
 interface Asked {
@@ -92,7 +93,6 @@ interface Asked {
 }
 
 export async function runSearch(context: CommandContext, words: readonly string[], options: SearchOptions) {
-  const { stdout, notes } = context;
   const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
   await withQuestions(context, async ({ ask }) => {
     let found = 0;
@@ -100,44 +100,32 @@ export async function runSearch(context: CommandContext, words: readonly string[
       const { headings, row } = SEARCHES[each.kind];
       const above = found > 0 ? '\n' : '';
       const title = each.title === undefined ? '' : `${above}${printable(each.title)}\n`;
-      const listing = { title, headings, row: (match: never) => row(match).map(printable) };
-      found += await writeList(stdout, matchesOf(ask, each, options), listing, options.json);
+      const listing = { title, headings, row: (match: Match) => row(match).map(printable) };
+      found += await writeList(context, matchesOf(ask, each, options), listing, options.json);
     }
-    if (found === 0) notes.write('Nothing was found.\n');
+    if (found === 0) context.notes.write('Nothing was found.\n');
   });
 }
 
-/** Pages of what is found; of a domain that is named, this one or none. */
 async function* matchesOf(
   ask: Ask,
   { kind, parameters }: Asked,
   { json, limit = Number.POSITIVE_INFINITY }: SearchOptions,
-): AsyncGenerator<readonly never[]> {
-  const { domain } = parameters;
-  if (domain !== undefined) return yield* detailsOf(ask, domain);
-  const { operation } = SEARCHES[kind];
+): AsyncGenerator<readonly Match[]> {
   const first = String(Math.min(limit, 500));
-  const question = { operation, parameters: { ...parameters, first }, asTable: !json };
+  const question = { ...SEARCHES[kind], parameters: { ...parameters, first }, asTable: !json };
   let left = limit;
-  for await (const matches of pagesOf<never>(ask, question)) {
+  for await (const matches of pagesOf<Match>(ask, question)) {
     yield matches.slice(0, left);
     left -= matches.length;
     if (left <= 0) return;
   }
 }
 
-async function* detailsOf(ask: Ask, domain: Parameters[string]): AsyncGenerator<readonly never[]> {
-  try {
-    yield [await ask<never>({ operation: 'getDomainDetails', parameters: { domain } })];
-  } catch (error) {
-    if (!(error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND')) throw error;
-  }
-}
-
 /** What a word may mean, as on the page, and the options select. @throws UsageError if there is nothing. */
 function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
   const exact = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains'];
-  const other = exact.find((name) => options[name] !== undefined);
+  const other = exact.find((name) => name in options);
   if (other !== undefined) throw new UsageError(`Write a word or ${optionOf(other)}, not both.`);
   const questions = questionsOf(word);
   const [first] = questions;
@@ -146,24 +134,21 @@ function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
   }
   const selected = questions.filter(({ of }) => foreignTo(of, options) === undefined);
   if (selected.length === 0) rejectForeign(first.of, options);
-  const common = parametersOf(options);
   return selected.map((question) => ({
     kind: question.of,
-    parameters: { ...common, ...conditionOf(question) },
+    parameters: { ...parametersOf(options), ...conditionOf(question) },
     ...(selected.length > 1 && { title: question.title }),
   }));
 }
 
+/** A name that is too short for a pattern is that of one domain. */
 function conditionOf(question: WordQuestion): Parameters {
   if (question.of !== 'domains') return { ...question.where };
-  const { match, name } = question;
-  return match === '' ? { domain: name ?? '' } : { match };
+  return { match: question.match || (question.name ?? '') };
 }
 
 function askedByOptions(options: SearchOptions): Asked {
-  const [kind, ...others] = KINDS.filter((each) =>
-    SEARCHES[each].begins.some((name) => options[name] !== undefined),
-  );
+  const [kind, ...others] = KINDS.filter((each) => SEARCHES[each].begins.some((name) => name in options));
   if (kind === undefined || others.length > 0) {
     throw new UsageError(
       'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text ' +
@@ -177,9 +162,8 @@ function askedByOptions(options: SearchOptions): Asked {
 
 /** An option that is given and selects nothing in a search; undefined if there is none. */
 function foreignTo(kind: Kind, options: SearchOptions): string | undefined {
-  return KINDS.flatMap((each) => SEARCHES[each].selects).find(
-    (name) => options[name] !== undefined && !SEARCHES[kind].selects.includes(name),
-  );
+  const own = [...SEARCHES[kind].begins, ...SEARCHES[kind].selects, 'limit', 'json'];
+  return Object.keys(options).find((name) => !own.includes(name));
 }
 
 function rejectForeign(kind: Kind, options: SearchOptions): void {

@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import type { Application } from '../../application.js';
-import type { ClusterMember } from '../../cluster/member.js';
 import { ALL_ADDRESSES, type Settings } from '../../config/settings.js';
 import { isLoopback } from '../../model/ip-address.js';
 import type { CommandContext } from '../command-context.js';
@@ -19,18 +18,21 @@ export async function runServe(context: CommandContext, { workers }: { workers: 
   const stopRequested = context.stopRequested();
   const openness = cluster.isPrimary ? opennessOf(settings) : null;
   if (openness !== null) context.warn(`WARNING: ${openness}`);
-  if (workers === 1) return serveAlone(context, settings, stopRequested);
-  return cluster.isPrimary
-    ? serveByOthers(context, settings, stopRequested, workers)
-    : serveTogether(settings, stopRequested, workers);
-}
-
-async function serveAlone(context: CommandContext, settings: Settings, stopRequested: Promise<unknown>) {
-  const application = await start(settings);
-  await context.sumUp(welcome(application, settings, 1));
-  await stopRequested;
-  context.notes.write(STOPPING);
-  await application.stop();
+  if (workers > 1 && cluster.isPrimary) return serveByOthers(context, settings, stopRequested, workers);
+  const member = workers > 1 ? (await import('../../cluster/member.js')).joinCluster() : undefined;
+  try {
+    setFlagsFromString(HEAP_GROWTH);
+    // Only now: loading the server takes a second, and an invalid setting is reported before.
+    const { startApplication } = await import('../../application.js');
+    const application = await startApplication(settings, member && { cluster: member });
+    const text = welcome(application, settings, workers);
+    await (member === undefined ? context.sumUp(text) : member.serving(text));
+    await stopRequested;
+    if (member === undefined) context.notes.write(STOPPING);
+    await application.stop();
+  } finally {
+    member?.leave();
+  }
 }
 
 /** In the first of several processes, which starts those that serve. */
@@ -42,8 +44,7 @@ async function serveByOthers(
 ): Promise<void> {
   const { FirstProcess, ProcessEndedError } = await import('../../cluster/first-process.js');
   const { createLogger } = await import('../../telemetry/logging.js');
-  const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
-  const first = new FirstProcess(log);
+  const first = new FirstProcess(createLogger({ level: settings.logLevel, secrets: settings.secrets }));
   const started = first.start(workers).then((text) => context.sumUp(text));
   try {
     await Promise.race([started, stopRequested]);
@@ -58,34 +59,10 @@ async function serveByOthers(
   }
 }
 
-async function serveTogether(settings: Settings, stopRequested: Promise<unknown>, workers: number) {
-  const { joinCluster } = await import('../../cluster/member.js');
-  const member = joinCluster();
-  try {
-    const application = await start(settings, member);
-    member.serving(welcome(application, settings, workers));
-    await stopRequested;
-    await application.stop();
-  } finally {
-    member.leave();
-  }
-}
-
-async function start(settings: Settings, member?: ClusterMember): Promise<Application> {
-  setFlagsFromString(HEAP_GROWTH);
-  // Only now: loading the server takes a second, and an invalid setting is reported before.
-  const { startApplication } = await import('../../application.js');
-  return startApplication(settings, member && { cluster: member });
-}
-
-export function isReachable({ host }: Settings): boolean {
-  return !isLoopback(host);
-}
-
 /** What other machines may read without a token, in a sentence, with what to do; null: nothing. */
-export function opennessOf(settings: Settings): string | null {
-  if (settings.auth.required === 'all' || !isReachable(settings)) return null;
-  return `everyone who can reach this service can read all that is recorded, without a token: HOST is ${settings.host}, and AUTH_REQUIRED is not all. Set AUTH_REQUIRED=all, or let only a proxy with access control reach it.`;
+export function opennessOf({ host, auth }: Settings): string | null {
+  if (auth.required === 'all' || isLoopback(host)) return null;
+  return `everyone who can reach this service can read all that is recorded, without a token: HOST is ${host}, and AUTH_REQUIRED is not all. Set AUTH_REQUIRED=all, or let only a proxy with access control reach it.`;
 }
 
 const STOPPING = 'Stopping: requests in progress are completed first.\n';
@@ -111,10 +88,7 @@ function welcome(application: Application, { host, auth }: Settings, workers: nu
     watchedDomains !== null && `Observes: ${watchedText(watchedDomains)}`,
     metricsUrl !== null && `Metrics:  ${metricsUrl}/metrics`,
     exampleDomain === null ? 'Nothing is recorded yet: dms import FILE records.' : example,
-    'Stop with Ctrl-C.',
+    'Stop with Ctrl-C.\n',
   ];
-  return lines
-    .filter((line) => line !== false)
-    .map((line) => `${line}\n`)
-    .join('');
+  return lines.filter((line) => line !== false).join('\n');
 }

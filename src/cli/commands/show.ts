@@ -77,15 +77,13 @@ async function showChanges(context: CommandContext, domain: string, options: Sho
   const paint = painter(color, context.stdout);
   const notable = all ? undefined : 'true';
   const parameters = { domain, order: 'NEWEST_FIRST', types, headers, notable };
-  const lineOf = (change: ChangeData) =>
-    json
-      ? jsonLine(change)
-      : `${paint('dim', shortTime(change.date))}  ${changeText(change, domain, paint)}\n`;
+  const asText = (change: ChangeData) =>
+    `${paint('dim', shortTime(change.date))}  ${changeText(change, domain, paint)}\n`;
   let shown = 0;
   await withQuestions(context, async ({ ask }) => {
     for await (const changes of pagesOf<ChangeData>(ask, { operation: 'getDomainChanges', parameters })) {
       shown += changes.length;
-      await writeText(context.stdout, changes.map(lineOf).join(''));
+      await writeText(context.stdout, changes.map(json ? jsonLine : asText).join(''));
     }
   });
   if (shown > 0 || json || all) return;
@@ -99,7 +97,7 @@ interface Difference {
   readonly dnsRecordsRemoved: readonly { readonly data: RecordData }[];
   readonly httpHeaders: readonly {
     readonly name: string;
-    readonly difference: 'ADDED' | 'CHANGED' | 'REMOVED';
+    readonly difference: keyof typeof HEADER_KINDS;
     readonly old: string | null;
     readonly new: string | null;
   }[];
@@ -145,22 +143,23 @@ async function showHistory({ stdout }: CommandContext, history: StoredHistory, {
   const { created, lastUpdate, lastChange } = history.state;
   const paint = painter(color, stdout);
   const rows = getRows(history, at).filter((row) => at === undefined || isPresent(row));
-  const isHeader = ({ rank }: Row) => rank === 2;
-  const headers = new Set(rows.filter(isHeader).map(({ group }) => group)).size;
-  const records = rows.filter((row) => !isHeader(row)).length;
+  const headers = rows.filter(({ rank }) => rank === 2);
   const changed = lastChange === null ? '' : `, last changed ${timeText(lastChange)}`;
   const [title, observed] =
     at === undefined
       ? [history.name, `observed ${timeText(created)} to ${timeText(lastUpdate)}${changed}`]
       : [`${history.name} at ${timeText(at)}`, `first observed ${timeText(created)}`];
-  const counts = `${counted(records, 'DNS record', 'DNS records')}, ${counted(headers, 'HTTP header', 'HTTP headers')}`;
-  const end = at === undefined ? lastUpdate : getLastSeen(rows, created);
-  const draw = createRowDrawer(rows, [created, end], stdout.columns ?? USUAL_COLUMNS, paint);
+  const records = counted(rows.length - headers.length, 'DNS record', 'DNS records');
+  const names = counted(new Set(headers.map(({ group }) => group)).size, 'HTTP header', 'HTTP headers');
+  const lastSeen = rows.flatMap(({ stays }) => stays.map((stay) => stay.lastSeen));
+  const latest = lastSeen.reduce((last, time) => (time > last ? time : last), created);
+  const period = [created, at === undefined ? lastUpdate : latest] as const;
+  const draw = createRowDrawer(rows, period, stdout.columns ?? USUAL_COLUMNS, paint);
   const lines = rows.map((row, index) => {
     const heading = row.group === rows[index - 1]?.group ? '' : `\n${paint('bold', printable(row.group))}\n`;
     return heading + draw(row);
   });
-  await writeText(stdout, `${paint('bold', title)}\n${observed}\n${counts}\n${lines.join('')}`);
+  await writeText(stdout, `${paint('bold', title)}\n${observed}\n${records}, ${names}\n${lines.join('')}`);
 }
 
 /** The RRsets of the domain itself first, each as a whole, then those of others, then the headers. */
@@ -174,9 +173,8 @@ function getRows(history: StoredHistory, at: Instant | undefined): Row[] {
   };
   for (const { record, ...stay } of staysAsOf(history, at)) {
     const { host, type } = record;
-    const value = rdataText(dnsRecordData(record));
-    if (host === history.name) add(0, type, value, stay);
-    else add(1, `${type} ${host}`, value, stay);
+    const isOwn = host === history.name;
+    add(isOwn ? 0 : 1, isOwn ? type : `${type} ${host}`, rdataText(dnsRecordData(record)), stay);
   }
   for (const { name, value, ...stay } of headerPeriods(history, at)) add(2, `HTTP ${name}`, value, stay);
   return [...rows.values()].sort(
@@ -186,11 +184,6 @@ function getRows(history: StoredHistory, at: Instant | undefined): Row[] {
 
 function isPresent({ stays }: Row): boolean {
   return stays.at(-1)?.removed === null;
-}
-
-function getLastSeen(rows: readonly Row[], earliest: Instant): Instant {
-  const times = rows.flatMap(({ stays }) => stays.map(({ lastSeen }) => lastSeen));
-  return times.reduce((last, time) => (time > last ? time : last), earliest);
 }
 
 /** Where the width is not known, as in a pipe. */
@@ -222,12 +215,12 @@ function createRowDrawer(
       // A stay has at least one column.
       bar.fill('░', begin, Math.max(begin + 1, ended)).fill('█', begin, Math.max(begin + 1, certain));
     }
-    const indented = `  ${printable(row.value)}`;
-    const isLong = indented.length > room - width - 1;
+    const value = `  ${printable(row.value)}`;
     // A long value has a line of its own.
-    const label = isLong ? `${indented}\n${' '.repeat(room - width)}` : indented.padEnd(room - width);
+    const label = value.length < room - width ? value : `${value}\n`;
+    const margin = ' '.repeat(room - width - (label === value ? value.length : 0));
     const shown = paint(isPresent(row) ? 'green' : 'dim', bar.join(''));
-    return `${label}${shown}  ${paint('dim', datesText(row.stays, end))}\n`;
+    return `${label}${margin}${shown}  ${paint('dim', datesText(row.stays, end))}\n`;
   };
 }
 

@@ -9,8 +9,8 @@ import {
 import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
-import type { CommandContext } from '../command-context.js';
-import { type Listing, timestampOrNull, timeText, writeList, writeText } from '../output.js';
+import { type CommandContext, now } from '../command-context.js';
+import { timestampOrNull, timeText, writeList, writeText } from '../output.js';
 
 interface CreateOptions {
   readonly name: string;
@@ -33,7 +33,7 @@ export async function runCreate(context: CommandContext, options: CreateOptions)
           'or DATABASE_URL as it does, and create the token there.\n',
       );
     }
-    const createdAt = context.now();
+    const createdAt = now();
     const expiresAt = expires === undefined ? null : createdAt + expires;
     const token = await createToken(prisma, { name, scopes, createdAt, expiresAt });
     await writeText(context.stdout, `${token}\n`).catch(async (error: Error) => {
@@ -47,43 +47,39 @@ export async function runCreate(context: CommandContext, options: CreateOptions)
 }
 
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
-  await context.withDatabase('fail', async ({ prisma }) => {
-    const count = await writeList(context.stdout, [await listTokens(prisma)], listingAt(context.now()), json);
-    if (count === 0)
-      context.notes.write('There are no tokens. To create one: dms token create --name NAME\n');
-  });
-}
-
-export async function runRevoke(context: CommandContext, name: string): Promise<void> {
-  await context.withDatabase('fail', async ({ prisma }) => {
-    const now = context.now();
-    const revokedAt = await revokeToken(prisma, name, now);
-    const before = `${name} was revoked before, at ${formatInstant(revokedAt)}\n`;
-    await context.sumUp(revokedAt === now ? `revoked ${name}\n` : before);
-  });
-}
-
-function listingAt(now: Instant): Listing<TokenDescription> {
   const shown = (time: Instant | null) => (time === null ? 'never' : timeText(time));
-  return {
+  const listing = {
     headings: ['name', 'scopes', 'created', 'expires', 'last used', 'state'],
-    row: (token) => {
+    row: (token: TokenDescription) => {
       const { name, scopes, createdAt, expiresAt, lastUsed } = token;
-      return [name, scopes.join(' '), ...[createdAt, expiresAt, lastUsed].map(shown), state(token, now)];
+      return [name, scopes.join(' '), ...[createdAt, expiresAt, lastUsed].map(shown), stateOf(token)];
     },
-    json: (token) => ({
+    json: (token: TokenDescription) => ({
       name: token.name,
       scopes: token.scopes,
       createdAt: formatInstant(token.createdAt),
       expiresAt: timestampOrNull(token.expiresAt),
       lastUsed: timestampOrNull(token.lastUsed),
       revokedAt: timestampOrNull(token.revokedAt),
-      state: state(token, now),
+      state: stateOf(token),
     }),
+    none: 'There are no tokens. To create one: dms token create --name NAME',
   };
+  await context.withDatabase('fail', async ({ prisma }) =>
+    writeList(context, [await listTokens(prisma)], listing, json),
+  );
 }
 
-function state({ revokedAt, expiresAt }: TokenDescription, now: Instant): string {
+function stateOf({ revokedAt, expiresAt }: TokenDescription): 'revoked' | 'expired' | 'valid' {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
+  return expiresAt !== null && expiresAt <= now() ? 'expired' : 'valid';
+}
+
+export async function runRevoke(context: CommandContext, name: string): Promise<void> {
+  await context.withDatabase('fail', async ({ prisma }) => {
+    const time = now();
+    const revokedAt = await revokeToken(prisma, name, time);
+    const before = `${name} was revoked before, at ${formatInstant(revokedAt)}\n`;
+    await context.sumUp(revokedAt === time ? `revoked ${name}\n` : before);
+  });
 }

@@ -8,22 +8,19 @@ import {
   findUnsound,
 } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
-import { jsonLine, writeText } from '../output.js';
-import { showProgress } from '../progress.js';
+import { jsonLine, withProgress, writeText } from '../output.js';
 
 export async function runVerify(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
-  await context.withDatabase('fail', async (database) => {
-    const hideProgress = showProgress(context.notes, () => ({ items: count.domains, noun: 'domains' }));
-    try {
+  const progress = () => ({ items: count.domains, noun: 'domains' });
+  await context.withDatabase('fail', (database) =>
+    withProgress(context.notes, progress, async () => {
       for await (const line of violations(database, count)) {
         count.violations += 1;
         await writeText(context.stdout, json ? jsonLine({ violation: line }) : `${line}\n`);
       }
-    } finally {
-      hideProgress();
-    }
-  });
+    }),
+  );
   const { domains, records, headers } = count;
   const checked = `${domains} domains, ${records} DNS record entries, ${headers} header changes`;
   if (count.violations > 0) {

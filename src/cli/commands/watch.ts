@@ -9,38 +9,36 @@ import {
   type WatchedDomain,
   watchDomains,
 } from '../../observer/schedule/watch-list.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, now } from '../command-context.js';
 import { failIfRejected, readNames } from '../domain-arguments.js';
-import { type Listing, timestampOrNull, timeText, writeList } from '../output.js';
+import { timestampOrNull, timeText, writeList } from '../output.js';
 
-interface NamesOptions {
+interface WatchOptions {
   readonly fromFile?: string;
-}
-
-interface AddOptions extends NamesOptions {
-  /** In microseconds. */
+  /** Of dms watch add, in microseconds. */
   readonly every?: bigint;
 }
 
-export async function runAdd(context: CommandContext, domains: readonly string[], options: AddOptions) {
+export async function runAdd(context: CommandContext, domains: readonly string[], options: WatchOptions) {
   const sum = { added: 0, changed: 0 };
-  const { names, rejected } = await inBatches(context, 'create', domains, options, async (prisma, batch) => {
-    const done = await watchDomains(prisma, batch, options.every ?? null, context.now());
-    sum.added += done.added;
-    sum.changed += done.changed;
+  const watch = async (prisma: PrismaClient, batch: readonly string[]) => {
+    const { added, changed } = await watchDomains(prisma, batch, options.every ?? null, now());
+    sum.added += added;
+    sum.changed += changed;
+  };
+  await inBatches(context, 'create', domains, options, watch, (names) => {
+    const known = names - sum.added - sum.changed;
+    return `${sum.added} added, ${sum.changed} at a new interval, ${known} already watched`;
   });
-  const known = names.length - sum.added - sum.changed;
-  await context.sumUp(`${sum.added} added, ${sum.changed} at a new interval, ${known} already watched\n`);
-  failIfRejected(rejected, 'the others are done');
 }
 
-export async function runRemove(context: CommandContext, domains: readonly string[], options: NamesOptions) {
+export async function runRemove(context: CommandContext, domains: readonly string[], options: WatchOptions) {
   let removed = 0;
-  const { names, rejected } = await inBatches(context, 'fail', domains, options, async (prisma, batch) => {
+  const unwatch = async (prisma: PrismaClient, batch: readonly string[]) => {
     removed += await unwatchDomains(prisma, batch);
-  });
-  await context.sumUp(`${removed} removed, ${names.length - removed} not watched\n`);
-  failIfRejected(rejected, 'the others are done');
+  };
+  const summary = (names: number) => `${removed} removed, ${names - removed} not watched`;
+  await inBatches(context, 'fail', domains, options, unwatch, summary);
 }
 
 /** Names in one statement: its locks are held for a short time. */
@@ -50,41 +48,42 @@ async function inBatches(
   context: CommandContext,
   ifMissing: 'create' | 'fail',
   domains: readonly string[],
-  { fromFile }: NamesOptions,
+  { fromFile }: WatchOptions,
   work: (prisma: PrismaClient, batch: readonly string[]) => Promise<void>,
-) {
+  summary: (names: number) => string,
+): Promise<void> {
   if (domains.length === 0 && fromFile === undefined) {
     throw new UsageError('Name the domains, or a file of them with --from-file FILE; - is standard input.');
   }
-  const read = await readNames(context, domains, fromFile);
+  const { names, rejected } = await readNames(context, domains, fromFile);
   await context.withDatabase(ifMissing, async ({ writingPrisma }) => {
-    for (let from = 0; from < read.names.length; from += BATCH) {
-      await work(writingPrisma, read.names.slice(from, from + BATCH));
+    for (let from = 0; from < names.length; from += BATCH) {
+      await work(writingPrisma, names.slice(from, from + BATCH));
     }
   });
-  return read;
+  await context.sumUp(`${summary(names.length)}\n`);
+  failIfRejected(rejected, 'the others are done');
 }
 
-export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
-  await context.withDatabase('fail', async ({ writingPrisma }) => {
-    const count = await writeList(context.stdout, listWatched(writingPrisma), WATCHED, json);
-    if (count === 0)
-      context.notes.write('No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n');
-  });
-}
-
-const WATCHED: Listing<WatchedDomain> = {
+const WATCHED = {
   headings: ['domain', 'every', 'next', 'failures', 'last outcome'],
-  row: ({ name, every, next, leased, failures, outcome, observedAt }) => {
+  row: ({ name, every, next, leased, failures, outcome, observedAt }: WatchedDomain) => {
     const isNew = outcome === null || observedAt === null;
     const last = isNew ? 'not yet by a worker' : `${timeText(observedAt)} ${outcomeText(outcome)}`;
     return [name, durationText(every), leased ? 'now' : timeText(next), String(failures), last];
   },
-  json: ({ name, every, next, leased, observedAt, outcome, failures }) => {
+  json: ({ name, every, next, leased, observedAt, outcome, failures }: WatchedDomain) => {
     const schedule = { domain: name, every: durationText(every), next: formatInstant(next), leased };
     return { ...schedule, observedAt: timestampOrNull(observedAt), failures, outcome };
   },
+  none: 'No domain is watched. To watch one: dms watch add DOMAIN --every 6h',
 };
+
+export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
+  await context.withDatabase('fail', ({ writingPrisma }) =>
+    writeList(context, listWatched(writingPrisma), WATCHED, json),
+  );
+}
 
 export function watchedText(count: number): string {
   if (count === 0) return 'no domain yet (dms watch add DOMAIN adds one)';

@@ -2,7 +2,7 @@ import { startMonitoring } from '../../monitoring.js';
 import { countWatched } from '../../observer/schedule/watch-list.js';
 import { startObserving } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, now } from '../command-context.js';
 import { watchedText } from './watch.js';
 
 export async function runWorker(context: CommandContext): Promise<void> {
@@ -12,8 +12,7 @@ export async function runWorker(context: CommandContext): Promise<void> {
     const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const monitoring = await startMonitoring(settings, database, log, { work: 'observing' });
     try {
-      const stopObserving = startObserving(settings, database, log, context.now, monitoring);
-      monitoring.observing(stopObserving.resolvers);
+      const stopObserving = startObserving(settings, database, log, now, monitoring);
       if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
       context.notes.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
