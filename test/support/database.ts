@@ -57,6 +57,13 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** Opens a database of a server of the test's own, migrated. */
+export async function openMigrated(databaseUrl: string): Promise<Database> {
+  const database = await openDatabase({ databaseUrl, dataDirectory: '/nonexistent' });
+  await migrate(database.pool);
+  return database;
+}
+
 interface LentDatabase {
   readonly home: TestHome;
   /** Keeps the embedded database open from one file to the next. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
@@ -18,6 +18,8 @@ const inLongForm = test.skipIf(!IS_LONG);
 describe.skipIf(CHROMIUM === undefined)('the page', () => {
   let service: TestService;
   let browser: Browser;
+  /** Shared by pages, so that the browser has what they load, and compiled; a tab has its own storage. */
+  let context: BrowserContext;
   let opened: WatchedPage[] = [];
   /** Services beside the common one: they end after the pages that they serve. */
   let others: TestService[] = [];
@@ -25,6 +27,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   beforeAll(async () => {
     service = await startServiceWithSamples();
     browser = await startBrowser();
+    context = await browser.newContext();
   });
   afterAll(async () => {
     await browser.close();
@@ -37,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   afterEach(async () => {
     for (const { page, complaints, origins } of opened) {
       const { origin } = new URL(page.url());
-      await page.context().close();
+      await page.close();
       expect(complaints, 'errors, warnings, and violations of the policy').toEqual([]);
       expect([...origins], 'requests').toEqual([origin]);
     }
@@ -45,7 +48,8 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   });
 
   async function open(path: string, options?: BrowserContextOptions, at = service): Promise<Page> {
-    const watched = await openPage(browser, at.url + path, options);
+    const opener = options === undefined ? context : await browser.newContext(options);
+    const watched = await openPage(opener, at.url + path);
     opened.push(watched);
     return watched.page;
   }
@@ -351,7 +355,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const database = await openTestDatabase();
     const short = await startOther({ database });
     onTestFinished(() => database.close());
-    const page = await open('/', {}, short);
+    const page = await open('/', undefined, short);
     await page.getByText('Nothing has changed yet.').waitFor();
     await createRecorder(database.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
     await database.pool.query('DELETE FROM change_feed WHERE number > (SELECT min(number) FROM change_feed)');
@@ -522,7 +526,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
   inLongForm('the page says what to do with an empty database, and shows what is recorded then', async () => {
     const empty = await startOther();
-    const page = await open('/', {}, empty);
+    const page = await open('/', undefined, empty);
     await page.getByRole('heading', { name: 'Nothing is recorded yet' }).waitFor();
     expect(await page.locator('.steps code').allInnerTexts()).toEqual([
       'npx dms observe example.com',
@@ -540,7 +544,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       database: service.database,
       auth: { provider: undefined, required: 'all' },
     });
-    const page = await open('/domains/example.com', {}, guarded);
+    const page = await open('/domains/example.com', undefined, guarded);
     const state = page.getByRole('region', { name: 'Latest state', exact: true });
     await page.getByLabel('Access token').fill('dms_wrong');
     for (let attempt = 0; attempt < 2; attempt += 1) {
@@ -567,7 +571,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
   inLongForm('the page shows a domain to those who may not search, without what is live', async () => {
     const guarded = await startOther({ database: service.database, anonymousScopes: new Set() });
-    const page = await open('/domains/example.com', {}, guarded);
+    const page = await open('/domains/example.com', undefined, guarded);
     await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
     await page.getByText('Does not update now').waitFor();
     expect(await page.getByLabel('Access token').count()).toBe(0);
@@ -597,7 +601,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ['/domains/example.com', 'DomainSummary', '.facts'],
     ['/domains/example.com', 'DomainChanges', '.changes .change'],
   ])('on the page at %s, a failed %s can be tried again', async (path, operation, found) => {
-    const watched = await openPage(browser, `${service.url}/docs/`);
+    const watched = await openPage(context, `${service.url}/docs/`);
     opened.push(watched);
     const { page } = watched;
     let isFailing = true;
@@ -621,7 +625,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   inLongForm('the page misses nothing that is recorded while its stream is away', async () => {
     const domain = `away${Date.now()}.example`;
     await record({ domain, at: 1, records: ['192.0.2.1'] });
-    const watched = await openPage(browser, `${service.url}/docs/`);
+    const watched = await openPage(context, `${service.url}/docs/`);
     opened.push(watched);
     const { page } = watched;
     const abort = (route: {
@@ -681,7 +685,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
         database: service.database,
         rateLimits: { anonymous: 5, token: 5 },
       });
-      const page = await open('/domains/example.com', {}, limited);
+      const page = await open('/domains/example.com', undefined, limited);
       await page.getByText('The rate limit of this address is used up').waitFor();
       withoutComplaints(/429/);
     },
@@ -689,7 +693,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
   inLongForm('the page works under a base path, and behind a proxy', async () => {
     const based = await startOther({ database: service.database, basePath: '/a/dms', trustProxy: 1 });
-    const page = await open('/?ip=198.51.100.24', {}, based);
+    const page = await open('/?ip=198.51.100.24', undefined, based);
     await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
     await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
     expect(page.url()).toBe(`${based.url}/domains/example.com`);
@@ -720,7 +724,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       'with PERSISTED_ONLY, the page works if its operations are in the list, without links to what is not there',
       async () => {
         const listed = await startWith(JSON.parse(readFileSync(own, 'utf8')));
-        const page = await open('/?q=example.com', {}, listed);
+        const page = await open('/?q=example.com', undefined, listed);
         await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
         await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
         await page.getByText('Updates automatically').waitFor();
