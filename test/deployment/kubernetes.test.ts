@@ -11,8 +11,8 @@ import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readSettings } from '../../src/config/env.js';
-import { isInstalled } from '../support/debian-servers.js';
 import { assignedNames, CHECKOUT, LONGEST_STOP, textOf } from '../support/deployment-files.js';
+import { isInstalled } from '../support/processes.js';
 import { settingNames } from '../support/setting-names.js';
 
 const FOLDER = 'deploy/kubernetes';

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isInstalled } from '../support/debian-servers.js';
 import { CHECKOUT, LONGEST_STOP, textOf } from '../support/deployment-files.js';
+import { isInstalled } from '../support/processes.js';
 import { settingNames } from '../support/setting-names.js';
 
 const FOLDER = join(CHECKOUT, 'deploy/systemd');

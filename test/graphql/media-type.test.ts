@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { EVENTS, PARTS } from '../../src/graphql/event-stream.js';
 import { acceptedBy } from '../../src/graphql/request.js';
-import { ACCEPT_PARTS } from '../support/parts.js';
+import { ACCEPT_PARTS } from '../support/events.js';
 
 const JSON_UTF_8 = 'application/json; charset=utf-8';
 const GRAPHQL_UTF_8 = 'application/graphql-response+json; charset=utf-8';

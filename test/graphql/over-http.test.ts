@@ -3,7 +3,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { askGraphql, graphqlRequest } from '../support/ask.js';
-import { askRaw } from '../support/documented-raw.js';
+import { askRaw } from '../support/documented-fetch.js';
 import { insertDnsRecords, insertDomain } from '../support/rows.js';
 import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
 

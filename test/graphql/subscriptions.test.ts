@@ -10,10 +10,9 @@ import { ClientGoneError } from '../../src/model/errors.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { graphqlRequest } from '../support/ask.js';
-import { headerChanger, openEvents, type ReceivedEvent } from '../support/events.js';
+import { ACCEPT_PARTS, headerChanger, openEvents, openParts, type ReceivedEvent } from '../support/events.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
-import { ACCEPT_PARTS, openParts } from '../support/parts.js';
 import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;

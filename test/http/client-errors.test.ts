@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { TIME_LIMITS } from '../../src/http/server.js';
-import { askRaw } from '../support/documented-raw.js';
+import { askRaw } from '../support/documented-fetch.js';
 import { readRaw } from '../support/raw-http.js';
 import { startTestService, type TestService } from '../support/service.js';
 

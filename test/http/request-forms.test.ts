@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { askRaw } from '../support/documented-raw.js';
+import { askRaw } from '../support/documented-fetch.js';
 import { type RawResponse, readRaw } from '../support/raw-http.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';

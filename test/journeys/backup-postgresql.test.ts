@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openConnections, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
+import { type Database, openConnections } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { TEST_SERVER } from '../support/database.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -43,8 +42,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     const parallel: Record<string, string> = IS_LONG ? {} : { min_parallel_table_scan_size: '0' };
     primary = await PostgresqlCluster.start({ ...settingsIn(configuration), ...parallel });
     await primary.shell('mkdir -p backups/wal');
-    database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool);
+    database = await openMigrated(primary.url);
     service = await startTestService({ database, role: 'api' });
     recording = new Recording(database, service.url);
   });
@@ -142,7 +140,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
       const cursorAfter = await endOfFeed(service.url);
       await run(restore?.replace(/^psql .*\n/m, ''), restoredUrl);
 
-      const restored = await openDatabase({ databaseUrl: restoredUrl, dataDirectory: '/nonexistent' });
+      const restored = await openMigrated(restoredUrl);
       const again = await startTestService({ database: restored, role: 'api' });
       try {
         // The state of one moment: of each domain as much, and as the primary knew it then.

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
-import { TEST_SERVER } from '../support/database.js';
+import type { Database } from '../../src/database/client.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { headerChanger } from '../support/events.js';
 import { freePort } from '../support/free-port.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -53,8 +52,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with two standbys
     other = await primary.startReplica();
     address = await startAddress(primary);
     const databaseUrl = `postgresql://dms@127.0.0.1:${address.port}/postgres`;
-    database = await openDatabase({ databaseUrl, dataDirectory: '/nonexistent' });
-    await migrate(database.pool);
+    database = await openMigrated(databaseUrl);
     const readReplicas = { databaseUrl, urls: [standby.url, other.url], mostBehind: 60_000 };
     service = await startTestService({ database, role: 'api', readReplicas });
   });

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/client.js';
+import type { Database } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { graphqlRequest } from '../support/ask.js';
-import { TEST_SERVER } from '../support/database.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { repeats, say } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -43,7 +43,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
     expect(await runDms(['import', '-'], environment, input)).toMatchObject({ code: 0 });
     const { stdout } = await runDms(['token', 'create', '--name', 'load'], environment);
     serving = await serve({ ...environment, RATE_LIMIT_TOKEN: '1000000000' });
-    database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
+    database = await openMigrated(cluster.url);
     ways = waysToAsk(serving.url, stdout.trim());
   });
 

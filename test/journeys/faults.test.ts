@@ -3,11 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
+import type { Database } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { graphqlRequest } from '../support/ask.js';
-import { TEST_SERVER } from '../support/database.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -58,8 +57,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
 
   beforeAll(async () => {
     cluster = await PostgresqlCluster.start({ fsync: 'off', max_connections: String(MOST_CONNECTIONS) });
-    database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool);
+    database = await openMigrated(cluster.url);
     await record(1);
     service = await startTestService({ database, role: 'api' });
   });

@@ -1,7 +1,6 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { NAUGHTY_STRINGS } from '../support/naughty-strings.js';
-import { bodiesOfLongNames, graphqlBodies, graphqlDocuments } from './fuzz-graphql.js';
+import { bodiesOfLongNames, graphqlBodies, graphqlDocuments, naughty, text } from './fuzz-graphql.js';
 
 /** A request as it is sent, and what it tries. */
 export interface FuzzRequest {
@@ -26,9 +25,6 @@ export interface FuzzToken {
   readonly token: string;
   readonly isValid: boolean;
 }
-
-const naughty = fc.constantFrom(...NAUGHTY_STRINGS);
-const text = fc.oneof(naughty, fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ maxLength: 40 }));
 
 /** Each of some arbitrary header fields in one request of so many. */
 function someOf(oneIn: number, ...fields: fc.Arbitrary<readonly [string, string]>[]) {
@@ -143,15 +139,9 @@ const fixed = fc
   .map(({ path, after, ...parts }) => ({ ...requestOf('fixed', { target: path + after, ...parts }), path }));
 
 const CONTENT_TYPES = [
-  'application/json; charset=utf-8',
-  'application/json; charset=utf-16',
-  'application/json; charset=x',
-  'application/graphql',
-  'text/plain',
-  'multipart/form-data; boundary=a',
+  ...['', '; charset=utf-8', '; charset=utf-16', '; charset=x', ';'].map((rest) => `application/json${rest}`),
+  ...['', 'application/graphql', 'text/plain', 'multipart/form-data; boundary=a'],
   'application/x-www-form-urlencoded',
-  '',
-  'application/json;',
 ];
 
 const JSON_TYPE = ['content-type', 'application/json'] as const;
@@ -200,10 +190,10 @@ const otherCoding = fc.oneof(
 
 /** Some 20 kB or less each, which become many MB. */
 const BOMBS = Object.keys(CODINGS).flatMap((name) =>
-  [600_000, 5_000_000, 20_000_000].map(
-    (length) =>
-      [name, coded(name, Buffer.concat([Buffer.from('{"query":"'), Buffer.alloc(length, 'a')]))] as const,
-  ),
+  [600_000, 5_000_000, 20_000_000].map((length) => {
+    const body = Buffer.concat([Buffer.from('{"query":"'), Buffer.alloc(length, 'a')]);
+    return [name, coded(name, body)] as const;
+  }),
 );
 
 /** Compressed bodies: right, cut, damaged, in another coding than they say, coded twice, and far larger than they look. */
@@ -213,21 +203,23 @@ const compressed = fc.oneof(
     statuses: [200],
   })),
   fc
-    .oneof(
-      fc.tuple(coding, graphqlBodies).map(([name, body]) => [name, coded(name, body)] as const),
-      fc
-        .tuple(coding, graphqlBodies, fc.nat({ max: 60 }))
-        .map(([name, body, length]) => [name, coded(name, body).subarray(0, length)] as const),
-      fc
-        .tuple(otherCoding, coding, graphqlBodies)
-        .map(([says, is, body]) => [says, coded(is, body)] as const),
-      fc.tuple(coding, graphqlBodies).map(([name, body]) => [name, coded(name, coded(name, body))] as const),
-      graphqlBodies.map((body) => ['deflate', deflateRawSync(body)] as const),
-      fc
-        .tuple(coding, graphqlBodies, fc.nat(), fc.nat({ max: 255 }))
-        .map(([name, body, place, octet]) => [name, damaged(coded(name, body), place, octet)] as const),
+    .tuple(
+      fc.record({ name: coding, other: otherCoding, body: graphqlBodies }),
+      fc.record({ length: fc.nat({ max: 60 }), place: fc.nat(), octet: fc.nat({ max: 255 }) }),
       fc.constantFrom(...BOMBS),
     )
+    .chain(([{ name, other, body }, { length, place, octet }, bomb]) => {
+      const right = coded(name, body);
+      return fc.constantFrom<readonly [name: string, body: Buffer]>(
+        [name, right],
+        [name, right.subarray(0, length)],
+        [other, right],
+        [name, coded(name, right)],
+        ['deflate', deflateRawSync(body)],
+        [name, damaged(right, place, octet)],
+        bomb,
+      );
+    })
     .map(([name, body]) => graphqlRequest('compressed', body, [JSON_TYPE, ['content-encoding', name]])),
 );
 
@@ -247,23 +239,17 @@ const garbage = fc.oneof(
 function requestsWithTokens(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzRequest> {
   const sample = fc.constantFrom(...signed);
   // A header section of more than 16 KiB is not read; what is damaged may make it none at all.
-  const token = fc.oneof(
-    {
-      weight: 3,
-      arbitrary: sample.map((each) => ({ ...each, statuses: each.isValid ? [200] : [401, 431] })),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.tuple(sample, fc.nat({ max: 2 }), garbage).map(([each, place, other]) => ({
-        token: each.token.split('.').with(place, other).join('.'),
-        statuses: [400, 401, 431],
-      })),
-    },
-    fc.tuple(fc.constantFrom(...signed.filter(({ isValid }) => isValid)), fc.nat()).map(([each, length]) => ({
-      token: each.token.slice(0, length % each.token.length),
-      statuses: [401, 431],
-    })),
-  );
+  const whole = sample.map((each) => ({ ...each, statuses: each.isValid ? [200] : [401, 431] }));
+  const replaced = fc.tuple(sample, fc.nat({ max: 2 }), garbage).map(([each, place, other]) => ({
+    token: each.token.split('.').with(place, other).join('.'),
+    statuses: [400, 401, 431],
+  }));
+  const valid = fc.constantFrom(...signed.filter(({ isValid }) => isValid));
+  const cut = fc.tuple(valid, fc.nat()).map(([each, length]) => ({
+    token: each.token.slice(0, length % each.token.length),
+    statuses: [401, 431],
+  }));
+  const token = fc.oneof({ weight: 3, arbitrary: whole }, { weight: 3, arbitrary: replaced }, cut);
   const place = fc.constantFrom('/dns', '/details', '/headers', '', 'graphql');
   return fc.tuple(token, place).map(([{ token: each, statuses }, where]) => {
     const bearer = ['authorization', `Bearer ${each}`] as const;

@@ -10,7 +10,7 @@ import {
   ISSUER,
   startIdentityProvider,
 } from '../support/identity-provider.js';
-import { repeats } from '../support/long-form.js';
+import { repeats, say } from '../support/long-form.js';
 import { type RawOutcome, sendRaw } from '../support/raw-http.js';
 import { runDms } from './dms-command.js';
 import { type FuzzRequest, type FuzzToken, fuzzRequests } from './fuzz-requests.js';
@@ -22,6 +22,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000);
 const AT_ONCE = 8;
 
 const UNLIMITED = '1000000000';
+const NOWHERE = 'http://127.0.0.1:1/';
 
 /** In bytes, of an answer. */
 const MOST_BYTES = 25_000_000;
@@ -46,10 +47,7 @@ beforeAll(async () => {
     token({ aud: 'other' }),
     token({ padding: 'a'.repeat(40_000) }),
     // Where the keys are is the service's to know: nothing may be fetched from here.
-    provider.sign({
-      claims: good,
-      header: { kid: 'none', jku: 'http://127.0.0.1:1/', x5u: 'http://127.0.0.1:1/' },
-    }),
+    provider.sign({ claims: good, header: { kid: 'none', jku: NOWHERE, x5u: NOWHERE } }),
     provider.sign({ payload: '['.repeat(5_000) }),
     provider.sign({ payload: `{"a":${'['.repeat(3_000)}${']'.repeat(3_000)}}` }),
   ];
@@ -192,18 +190,15 @@ test(
       memories.push(await memory(service));
     }
     const ended = await service.end();
-    process.stdout.write(`seed ${SEED} (set FUZZ_SEED to repeat), ${REQUESTS} requests\n`);
-    for (const [outcome, count] of [...tally].sort()) process.stdout.write(`${outcome}: ${count}\n`);
-    process.stdout.write(`memory in MB after each ${BATCH}: ${memories.join(' ')}\n`);
+    say(`seed ${SEED} (set FUZZ_SEED to repeat), ${REQUESTS} requests`);
+    for (const [outcome, count] of [...tally].sort()) say(`${outcome}: ${count}`);
+    say(`memory in MB after each ${BATCH}: ${memories.join(' ')}`);
     expect.soft(findings.slice(0, 5)).toEqual([]);
     expect.soft(ended).toMatchObject({ code: 0, signal: null });
     expect.soft(ended.stderr).toMatch(SAID);
     if (HAS_PROC) expect.soft(memories.filter((megabytes) => !(megabytes > 0))).toEqual([]);
-    const [half = [], end = []] = [
-      memories.slice(memories.length / 4, memories.length / 2),
-      memories.slice(-3),
-    ];
-    expect.soft(Math.min(...end)).toBeLessThan(Math.max(...half, ...memories.slice(0, 3)) + 64);
+    const before = [...memories.slice(0, 3), ...memories.slice(memories.length / 4, memories.length / 2)];
+    expect.soft(Math.min(...memories.slice(-3))).toBeLessThan(Math.max(...before) + 64);
   },
   120_000 + REQUESTS * 50,
 );

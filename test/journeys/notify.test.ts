@@ -7,11 +7,10 @@ import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAsking } from '../../src/asking.js';
-import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
+import type { Database } from '../../src/database/client.js';
 import type { Observation } from '../../src/model/observation.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { TEST_SERVER } from '../support/database.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { IS_LONG, repeats, say } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
@@ -215,8 +214,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
   beforeAll(async () => {
     say(`seed ${SEED} (set NOTIFY_SEED to repeat), ${CHANGES} changes`);
     [cluster, dns] = await Promise.all([PostgresqlCluster.start(), startDnsServer()]);
-    database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool);
+    database = await openMigrated(cluster.url);
     const secrets = { all: '', some: '' };
     // One that hangs does so for ten seconds: that takes too long for the short form.
     const kinds = (['fails', 'is gone', 'is busy', 'is slow', 'hangs'] as const).slice(0, repeats(5, 4));

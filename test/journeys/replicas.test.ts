@@ -2,21 +2,39 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { revokeToken } from '../../src/auth/tokens.js';
-import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
+import type { Database } from '../../src/database/client.js';
 import { Replicas } from '../../src/database/replicas.js';
 import { UnauthenticatedError } from '../../src/model/errors.js';
-import { TEST_SERVER } from '../support/database.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { headerChanger, openEvents } from '../support/events.js';
 import { IS_LONG } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
 interface Shown {
-  readonly role: string;
   readonly state: string;
   readonly reason: string | null;
   readonly lag: number | null;
+}
+
+type Addressed = Readonly<{ url: string }>;
+
+/** Starts a service that reads from replicas. @param mostBehind In milliseconds. */
+function serveFrom(
+  database: Database,
+  primary: Addressed,
+  replicas: readonly Addressed[],
+  mostBehind = 60_000,
+) {
+  const urls = replicas.map(({ url }) => url);
+  const readReplicas = { databaseUrl: primary.url, urls, mostBehind };
+  return startTestService({ database, role: 'api', readReplicas });
+}
+
+/** What a service tells of its databases, the primary first. */
+async function databases({ url }: Addressed): Promise<readonly Shown[]> {
+  const body: { databases: readonly Shown[] } = JSON.parse(await (await fetch(`${url}/readyz`)).text());
+  return body.databases;
 }
 
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of the database', () => {
@@ -32,12 +50,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   beforeAll(async () => {
     primary = await PostgresqlCluster.start({ max_connections: '60', wal_keep_size: '256MB' });
     replica = await primary.startReplica({ max_standby_streaming_delay: '0' });
-    database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool);
+    database = await openMigrated(primary.url);
     record = headerChanger(database);
     await record('one');
     await replica.caughtUp(primary);
-    service = await startTestService({ database, role: 'api', readReplicas: readingFrom(60_000) });
+    service = await serveFrom(database, primary, [replica]);
     other = await startTestService({ database, role: 'api' });
   });
 
@@ -49,13 +66,9 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await primary?.remove();
   });
 
-  function readingFrom(mostBehind: number) {
-    return { databaseUrl: primary.url, urls: [replica.url], mostBehind };
-  }
-
   async function openReplica() {
-    const options = { ...readingFrom(60_000), prepared: 'auto', onChange: () => {} } as const;
-    const replicas = await Replicas.open(database, options);
+    const from = { databaseUrl: primary.url, urls: [replica.url], mostBehind: 60_000 };
+    const replicas = await Replicas.open(database, { ...from, prepared: 'auto', onChange: () => {} });
     const home = replicas.any();
     if (home === undefined) throw new Error('The replica cannot be used.');
     return { prisma: home.prisma, close: () => replicas.close() };
@@ -70,11 +83,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
 
   async function graphql(of: TestService, query: string): Promise<string> {
     return (await ask(of, `/graphql?query=${encodeURIComponent(query)}`)).text;
-  }
-
-  async function databases({ url }: TestService): Promise<readonly Shown[]> {
-    const body: { databases: readonly Shown[] } = JSON.parse(await (await fetch(`${url}/readyz`)).text());
-    return body.databases;
   }
 
   /** Works while the replica has what was there before, and nothing that is recorded meanwhile. */
@@ -106,10 +114,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await replica.whilePaused(async () => {
       await record('two');
       const later = await ask(other);
-      const [etag, lastModified] = [
-        later.headers.get('etag') ?? '',
-        later.headers.get('last-modified') ?? '',
-      ];
+      const field = (name: string) => later.headers.get(name) ?? '';
+      const [etag, lastModified] = [field('etag'), field('last-modified')];
       const behind = await ask(service);
       expect([behind.status, behind.headers.get('etag')]).toEqual([200, before.get('etag')]);
       for (const condition of [{ 'if-none-match': etag }, { 'if-none-match': `"x", ${etag}` }]) {
@@ -199,21 +205,27 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     });
   });
 
-  test('a replica that is behind when the process starts is left out until it has caught up, and told by how much once that is more than allowed', async () => {
+  test('a replica that is behind when the process starts, or further than is allowed, is left out and told by how much, until it has caught up', async () => {
+    const strict = await serveFrom(database, primary, [replica], 1_000);
+    await untilReplicaIs('in use', strict);
     const late: TestService[] = [];
     await whileBehind(async () => {
-      await record('before the start', 'before.example');
+      await record('late', 'late.example');
       for (const mostBehind of [60_000, 1_000]) {
-        const each = await startTestService({ database, role: 'api', readReplicas: readingFrom(mostBehind) });
+        const each = await serveFrom(database, primary, [replica], mostBehind);
         late.push(each);
         expect((await databases(each))[1]).toMatchObject({ state: 'left out', lag: null });
-        expect((await ask(each, '/api/v1/domain/before.example')).status).toBe(200);
       }
-      await expect
-        .poll(async () => late[1] && (await databases(late[1]))[1]?.reason)
-        .toMatch(/^It is \d+\.\d s behind the primary\.$/);
+      await untilReplicaIs('left out', strict);
+      expect((await databases(strict))[1]?.lag).toBeGreaterThan(1);
+      for (const each of [strict, ...late.slice(1)]) {
+        const reason = async () => (await databases(each))[1]?.reason;
+        await expect.poll(reason).toMatch(/^It is \d+\.\d s behind the primary\.$/);
+      }
+      for (const each of [strict, ...late])
+        expect((await ask(each, '/api/v1/domain/late.example')).status).toBe(200);
     });
-    for (const each of late) {
+    for (const each of [strict, ...late]) {
       await untilReplicaIs('in use', each);
       await each.stop();
     }
@@ -319,10 +331,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
 
   test.skipIf(!IS_LONG)('while the primary is away, one replica of two is enough', async () => {
     const second = await primary.startReplica();
-    const urls = [replica.url, second.url];
-    const of = await startTestService({
-      ...{ database, role: 'api', readReplicas: { ...readingFrom(60_000), urls } },
-    });
+    const of = await serveFrom(database, primary, [replica, second]);
     const states = async () => (await databases(of)).map(({ state }) => state);
     await expect.poll(states).toEqual(['in use', 'in use', 'in use']);
     const statuses = await whileAsking(async () => {
@@ -340,33 +349,14 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await expect.poll(async () => (await databases(service))[0]?.state).toBe('in use');
   });
 
-  test('a replica that is too far behind is left out until it has caught up', async () => {
-    const strict = await startTestService({ database, role: 'api', readReplicas: readingFrom(1_000) });
-    await untilReplicaIs('in use', strict);
-    await whileBehind(async () => {
-      await record('late', 'late.example');
-      await untilReplicaIs('left out', strict);
-      const [, shown] = await databases(strict);
-      expect(shown?.reason).toMatch(/^It is \d+\.\d s behind the primary\.$/);
-      expect(shown?.lag).toBeGreaterThan(1);
-      expect((await ask(strict, '/api/v1/domain/late.example')).status).toBe(200);
-    });
-    await untilReplicaIs('in use', strict);
-    await strict.stop();
-  });
-
   test('another database of the replica is never read from', async () => {
     await primary.run('CREATE DATABASE other');
     await replica.caughtUp(primary);
     const url = new URL(replica.url);
     url.pathname = '/other';
-    const readReplicas = { ...readingFrom(60_000), urls: [url.href] };
-    const of = await startTestService({ database, role: 'api', readReplicas });
-    const [, shown] = await databases(of);
-    expect(shown).toMatchObject({
-      state: 'left out',
-      reason: 'It is no replica of the database at DATABASE_URL.',
-    });
+    const of = await serveFrom(database, primary, [{ url: url.href }]);
+    const reason = 'It is no replica of the database at DATABASE_URL.';
+    expect((await databases(of))[1]).toMatchObject({ state: 'left out', reason });
     expect((await ask(of)).status).toBe(200);
     await of.stop();
   });
@@ -387,8 +377,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after
 
   beforeAll(async () => {
     former = await PostgresqlCluster.start({ wal_keep_size: '256MB' });
-    const before = await openDatabase({ databaseUrl: former.url, dataDirectory: '/nonexistent' });
-    await migrate(before.pool);
+    const before = await openMigrated(former.url);
     promoted = await former.startReplica();
     strayed = await former.startReplica();
     await promoted.caughtUp(former);
@@ -399,7 +388,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after
     await former.shutDown();
     await promoted.start();
     await promoted.run('SELECT pg_promote()');
-    database = await openDatabase({ databaseUrl: promoted.url, dataDirectory: '/nonexistent' });
+    database = await openMigrated(promoted.url);
   });
 
   afterAll(async () => {
@@ -407,11 +396,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after
     for (const cluster of [strayed, promoted, former]) await cluster?.remove();
   });
 
-  const serve = (replica: PostgresqlCluster) =>
-    startTestService({
-      ...{ database, role: 'api' },
-      readReplicas: { databaseUrl: promoted.url, urls: [replica.url], mostBehind: 1_800_000 },
-    });
+  const serve = (replica: PostgresqlCluster) => serveFrom(database, promoted, [replica], 1_800_000);
 
   /** While the new primary's log grows beyond what the other has, with a process started anew. */
   async function neverReads(replica: PostgresqlCluster, ofReplica: { isRestarted: boolean }): Promise<void> {
@@ -422,8 +407,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after
       await promoted.run('SELECT pg_switch_wal()');
       for (let second = 0; second < 4; second += 1) {
         expect((await fetch(`${of.url}/api/v1/domain/lost.example`)).status).toBe(404);
-        const [, shown] = JSON.parse(await (await fetch(`${of.url}/readyz`)).text()).databases;
-        expect(shown).toMatchObject({ state: 'left out', reason: expect.stringContaining('another past') });
+        const reason = expect.stringContaining('another past');
+        expect((await databases(of))[1]).toMatchObject({ state: 'left out', reason });
         await pause(1000);
       }
       await of.stop();
@@ -447,7 +432,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after
   test('a new replica of the new primary is read from', async () => {
     const good = await promoted.startReplica();
     const of = await serve(good);
-    const state = async () => JSON.parse(await (await fetch(`${of.url}/readyz`)).text()).databases[1].state;
+    const state = async () => (await databases(of))[1]?.state;
     await expect.poll(state).toBe('in use');
     // A primary that starts again is another one, until its replica has what it has written since.
     await promoted.stop();
@@ -467,16 +452,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('with 
       "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (one, two)'",
       'SELECT pg_reload_conf()',
     );
-    const database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool);
-    const urls = [synchronous.url, other.url];
-    const of = await startTestService({
-      ...{ database, role: 'api', readReplicas: { databaseUrl: primary.url, urls, mostBehind: 60_000 } },
-    });
+    const database = await openMigrated(primary.url);
+    const of = await serveFrom(database, primary, [synchronous, other]);
     const warnings = of.logged.filter(({ msg }) => String(msg).includes('synchronous_standby_names'));
-    expect(warnings.map(({ replica }) => replica)).toEqual([
-      expect.stringContaining(new URL(other.url).port),
-    ]);
+    const told = expect.stringContaining(new URL(other.url).port);
+    expect(warnings.map(({ replica }) => replica)).toEqual([told]);
     await of.stop();
     await database.close();
     for (const cluster of [synchronous, other, primary]) await cluster.remove();

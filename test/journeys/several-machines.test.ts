@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
+import type { Database } from '../../src/database/client.js';
 import type { Observation } from '../../src/model/observation.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
-import { TEST_SERVER } from '../support/database.js';
+import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
@@ -77,8 +76,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       ]);
       replicas = await Promise.all([primary.startReplica(CONNECTIONS), primary.startReplica(CONNECTIONS)]);
       pooler = await startPgbouncer(primary.url, CONNECT_QUERY);
-      database = await openDatabase({ databaseUrl: pooler.url, dataDirectory: '/nonexistent' });
-      await migrate(database.pool);
+      database = await openMigrated(pooler.url);
       dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
       site.serve(() => ({ fields: [['server', 'one']] }));
       environment = {

@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { askGraphql, graphqlRequest } from '../support/ask.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { domainAliases } from '../support/every-field.js';
 import { whileLocked } from '../support/locked-table.js';
 import { observation } from '../support/observations.js';
 import { expectProbes } from '../support/probes.js';
@@ -60,15 +61,15 @@ test('a pool whose connections are all lent gives 503 with Retry-After, and answ
   await expectAvailable();
 });
 
-function aliases(count: number): string {
-  const names = Array.from({ length: count }, (_, at) => `a${at}: domain(name: "a${at}.example") { name }`);
-  return `{ ${names.join(' ')} }`;
-}
-
 test('a request of which every domain fails with the database is one line of the log', async () => {
   const requestId = 'all-domains-fail';
   await whileLocked(home.pool, async () => {
-    const { errors } = await askGraphql(service, aliases(20), {}, { 'x-request-id': requestId });
+    const { errors } = await askGraphql(
+      service,
+      domainAliases(20, 'name'),
+      {},
+      { 'x-request-id': requestId },
+    );
     expect(errors).toHaveLength(20);
   });
   const failures = service.logged.filter(({ msg }) => msg === 'request failed');
@@ -110,7 +111,7 @@ test('of requests whose client has gone, those that wait for a place are not exe
   let answer: Promise<Response> | undefined;
   await whileLocked(home.pool, async () => {
     const other = new AbortController();
-    const request = { ...graphqlRequest(aliases(100)), signal: other.signal };
+    const request = { ...graphqlRequest(domainAliases(100, 'name')), signal: other.signal };
     const gone = fetch(`${waiting.url}/graphql`, request).catch(() => {});
     answer = ask(waiting);
     other.abort();

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { TIME_LIMITS } from '../../src/http/server.js';
 import { repeats } from '../support/long-form.js';
 import { insertDomain } from '../support/rows.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startServiceForTest } from '../support/service.js';
 import { openSlowClients } from '../support/slow-clients.js';
 
 const COUNT = 500;
@@ -16,21 +16,6 @@ const ALONE = 20;
 /** Some three times what the limits let through, at a byte a second. */
 const MOST_BYTES = 30;
 
-let service: TestService;
-
-beforeEach(async () => {
-  service = await startTestService({ timeLimits: LIMITS });
-  await insertDomain(service.database.pool, { name: 'example.com' });
-});
-afterEach(() => service.stop());
-
-/** How many requests were answered 408, by the metrics: those without a head among them. */
-async function countedTimeouts(): Promise<number> {
-  const metrics = await (await fetch(`${service.url}/metrics`)).text();
-  const counts = metrics.matchAll(/^dms_http_requests_total\{.*status="408"\} (\d+)$/gm);
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
 /** In milliseconds. */
 async function timeOf(work: () => Promise<void>): Promise<number> {
   const began = performance.now();
@@ -39,6 +24,14 @@ async function timeOf(work: () => Promise<void>): Promise<number> {
 }
 
 test(`${COUNT} clients that send a byte a second, or nothing, are answered 408, counted and closed; meanwhile another client gets answers, at a twentieth of its pace at least`, async () => {
+  const service = await startServiceForTest({ timeLimits: LIMITS });
+  await insertDomain(service.database.pool, { name: 'example.com' });
+  /** How many requests were answered 408, by the metrics: those without a head among them. */
+  const countedTimeouts = async () => {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const counts = metrics.matchAll(/^dms_http_requests_total\{.*status="408"\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
   const ask = async () => {
     const response = await fetch(`${service.url}/api/v1/domain/example.com`);
     expect(response.status).toBe(200);
@@ -62,10 +55,8 @@ test(`${COUNT} clients that send a byte a second, or nothing, are answered 408, 
   expect(beside / served).toBeLessThan(20 * (alone / ALONE));
   const lines = (await answers).map((answer) => answer.split('\r\n', 1)[0]);
   expect(new Set(lines)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
-  await vi.waitFor(async () => expect(await countedTimeouts()).toBe(COUNT), { timeout: 60_000 });
+  await expect.poll(countedTimeouts).toBe(COUNT);
   const rejected = service.logged.filter(({ status }) => status === 408);
-  expect(rejected).toHaveLength(COUNT);
-  expect(service.logged.filter(({ status }) => status === 0)).toEqual([]);
   expect(new Set(rejected.map(({ requestId }) => requestId)).size).toBe(COUNT);
-  expect(service.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  expect(service.logged.filter(({ level, status }) => level === 'error' || status === 0)).toEqual([]);
 }, 120_000);

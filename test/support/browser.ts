@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** The browser that Debian installs; undefined where there is none. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
@@ -14,21 +14,16 @@ export function startBrowser(): Promise<Browser> {
 }
 
 export interface WatchedPage {
-  readonly page: Awaited<ReturnType<Browser['newPage']>>;
+  readonly page: Page;
   /** The origins of all addresses that were asked for, once each. */
   readonly origins: ReadonlySet<string>;
   /** What the browser had to say, errors and warnings (those of a policy too), and what was thrown. */
   readonly complaints: readonly string[];
 }
 
-/** Opens a page of a server on loopback, in a context of its own. */
-export async function openPage(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions = {},
-): Promise<WatchedPage> {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
+/** Opens a page of a server on loopback. @param opener A browser opens each in a context of its own. */
+export async function openPage(opener: Browser | BrowserContext, url: string): Promise<WatchedPage> {
+  const page = await opener.newPage();
   const origins = new Set<string>();
   const complaints: string[] = [];
   // Those of data: have none.
@@ -46,7 +41,7 @@ export async function openPage(
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** What axe-core finds of WCAG 2.2, levels A and AA, a line each. */
-export async function violationsIn(page: WatchedPage['page']): Promise<string[]> {
+export async function violationsIn(page: Page): Promise<string[]> {
   // Not a script of the page: its policy would not allow it.
   await page.evaluate(AXE);
   return page.evaluate(`axe

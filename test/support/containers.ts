@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { isInstalled } from './debian-servers.js';
+import { isInstalled } from './processes.js';
 
 /** Whether the machine has the container engine of Debian, and lets this user run it. */
 export const HAS_PODMAN = isInstalled('podman') && isInstalled('runc') && process.getuid?.() === 0;
@@ -23,35 +23,22 @@ const PROGRAMS = ['sh', 'env', 'node', 'chown', 'find', 'ln', 'mkdir', 'rm', 'sl
 /** No more than this process may have. */
 const LIMITS = ['--ulimit=nofile=8192:8192', '--ulimit=nproc=8192:8192'];
 
-/** A container engine with images and containers of its own, without a network of their own. */
-export interface Engine {
-  /** Runs a command of podman. @returns what it prints. @throws Error if it fails, with that. */
-  podman(...args: readonly string[]): Promise<string>;
-  build(folder: string, name: string): Promise<void>;
-  /** Runs a container to its end, without a network. @returns what it prints. @param options of `podman run`. */
-  run(image: string, command: readonly string[], ...options: readonly string[]): Promise<string>;
-  /** Starts a container, which has this machine's loopback. @param options of `podman run`. */
-  start(image: string, container: string, ...options: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
+export type Engine = Awaited<ReturnType<typeof prepareEngine>>;
 
 /**
  * Prepares an engine that has one image, under the name `node:24-slim`: the Node.js and npm that run this test, and those
  * programs of this machine that the build needs, with their libraries. Nothing but packages is downloaded.
  */
-export async function prepareEngine(): Promise<Engine> {
+export async function prepareEngine() {
   const folder = mkdtempSync(join(tmpdir(), 'dms-containers-'));
   const own = ['--root', join(folder, 'images'), '--runroot', join(folder, 'run')];
   // Neither systemd nor the newer control groups are needed.
-  const always = [
-    ...own,
-    '--cgroup-manager=cgroupfs',
-    '--runtime=runc',
-    '--events-backend=none',
-    '--log-level=fatal',
-  ];
+  const plain = '--cgroup-manager=cgroupfs --runtime=runc --events-backend=none --log-level=fatal'.split(' ');
+  /** Runs a command of podman. @returns what it prints. @throws Error if it fails, with that. */
   const podman = async (...args: readonly string[]): Promise<string> => {
-    const { stdout } = await promisify(execFile)('podman', [...always, ...args], { maxBuffer: 2 ** 26 });
+    const { stdout } = await promisify(execFile)('podman', [...own, ...plain, ...args], {
+      maxBuffer: 2 ** 26,
+    });
     return stdout.trim();
   };
   const base = join(folder, 'base');
@@ -60,28 +47,17 @@ export async function prepareEngine(): Promise<Engine> {
   await podman('import', `${base}.tar`, 'docker.io/library/node:24-slim');
   return {
     podman,
-    async build(context, name) {
-      const network = [
-        '--pull=never',
-        '--network=host',
-        ...npmFiles().map((file) => `--volume=${file}:${file}:ro`),
-      ];
-      await podman(
-        'build',
-        '--format=docker',
-        '--layers=false',
-        ...network,
-        ...LIMITS,
-        '--tag',
-        name,
-        context,
-      );
+    build(context: string, name: string) {
+      const options = '--format=docker --layers=false --pull=never --network=host'.split(' ');
+      const volumes = npmFiles().map((file) => `--volume=${file}:${file}:ro`);
+      return podman('build', ...options, ...volumes, ...LIMITS, '--tag', name, context);
     },
-    run: (image, command, ...options) =>
+    /** Runs a container to its end, without a network. @returns what it prints. @param options of `podman run`. */
+    run: (image: string, command: readonly string[], ...options: readonly string[]) =>
       podman('run', '--rm', '--network=none', ...LIMITS, ...options, image, ...command),
-    async start(image, container, ...options) {
-      await podman('run', '--detach', '--network=host', ...LIMITS, '--name', container, ...options, image);
-    },
+    /** Starts a container, which has this machine's loopback. @param options of `podman run`. */
+    start: (image: string, container: string, ...options: readonly string[]) =>
+      podman('run', '--detach', '--network=host', ...LIMITS, '--name', container, ...options, image),
     async close() {
       await podman('rm', '--all', '--force', '--volumes', '--time=0');
       await podman('rmi', '--all', '--force');
@@ -91,29 +67,13 @@ export async function prepareEngine(): Promise<Engine> {
 }
 
 function copyBase(base: string): void {
-  for (const path of [
-    'usr/bin',
-    'usr/lib/node_modules',
-    'tmp',
-    'etc',
-    'root',
-    'home/node',
-    'usr/local/bin',
-  ]) {
+  for (const path of 'usr/bin usr/lib/node_modules tmp etc root home/node usr/local/bin'.split(' '))
     mkdirSync(join(base, path), { recursive: true });
-  }
   symlinkSync('usr/bin', join(base, 'bin'));
-  writeFileSync(
-    join(base, 'etc/passwd'),
-    'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n',
-  );
-  const files = PROGRAMS.map((name) => [name, pathOf(name)] as const);
-  for (const [name, file] of files) copyFileSync(file, join(base, 'usr/bin', name));
-  const linked = execFileSync(
-    'ldd',
-    files.map(([, file]) => file),
-    { encoding: 'utf8' },
-  );
+  const users = 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n';
+  writeFileSync(join(base, 'etc/passwd'), users);
+  for (const name of PROGRAMS) copyFileSync(pathOf(name), join(base, 'usr/bin', name));
+  const linked = execFileSync('ldd', PROGRAMS.map(pathOf), { encoding: 'utf8' });
   const library = execFileSync('dpkg', ['-L', 'libc6'], { encoding: 'utf8' });
   const libraries = `${linked}\n${library}`.match(/\/lib(?:64)?\/\S*\.so\S*(?<!:)/g) ?? [];
   for (const file of new Set(libraries)) {

@@ -1,45 +1,21 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
+import { endChild, isInstalled, PATH } from './processes.js';
 import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
-const PROGRAMS = ['nsd', 'unbound', 'nginx', 'dig'] as const;
-
-/** Debian has servers where only an administrator's PATH looks. */
-export const PATH = `${process.env['PATH']}:/usr/sbin`;
-
 /** Whether the machine has the name servers, the web server and the DNS client of Debian. */
-export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
+export const HAS_DEBIAN_SERVERS = ['nsd', 'unbound', 'nginx', 'dig'].every(isInstalled);
 
-/** Whether the machine has a program, for users or administrators. */
-export function isInstalled(program: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH } }).status === 0;
-}
+export type DebianServers = Awaited<ReturnType<typeof startDebianServers>>;
 
-/** An authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. */
-export interface DebianServers {
-  /** Of nsd. */
-  readonly serverPort: number;
-  readonly resolverPort: number;
-  readonly sitePort: number;
-  /** Nobody listens there while the site has no TLS. */
-  readonly tlsPort: number;
-  /** Replaces the zone example.test, in master-file form. */
-  setZone(text: string): void;
-  /** Replaces what nginx says at `/`: directives of its configuration, and others over TLS, if any. */
-  setSite(directives: string, overTls?: string): void;
-  close(): Promise<void>;
-}
-
-/** Starts the three; their files are in a temporary folder, which goes with them. */
-export async function startDebianServers(
-  zone: string,
-  site: string,
-  siteOverTls?: string,
-): Promise<DebianServers> {
+/**
+ * Starts an authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. Their files
+ * are in a temporary folder, which goes with them.
+ */
+export async function startDebianServers(zone: string, site: string, siteOverTls?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'dms-debian-'));
   const [nsdPort, resolverPort] = [await freePort(), await freePort()];
   const [sitePort, tlsPort] = [await freePort(), await freePort()];
@@ -48,51 +24,36 @@ export async function startDebianServers(
     writeFileSync(path, text);
     return path;
   };
+  const start = (program: string, ...args: readonly string[]) =>
+    spawn(program, args, { env: { PATH }, stdio: 'ignore' });
   const writeSite = (directives: string, overTls: string | undefined) => {
     const servers = [serverOf(`127.0.0.1:${sitePort}`, directives)];
     if (overTls !== undefined) servers.push(serverOf(`127.0.0.1:${tlsPort} ssl`, overTls));
-    write('nginx.conf', nginxConfiguration(folder, servers));
+    return write('nginx.conf', nginxConfiguration(folder, servers));
   };
   write('zone', zone);
   write('certificate.pem', TEST_CERTIFICATE);
   write('key.pem', TEST_KEY);
-  writeSite(site, siteOverTls);
-  const nsd = start('nsd', ['-d', '-c', write('nsd.conf', nsdConfiguration(folder, nsdPort))]);
-  const unbound = start('unbound', [
-    '-d',
-    '-c',
-    write('unbound.conf', unboundConfiguration(folder, resolverPort, nsdPort)),
-  ]);
-  const nginx = start('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
+  const nsd = start('nsd', '-d', '-c', write('nsd.conf', nsdConfiguration(folder, nsdPort)));
+  const resolver = write('unbound.conf', unboundConfiguration(folder, resolverPort, nsdPort));
+  const unbound = start('unbound', '-d', '-c', resolver);
+  const nginx = start('nginx', '-p', folder, '-c', writeSite(site, siteOverTls), '-g', 'daemon off;');
   return {
     serverPort: nsdPort,
     resolverPort,
     sitePort,
+    /** Nobody listens there while the site has no TLS. */
     tlsPort,
-    setZone(text) {
-      write('zone', text);
-      nsd.kill('SIGHUP');
-    },
-    setSite(directives, overTls) {
+    /** Replaces what nginx says at `/`: directives of its configuration, and others over TLS, if any. */
+    setSite(directives: string, overTls?: string) {
       writeSite(directives, overTls);
       nginx.kill('SIGHUP');
     },
     async close() {
-      await Promise.all([nsd, unbound, nginx].map(end));
+      await Promise.all([nsd, unbound, nginx].map((child) => endChild(child, 'SIGTERM')));
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-function start(program: string, args: readonly string[]): ChildProcess {
-  return spawn(program, args, { env: { PATH }, stdio: 'ignore' });
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  await ended;
 }
 
 function nsdConfiguration(folder: string, port: number): string {

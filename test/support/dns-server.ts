@@ -4,7 +4,7 @@ import { createServer, type Server as TcpServer, type Socket as TcpSocket } from
 import { canonicalType, typeNumber } from '../../src/model/dns-types.js';
 import { MasterText } from '../../src/model/master-text.js';
 import { rdataOctets } from '../../src/model/rdata-text.js';
-import type { Behaviour, TestQuestion, TestReply } from './dns-behaviours.js';
+import type { Behaviour, TestReply } from './dns-behaviours.js';
 import { type DnsQuery, encodeResponse, FLAGS, type ResponseParts, readQuery } from './dns-message.js';
 import { keyName, nameKey, nameOctets, uint16 } from './dns-octets.js';
 import { Zone } from './dns-zone.js';
@@ -69,14 +69,11 @@ export async function startDnsServer(options: DnsTestServerOptions = {}): Promis
 }
 
 /** False: the port that UDP has is taken in TCP. */
-async function listens(tcp: TcpServer, port: number, address: string): Promise<boolean> {
-  try {
-    tcp.listen(port, address);
-    await once(tcp, 'listening');
-    return true;
-  } catch {
-    return false;
-  }
+function listens(tcp: TcpServer, port: number, address: string): Promise<boolean> {
+  return once(tcp.listen(port, address), 'listening').then(
+    () => true,
+    () => false,
+  );
 }
 
 export class DnsTestServer {
@@ -140,15 +137,15 @@ export class DnsTestServer {
   /** How often a name was asked for, over both transports: for one type, or for all. */
   asked(name: string, type?: string): number {
     const key = keyName(nameKey(nameOctets(name)));
-    if (type !== undefined) return this.#asked.get(`${key} ${type}`) ?? 0;
-    return [...this.#asked].reduce(
-      (sum, [asked, count]) => (asked.startsWith(`${key} `) ? sum + count : sum),
-      0,
-    );
+    return type === undefined ? this.#count(`${key} `) : (this.#asked.get(`${key} ${type}`) ?? 0);
   }
 
   get questions(): number {
-    return [...this.#asked.values()].reduce((sum, count) => sum + count, 0);
+    return this.#count('');
+  }
+
+  #count(start: string): number {
+    return [...this.#asked].reduce((sum, [key, count]) => sum + (key.startsWith(start) ? count : 0), 0);
   }
 
   forgetQuestions(): void {
@@ -201,18 +198,14 @@ export class DnsTestServer {
     this.#asked.set(`${name} ${type}`, (this.#asked.get(`${name} ${type}`) ?? 0) + 1);
     const answer = () => this.#answer(query, name, type, transport);
     const behaviour = this.#behaviourOf(key, type);
-    if (behaviour === undefined) {
-      send({ messages: [answer()] });
-      return;
-    }
-    const question: TestQuestion = { name, type, transport, query, octets, answer };
-    void Promise.resolve(behaviour(question)).then((reply) => {
-      if (!this.#isClosed) send(reply);
-    });
+    if (behaviour === undefined) send({ messages: [answer()] });
+    else
+      void Promise.resolve(behaviour({ name, type, transport, query, octets, answer })).then((reply) => {
+        if (!this.#isClosed) send(reply);
+      });
   }
 
   #behaviourOf(key: string, type: string): Behaviour | undefined {
-    if (this.#behaviours.size === 0) return undefined;
     const keys = [`${key} ${type}`, `${key} *`, `* ${type}`, '* *'];
     return keys.map((candidate) => this.#behaviours.get(candidate)).find((found) => found !== undefined);
   }
@@ -224,13 +217,14 @@ export class DnsTestServer {
         ? this.#zone.answer(query.name, query.type)
         : generatedParts(query, type, generated);
     const response = encodeResponse(query, parts);
-    const fits = response.length <= (transport === 'udp' ? query.payloadSize : LARGEST_TCP_MESSAGE);
-    return fits ? response : encodeResponse(query, cut(parts));
+    if (response.length <= (transport === 'udp' ? query.payloadSize : LARGEST_TCP_MESSAGE)) return response;
+    return encodeResponse(query, {
+      rcode: parts.rcode,
+      flags: parts.flags | FLAGS.TC,
+      answers: [],
+      authorities: [],
+    });
   }
-}
-
-function cut(parts: ResponseParts): ResponseParts {
-  return { ...parts, flags: parts.flags | FLAGS.TC, answers: [], authorities: [] };
 }
 
 function sendByTcp(socket: TcpSocket, reply: TestReply): void {
@@ -242,27 +236,16 @@ function sendByTcp(socket: TcpSocket, reply: TestReply): void {
 
 const SOA = 6;
 const NXDOMAIN = 3;
-const MOST_ENCODED = 10_000;
-const encoded = new Map<string, Buffer>();
 
 function generatedParts(query: DnsQuery, type: string, texts: readonly string[] | null): ResponseParts {
-  const owner = Buffer.from(query.name);
   const record = (of: string, text: string) => ({
-    owner,
+    owner: Buffer.from(query.name),
     type: typeNumber(of) ?? SOA,
     ttl: 300,
-    rdata: rdataOf(of, text),
+    rdata: rdataOctets(of, new MasterText(text)),
   });
   const answers = (texts ?? []).map((text) => record(type, text));
   const soa = record('SOA', 'ns.invalid. hostmaster.invalid. 1 7200 900 1209600 300');
   const authorities = answers.length === 0 ? [soa] : [];
   return { rcode: texts === null ? NXDOMAIN : 0, flags: FLAGS.AA, answers, authorities };
-}
-
-function rdataOf(type: string, text: string): Buffer {
-  const key = `${type} ${text}`;
-  const rdata = encoded.get(key) ?? rdataOctets(type, new MasterText(text));
-  if (encoded.size >= MOST_ENCODED) encoded.clear();
-  encoded.set(key, rdata);
-  return rdata;
 }

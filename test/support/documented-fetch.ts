@@ -1,3 +1,5 @@
+import { exchangeRaw, type RawResponse } from './raw-http.js';
+
 /** Where REST v1 is, of the services whose answers are looked at. */
 const apis = new Set<string>();
 
@@ -31,13 +33,6 @@ async function fetchDocumented(...[input, init]: Parameters<typeof fetch>): Prom
   return response;
 }
 
-function textOf(response: Response): Promise<string | null> {
-  return response
-    .clone()
-    .text()
-    .catch(() => null);
-}
-
 function isUnder(api: string, url: string): boolean {
   return url === api || url.startsWith(`${api}/`);
 }
@@ -54,7 +49,8 @@ export async function requireDocumented(method: string, path: string, response: 
   const { status, headers } = response;
   // A stream has no end. Where the body breaks off, the test itself will meet it.
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const body = isStream ? '' : await textOf(response);
+  const copy = response.clone();
+  const body = isStream ? '' : await copy.text().catch(() => null);
   if (body === null) return;
   // Most test files never ask REST.
   const { violationsOf } = await import('./documented.js');
@@ -62,4 +58,18 @@ export async function requireDocumented(method: string, path: string, response: 
   if (violations.length > 0) {
     throw new Error(`${method} ${path} is not answered as documented:\n${violations.join('\n')}\n${body}`);
   }
+}
+
+/** The response to a request as it is; what REST answers must be documented. @param octets In Latin-1. */
+export async function askRaw(port: number, octets: string): Promise<RawResponse> {
+  const response = await exchangeRaw(port, Buffer.from(octets, 'latin1'));
+  const [, method = '', target = ''] = /^(\S+) (\S+) /.exec(octets) ?? [];
+  const path = target.replace(/^https?:\/\/[^/]*/i, '').replace(/[?#].*$/s, '');
+  await requireDocumented(method, path, responseOf(response));
+  return response;
+}
+
+/** A raw response as fetch() would give it. */
+export function responseOf({ status, fields, body }: RawResponse): Response {
+  return new Response(body === '' ? null : body, { status, headers: [...fields] });
 }

@@ -23,22 +23,33 @@ export interface OpenEvents {
 
 /** Opens a stream of events. What is not one has no events. */
 export async function openEvents(url: string, init: RequestInit = {}): Promise<OpenEvents> {
-  const controller = new AbortController();
-  const headers = { accept: 'text/event-stream', ...init.headers };
-  const response = await fetch(url, { ...init, headers, signal: controller.signal });
-  const events = eventsIn(response);
-  const next = async () => (await events.next()).value ?? undefined;
+  const stream = await openStream(url, init, 'text/event-stream', eventsIn);
   return {
-    response,
-    next,
+    ...stream,
     async until(last) {
       const found: ReceivedEvent[] = [];
-      for (let event = await next(); event !== undefined; event = await next()) {
+      for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
         found.push(event);
         if (last(event)) break;
       }
       return found;
     },
+  };
+}
+
+async function openStream<Item>(
+  url: string,
+  init: RequestInit,
+  accept: string,
+  itemsIn: (response: Response) => AsyncGenerator<Item, undefined, void>,
+) {
+  const controller = new AbortController();
+  const headers = { accept, ...init.headers };
+  const response = await fetch(url, { ...init, headers, signal: controller.signal });
+  const items = itemsIn(response);
+  return {
+    response,
+    next: async () => (await items.next()).value ?? undefined,
     close: () => controller.abort(),
   };
 }
@@ -74,6 +85,41 @@ function fieldsIn(block: string): Map<string, string> {
       return [name, value];
     }),
   );
+}
+
+/** What Apollo Client's HttpLink accepts for a subscription. */
+export const ACCEPT_PARTS =
+  'multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/graphql-response+json,application/json;q=0.9';
+
+/** Opens a stream of parts: the body of each, to its end (RFC 2046, section 5.1.1). */
+export function openParts(url: string, init: RequestInit = {}) {
+  return openStream(url, init, ACCEPT_PARTS, partsIn);
+}
+
+/** @throws Error where the response has another form, or breaks off. */
+async function* partsIn({ headers, body }: Response): AsyncGenerator<object, undefined, void> {
+  const [, boundary] = /^multipart\/mixed;boundary="([^"]+)"/.exec(headers.get('content-type') ?? '') ?? [];
+  if (body === null || boundary === undefined) throw new Error('The response has no parts.');
+  const delimiter = `\r\n--${boundary}`;
+  let text = '';
+  let isBegun = false;
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    for (let end = text.indexOf(delimiter); end !== -1; end = text.indexOf(delimiter)) {
+      const part = text.slice(0, end);
+      text = text.slice(end + delimiter.length);
+      if (isBegun) yield bodyOf(part);
+      else if (part !== '') throw new Error(`There is text before the first part: ${part}`);
+      isBegun = true;
+    }
+  }
+  if (!isBegun || text !== '--\r\n') throw new Error(`The response ends with ${JSON.stringify(text)}.`);
+}
+
+function bodyOf(part: string): object {
+  const head = '\r\nContent-Type: application/json\r\n\r\n';
+  if (!part.startsWith(head)) throw new Error(`A part is not JSON: ${part}`);
+  return JSON.parse(part.slice(head.length));
 }
 
 export function headerChanger(database: Pick<Database, 'pool'>) {

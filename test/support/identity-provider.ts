@@ -1,5 +1,5 @@
 import { CompactSign, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { startHttpServer, type WebServer } from './web-server.js';
+import { startHttpServer } from './web-server.js';
 
 export const ISSUER = 'https://id.example.com/';
 export const AUDIENCE = 'dms';
@@ -16,23 +16,10 @@ export interface TestJwt {
 
 type KeyPair = Awaited<ReturnType<typeof generateKeyPair>> & { readonly algorithm: string };
 
-/** An identity provider on loopback, whose keys are served over HTTP. */
-export interface IdentityProvider {
-  readonly web: WebServer;
-  readonly jwksUrl: URL;
-  fetches(): number;
-  /** Makes a key, which signs by its `kid`; it is served from now on, unless told otherwise. */
-  addKey(kid: string, algorithm?: string, served?: boolean): Promise<void>;
-  removeKey(kid: string): Promise<void>;
-  /** The keys that are served (RFC 7517, section 4). */
-  publicKeys(): Promise<object[]>;
-  /** A public key as text (RFC 7468, section 13). */
-  publicKeyText(kid: string): Promise<string>;
-  sign(token?: TestJwt): Promise<string>;
-}
+export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;
 
-/** Starts a provider with one key, named `first`. */
-export async function startIdentityProvider(): Promise<IdentityProvider> {
+/** Starts a provider on loopback, whose keys are served over HTTP: at first one, named `first`. */
+export async function startIdentityProvider() {
   const web = await startHttpServer();
   const pairs = new Map<string, KeyPair>();
   const served = new Set<string>();
@@ -41,6 +28,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     if (pair === undefined) throw new Error(`no key ${kid}`);
     return pair;
   };
+  /** The keys that are served (RFC 7517, section 4). */
   const publicKeys = () =>
     Promise.all(
       [...served].map(async (kid) => ({ ...(await exportJWK(pairOf(kid).publicKey)), kid, use: 'sig' })),
@@ -49,22 +37,26 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     const keys = await publicKeys();
     web.serve({ fields: [['content-type', 'application/jwk-set+json']], body: JSON.stringify({ keys }) });
   };
-  const provider: IdentityProvider = {
+  /** Makes a key, which signs by its `kid`; it is served from now on, unless told otherwise. */
+  const addKey = async (kid: string, algorithm = 'ES256', isServed = true) => {
+    pairs.set(kid, { ...(await generateKeyPair(algorithm, { extractable: true })), algorithm });
+    if (isServed) served.add(kid);
+    await serve();
+  };
+  await addKey('first');
+  return {
     web,
     jwksUrl: new URL(`http://127.0.0.1:${web.port}/jwks.json`),
     fetches: () => web.requests.length,
-    async addKey(kid, algorithm = 'ES256', isServed = true) {
-      pairs.set(kid, { ...(await generateKeyPair(algorithm, { extractable: true })), algorithm });
-      if (isServed) served.add(kid);
-      await serve();
-    },
-    async removeKey(kid) {
+    addKey,
+    removeKey(kid: string) {
       served.delete(kid);
-      await serve();
+      return serve();
     },
     publicKeys,
-    publicKeyText: (kid) => exportSPKI(pairOf(kid).publicKey),
-    async sign({ claims = {}, payload, header = {}, key = 'first' } = {}) {
+    /** A public key as text (RFC 7468, section 13). */
+    publicKeyText: (kid: string) => exportSPKI(pairOf(kid).publicKey),
+    async sign({ claims = {}, payload, header = {}, key = 'first' }: TestJwt = {}) {
       const { privateKey, algorithm } = pairOf(key);
       const fields = { alg: algorithm, kid: key, typ: 'at+jwt', ...header };
       if (payload !== undefined) {
@@ -76,8 +68,6 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
         .sign(privateKey, { crit: { x: true } });
     },
   };
-  await provider.addKey('first');
-  return provider;
 }
 
 export function goodClaims(claims: Readonly<Record<string, unknown>> = {}): JWTPayload {

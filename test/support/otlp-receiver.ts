@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-export interface ReceivedSpan {
+type Attributes = Readonly<Record<string, string | number>>;
+
+interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
   /** Empty: it has no parent. */
@@ -10,21 +13,15 @@ export interface ReceivedSpan {
   readonly name: string;
   /** 1 internal, 2 server, 3 client. */
   readonly kind: number;
-  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly attributes: Attributes;
   /** Of what sent it. */
-  readonly resource: Readonly<Record<string, string | number>>;
+  readonly resource: Attributes;
 }
 
-export interface OtlpReceiver {
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
-  text(): string;
-  close(): Promise<void>;
-}
+export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
 
 /** Starts a collector that takes traces as OTLP over HTTP in protobuf (opentelemetry-proto, trace/v1). */
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+export async function startOtlpReceiver() {
   const spans: ReceivedSpan[] = [];
   const bodies: Buffer[] = [];
   const server = createServer(async (request, response) => {
@@ -32,14 +29,14 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     bodies.push(body);
     const right =
       request.url === '/v1/traces' && request.headers['content-type'] === 'application/x-protobuf';
-    if (right) spans.push(...spansOf(body));
+    if (right) spans.push(...spansOf(new Message(body)));
     response.writeHead(right ? 200 : 400, { 'content-type': 'application/x-protobuf' }).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  // A server on a port has such an address.
+  const { port } = server.address() as AddressInfo;
   return {
+    /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
     url: `http://127.0.0.1:${port}`,
     spans,
     text: () => Buffer.concat(bodies).toString('latin1'),
@@ -51,92 +48,77 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 }
 
 /** ExportTraceServiceRequest 1: ResourceSpans { 1: Resource { 1: KeyValue }, 2: ScopeSpans { 2: Span } }. */
-function spansOf(body: Buffer): ReceivedSpan[] {
-  return children(fieldsOf(body), 1).flatMap((resourceSpans) => {
-    const [resourceFields = []] = children(resourceSpans, 1);
-    const resource = attributesOf(children(resourceFields, 1));
-    return children(resourceSpans, 2)
-      .flatMap((scopeSpans) => children(scopeSpans, 2))
-      .map((span) => spanOf(span, resource));
+function spansOf(request: Message): ReceivedSpan[] {
+  return request.messages(1).flatMap((resourceSpans) => {
+    const resource = attributesOf(resourceSpans.messages(1).flatMap((each) => each.messages(1)));
+    return resourceSpans
+      .messages(2)
+      .flatMap((scopeSpans) => scopeSpans.messages(2))
+      .map((span) => ({
+        traceId: span.octets(1).toString('hex'),
+        spanId: span.octets(2).toString('hex'),
+        parentSpanId: span.octets(4).toString('hex'),
+        name: span.octets(5).toString(),
+        kind: Number(span.number(6)),
+        attributes: attributesOf(span.messages(9)),
+        resource,
+      }));
   });
 }
 
-function spanOf(span: readonly Field[], resource: ReceivedSpan['resource']): ReceivedSpan {
-  return {
-    traceId: bytes(span, 1).toString('hex'),
-    spanId: bytes(span, 2).toString('hex'),
-    parentSpanId: bytes(span, 4).toString('hex'),
-    name: bytes(span, 5).toString(),
-    kind: Number(span.find(({ number }) => number === 6)?.value),
-    attributes: attributesOf(children(span, 9)),
-    resource,
-  };
-}
-
 /** KeyValue { 1: key, 2: AnyValue { 1: string, 3: int } }. */
-function attributesOf(pairs: readonly (readonly Field[])[]): Record<string, string | number> {
+function attributesOf(pairs: readonly Message[]): Attributes {
   return Object.fromEntries(
     pairs.map((pair) => {
-      const [value = []] = children(pair, 2);
-      const integer = value.find(({ number }) => number === 3)?.value;
-      return [
-        bytes(pair, 1).toString(),
-        typeof integer === 'bigint' ? Number(integer) : bytes(value, 1).toString(),
-      ];
+      const [value] = pair.messages(2);
+      return [pair.octets(1).toString(), value?.number(3) ?? String(value?.octets(1) ?? '')];
     }),
   );
 }
 
-/** A field of a protobuf message: a number, or bytes. */
-interface Field {
-  readonly number: number;
-  readonly value: bigint | Buffer;
-}
+/** A message of protobuf: its fields by their numbers, each a varint or octets. */
+class Message {
+  readonly #fields: (readonly [number: number, value: number | Buffer])[] = [];
 
-function children(fields: readonly Field[], wanted: number): Field[][] {
-  return fields.flatMap(({ number, value }) =>
-    number === wanted && typeof value !== 'bigint' ? [fieldsOf(value)] : [],
-  );
-}
-
-function bytes(fields: readonly Field[], wanted: number): Buffer {
-  const value = fields.find(({ number }) => number === wanted)?.value;
-  return typeof value === 'object' ? value : Buffer.alloc(0);
-}
-
-/** The protobuf encoding: a varint of number and wire type, and the value. */
-function fieldsOf(message: Buffer): Field[] {
-  const fields: Field[] = [];
-  let at = 0;
-  const varint = (): bigint => {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      const octet = message.readUInt8(at);
-      at += 1;
-      value |= BigInt(octet & 0x7f) << shift;
-      if (octet < 0x80) return value;
-    }
-  };
-  const take = (length: number): Buffer => {
-    at += length;
-    return message.subarray(at - length, at);
-  };
-  while (at < message.length) {
-    const tag = Number(varint());
-    const number = tag >> 3;
-    switch (tag & 7) {
-      case 0:
-        fields.push({ number, value: varint() });
-        break;
-      case 1:
-        fields.push({ number, value: take(8) });
-        break;
-      case 2:
-        fields.push({ number, value: take(Number(varint())) });
-        break;
-      default:
-        fields.push({ number, value: take(4) });
+  constructor(octets: Buffer) {
+    let at = 0;
+    const varint = (): number => {
+      let value = 0;
+      for (let factor = 1; ; factor *= 128) {
+        const octet = octets.readUInt8(at);
+        at += 1;
+        value += (octet & 127) * factor;
+        if (octet < 128) return value;
+      }
+    };
+    const take = (length: number): Buffer => {
+      at += length;
+      return octets.subarray(at - length, at);
+    };
+    while (at < octets.length) {
+      const tag = varint();
+      const type = tag & 7;
+      const value = type === 0 ? varint() : take(type === 1 ? 8 : type === 2 ? varint() : 4);
+      this.#fields.push([tag >> 3, value]);
     }
   }
-  return fields;
+
+  number(wanted: number): number | undefined {
+    const value = this.#fields.find(([number]) => number === wanted)?.[1];
+    return typeof value === 'number' ? value : undefined;
+  }
+
+  octets(wanted: number): Buffer {
+    return this.#all(wanted)[0] ?? Buffer.alloc(0);
+  }
+
+  messages(wanted: number): Message[] {
+    return this.#all(wanted).map((octets) => new Message(octets));
+  }
+
+  #all(wanted: number): Buffer[] {
+    return this.#fields.flatMap(([number, value]) =>
+      number === wanted && Buffer.isBuffer(value) ? [value] : [],
+    );
+  }
 }

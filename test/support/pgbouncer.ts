@@ -1,14 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chownSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
-import { isInstalled, PATH } from './debian-servers.js';
 import { freePort } from './free-port.js';
-import { HAS_POSTGRESQL, serverUser } from './postgresql-cluster.js';
+import { giveToServerUser, HAS_POSTGRESQL, isConnectable, SERVER_USER } from './postgresql-cluster.js';
+import { endChild, isInstalled, PATH } from './processes.js';
 
 export const HAS_PGBOUNCER = HAS_POSTGRESQL && isInstalled('pgbouncer');
 
@@ -16,11 +13,7 @@ export const HAS_PGBOUNCER = HAS_POSTGRESQL && isInstalled('pgbouncer');
 export const CONNECT_QUERY =
   'SET jit = off; SET max_parallel_workers_per_gather = 0; SET client_connection_check_interval = 1000';
 
-export interface Pgbouncer {
-  /** Of the database, through it. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type Pgbouncer = Awaited<ReturnType<typeof startPgbouncer>>;
 
 /**
  * Starts it on a free port, before all databases of a server.
@@ -28,40 +21,32 @@ export interface Pgbouncer {
  * @param server The address of a database, whose user needs no password.
  * @param connectQuery Absent: nothing is run on its connections.
  */
-export async function startPgbouncer(server: string, connectQuery?: string): Promise<Pgbouncer> {
+export async function startPgbouncer(server: string, connectQuery?: string) {
   const folder = await mkdtemp(join(tmpdir(), 'dms-pgbouncer-'));
   const url = new URL(server);
   const port = await freePort();
   await writeFile(join(folder, 'users'), `"${url.username}" ""\n`);
   await writeFile(join(folder, 'pgbouncer.ini'), settingsFor(url, folder, port, connectQuery));
-  const user = serverUser();
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
-  const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], {
-    ...user,
-    cwd: folder,
-    env: { PATH },
-    stdio: 'ignore',
-  });
-  const exit = once(child, 'exit');
+  giveToServerUser(folder);
+  const options = { ...SERVER_USER, cwd: folder, env: { PATH }, stdio: 'ignore' } as const;
+  const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], options);
   url.port = String(port);
-  await untilItResponds(child, url.href);
+  while (!(await isConnectable(url.href))) {
+    if (child.exitCode !== null) throw new Error('pgbouncer has ended.');
+    await pause(20);
+  }
   return {
+    /** Of the database, through it. */
     url: url.href,
     async close() {
-      child.kill('SIGKILL');
-      await exit;
+      await endChild(child, 'SIGKILL');
       await rm(folder, { recursive: true });
     },
   };
 }
 
-function settingsFor(
-  { hostname, port: serverPort }: URL,
-  folder: string,
-  port: number,
-  connectQuery?: string,
-): string {
-  const onConnect = connectQuery === undefined ? '' : ` connect_query='${connectQuery}'`;
+function settingsFor({ hostname, port: serverPort }: URL, folder: string, port: number, connectQuery = '') {
+  const onConnect = connectQuery === '' ? '' : ` connect_query='${connectQuery}'`;
   return `[databases]
 * = host=${hostname} port=${serverPort || 5432}${onConnect}
 [pgbouncer]
@@ -77,18 +62,4 @@ default_pool_size = 12
 server_idle_timeout = 1
 server_login_retry = 1
 `;
-}
-
-async function untilItResponds(child: ChildProcess, url: string): Promise<void> {
-  for (;;) {
-    if (child.exitCode !== null) throw new Error('pgbouncer has ended.');
-    const client = new pg.Client({ connectionString: url });
-    client.on('error', () => {});
-    const isUp = await client.connect().then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return client.end();
-    await pause(20);
-  }
 }

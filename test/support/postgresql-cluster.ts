@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from './free-port.js';
+import { endChild, isSignalled } from './processes.js';
 
 /** Where Debian and its kin keep each version's programs. */
 const VERSIONS = '/usr/lib/postgresql';
@@ -19,41 +19,32 @@ const PROGRAMS = existsSync(VERSIONS)
       .find((folder) => existsSync(join(folder, 'initdb')))
   : undefined;
 
+/** Whom servers run as, since they do not run as root; nobody named: whoever runs the tests. */
+export const SERVER_USER: { readonly uid?: number; readonly gid?: number } = serverUser();
+
 /** Whether the machine has the programs of a PostgreSQL server, and a user that may run them. */
-export const HAS_POSTGRESQL = PROGRAMS !== undefined && (process.getuid?.() !== 0 || hasPostgresUser());
+export const HAS_POSTGRESQL =
+  PROGRAMS !== undefined && (process.getuid?.() !== 0 || SERVER_USER.uid !== undefined);
 
-function hasPostgresUser(): boolean {
-  try {
-    return postgresUser().uid > 0;
-  } catch {
-    return false;
-  }
+function serverUser() {
+  if (process.getuid?.() !== 0) return {};
+  const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
+  return uid === undefined ? {} : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** PostgreSQL does not run as root. */
-function postgresUser(): { uid: number; gid: number } {
-  const id = (option: string) =>
-    Number(execFileSync('id', [option, 'postgres'], { stdio: 'pipe' }).toString());
-  return { uid: id('-u'), gid: id('-g') };
+/** Gives a file to the user whom servers run as. */
+export function giveToServerUser(path: string): void {
+  if (SERVER_USER.uid !== undefined) chownSync(path, SERVER_USER.uid, SERVER_USER.gid ?? SERVER_USER.uid);
 }
 
-/** Whom the server runs as; nobody named: whoever runs the tests. */
-interface UserIds {
-  readonly uid?: number;
-  readonly gid?: number;
-}
-
-/** Whom servers run as: they do not run as root. */
-export function serverUser(): UserIds {
-  return process.getuid?.() === 0 ? postgresUser() : {};
-}
+type Settings = Readonly<Record<string, string>>;
+type Row = Readonly<Record<string, unknown>>;
 
 /** A PostgreSQL server of a test's own, which may do with it what it likes. */
 export class PostgresqlCluster {
   readonly url: string;
   readonly folder: string;
   readonly #port: number;
-  readonly #user: UserIds;
   readonly #settings: readonly string[];
   #server: ChildProcess | null = null;
 
@@ -62,50 +53,32 @@ export class PostgresqlCluster {
    *
    * @param settings of PostgreSQL, such as `{ max_connections: '20' }`.
    */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
-    const user = serverUser();
-    const folder = await newFolder(user);
-    execFileSync(program('initdb'), ['-D', folder, '-U', 'dms', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-      ...user,
-      cwd: folder,
-      stdio: 'pipe',
-    });
-    const cluster = new PostgresqlCluster(folder, await freePort(), user, settings);
-    await cluster.start();
-    return cluster;
+  static async start(settings: Settings = {}): Promise<PostgresqlCluster> {
+    const folder = await newFolder();
+    const options = ['-D', folder, '-U', 'dms', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+    execFileSync(program('initdb'), options, { ...SERVER_USER, cwd: folder, stdio: 'pipe' });
+    return PostgresqlCluster.startOn(folder, settings);
   }
 
   /** Starts a server on a data folder that its user has, such as a restored backup. */
-  static async startOn(folder: string, settings: Readonly<Record<string, string>> = {}) {
-    const cluster = new PostgresqlCluster(folder, await freePort(), serverUser(), settings);
+  static async startOn(folder: string, settings: Settings = {}): Promise<PostgresqlCluster> {
+    const cluster = new PostgresqlCluster(folder, await freePort(), settings);
     await cluster.start();
     return cluster;
   }
 
   /** Makes a streaming replica of it on another free port, and starts it. The primary needs a `wal_keep_size`. */
-  async startReplica(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
-    const user = this.#user;
-    const folder = await newFolder(user);
+  async startReplica(settings: Settings = {}): Promise<PostgresqlCluster> {
+    const folder = await newFolder();
     const from = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'dms'];
-    const how = ['-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
-    await promisify(execFile)(program('pg_basebackup'), [...from, ...how, '-D', folder], {
-      ...user,
-      cwd: folder,
-    });
-    const replica = new PostgresqlCluster(folder, await freePort(), user, settings);
-    await replica.start();
-    return replica;
+    const how = ['-R', '-X', 'stream', '-c', 'fast', '--no-sync', '-D', folder];
+    await promisify(execFile)(program('pg_basebackup'), [...from, ...how], { ...SERVER_USER, cwd: folder });
+    return PostgresqlCluster.startOn(folder, settings);
   }
 
-  private constructor(
-    folder: string,
-    port: number,
-    user: UserIds,
-    settings: Readonly<Record<string, string>>,
-  ) {
+  private constructor(folder: string, port: number, settings: Settings) {
     this.folder = folder;
     this.#port = port;
-    this.#user = user;
     this.#settings = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     this.url = `postgresql://dms@127.0.0.1:${port}/postgres`;
   }
@@ -122,12 +95,11 @@ export class PostgresqlCluster {
   /** Makes it a standby of another one at its next start, without pg_rewind. */
   async follow(primary: PostgresqlCluster): Promise<void> {
     const connection = `host=127.0.0.1 port=${primary.#port} user=dms`;
-    const settings = join(this.folder, 'postgresql.auto.conf');
-    await appendFile(settings, `\nprimary_conninfo = '${connection}'\n`);
+    await appendFile(join(this.folder, 'postgresql.auto.conf'), `\nprimary_conninfo = '${connection}'\n`);
     const signal = join(this.folder, 'standby.signal');
     await writeFile(signal, '');
     // The server writes it to disk, and so opens it for writing.
-    if (this.#user.uid !== undefined) chownSync(signal, this.#user.uid, this.#user.gid ?? this.#user.uid);
+    giveToServerUser(signal);
   }
 
   /** Ends it as pg_ctl's immediate stop does: connections are broken off, nothing is finished. */
@@ -148,8 +120,10 @@ export class PostgresqlCluster {
   /** Stops all of its processes until the work is done: connections stay open, and nothing is answered. */
   async whileFrozen(work: () => Promise<void>): Promise<void> {
     const rows = await this.run('SELECT pid FROM pg_stat_activity');
-    const found = rows.map(({ pid }) => Number(pid));
-    const processes = [...found, this.#server?.pid ?? 0].filter((id) => id > 0 && isSignalled(id, 'SIGSTOP'));
+    // That of the connection that asks may be over.
+    const processes = [...rows.map(({ pid }) => Number(pid)), this.#server?.pid ?? 0].filter(
+      (id) => id > 0 && isSignalled(id, 'SIGSTOP'),
+    );
     try {
       await work();
     } finally {
@@ -180,11 +154,11 @@ export class PostgresqlCluster {
   }
 
   /** Runs statements on a connection of its own. */
-  async run(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async run(...statements: readonly string[]): Promise<readonly Row[]> {
     const client = new pg.Client({ connectionString: this.url, application_name: 'administrator' });
     await client.connect();
     try {
-      let rows: readonly Readonly<Record<string, unknown>>[] = [];
+      let rows: readonly Row[] = [];
       for (const statement of statements) rows = (await client.query(statement)).rows;
       return rows;
     } finally {
@@ -193,49 +167,45 @@ export class PostgresqlCluster {
   }
 
   /** Runs a script of bash as the server's user, who finds PostgreSQL's programs. @throws Error with what it says on standard error. */
-  async shell(script: string, environment: Readonly<Record<string, string>> = {}): Promise<string> {
+  async shell(script: string, environment: Settings = {}): Promise<string> {
     const path = `${PROGRAMS}:${process.env['PATH']}`;
-    const options = { ...this.#user, cwd: this.folder, env: { ...environment, PATH: path } };
+    const options = { ...SERVER_USER, cwd: this.folder, env: { ...environment, PATH: path } };
     return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], options)).stdout;
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const server = this.#server;
     this.#server = null;
-    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
-    const exit = once(server, 'exit');
-    server.kill(signal);
-    await exit;
+    if (server !== null) await endChild(server, signal);
   }
 
   #launch(): ChildProcess {
     const listening = ['-p', String(this.#port), '-k', this.folder, '-c', 'listen_addresses=127.0.0.1'];
-    const options = { ...this.#user, cwd: this.folder, stdio: 'ignore' } as const;
+    const options = { ...SERVER_USER, cwd: this.folder, stdio: 'ignore' } as const;
     return spawn(program('postgres'), ['-D', this.folder, ...listening, ...this.#settings], options);
   }
 
   async #answers(): Promise<boolean> {
-    if (this.#server === null) return false;
-    return this.run('SELECT 1').then(
-      () => true,
-      () => false,
-    );
+    return this.#server !== null && isConnectable(this.url);
   }
 }
 
-async function newFolder({ uid, gid = uid }: UserIds): Promise<string> {
+async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
-  if (uid !== undefined) chownSync(folder, uid, gid ?? uid);
+  giveToServerUser(folder);
   return folder;
 }
 
-/** Sends a signal. @returns false where the process is over, as that of the connection that asked for them may be. */
-function isSignalled(id: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(id, signal);
-  } catch {
-    return false;
-  }
+/** Whether a server takes a connection now. */
+export async function isConnectable(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  const isUp = await client.connect().then(
+    () => true,
+    () => false,
+  );
+  if (isUp) await client.end();
+  return isUp;
 }
 
 function program(name: string): string {

@@ -1,15 +1,29 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+
+/** Debian has servers where only an administrator's PATH looks. */
+export const PATH = `${process.env['PATH']}:/usr/sbin`;
+
+/** Whether the machine has a program, for users or administrators. */
+export function isInstalled(program: string): boolean {
+  return PATH.split(':').some((folder) => existsSync(join(folder, program)));
+}
 
 /** Whether a process runs. One that has ended and waits for its parent to notice does not. */
 export function isRunning(processId: number): boolean {
+  return isSignalled(processId, 0) && !isDefunct(processId);
+}
+
+/** Sends a signal. @returns false where the process is over. */
+export function isSignalled(processId: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(processId, 0);
+    return process.kill(processId, signal);
   } catch {
     return false;
   }
-  return !isDefunct(processId);
 }
 
 /** The processes that a process has started and that run, in the order of their start. */
@@ -32,6 +46,14 @@ function isDefunct(processId: number): boolean {
   }
 }
 
+/** Sends a signal to a child, unless it has ended, and waits for its end. */
+export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  await exit;
+}
+
 /**
  * Settles once the process has ended, and this process has noticed the end of its connections to it: the system has
  * closed them by then, but a query that is sent before the event loop has read their ends fails with EPIPE.
@@ -45,12 +67,7 @@ export async function ended(processId: number): Promise<void> {
 
 /** Asks the process to end, unless it has by now, and waits until it is gone. */
 export async function endedByRequest(processId: number): Promise<void> {
-  try {
-    process.kill(processId, 'SIGTERM');
-  } catch {
-    return;
-  }
-  await ended(processId);
+  if (isSignalled(processId, 'SIGTERM')) await ended(processId);
 }
 
 /** Ends the process as a crash of the machine would, and waits until it is gone. */

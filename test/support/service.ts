@@ -18,33 +18,22 @@ export interface TestServiceOptions extends Partial<Settings> {
 }
 
 /** What a token for a test is to be; by default it has a name of its own, all scopes, and no end. */
-export interface TestToken {
+interface TestToken {
   readonly name?: string;
   readonly scopes?: readonly Scope[];
   readonly expiresAt?: bigint | null;
 }
 
-export interface TestService {
-  /** With the base path, and without a slash at the end. */
-  readonly url: string;
-  readonly port: number;
-  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
-  readonly metricsUrl: string | null;
-  readonly database: Database;
-  /** What was logged so far, an object a line. */
-  readonly logged: readonly Readonly<Record<string, unknown>>[];
-  createToken(token?: TestToken): Promise<string>;
-  stop(): Promise<void>;
-}
+export type TestService = Awaited<ReturnType<typeof startTestService>>;
 
 /**
  * Starts the whole service; without limits that a test meets by chance. What its REST v1 answers to fetch()
  * must be documented: documented-fetch.ts.
  */
-export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+export async function startTestService(options: TestServiceOptions = {}) {
   const { database: given, timeLimits, ...overrides } = options;
   const database = given ?? (await openTestDatabase());
-  const logged: Record<string, unknown>[] = [];
+  const logged: Readonly<Record<string, unknown>>[] = [];
   const settings = { ...readSettings(TEST_ENVIRONMENT), ...overrides };
   const stream = { write: (line: string) => logged.push(JSON.parse(line)) };
   const log = createLogger({ level: 'info', stream, secrets: settings.secrets });
@@ -55,12 +44,15 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   const endRequirement = requireDocumentedAnswers(url);
   return {
+    /** With the base path, and without a slash at the end. */
     url,
     port,
+    /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
     metricsUrl,
     database,
+    /** What was logged so far, an object a line. */
     logged,
-    createToken: (token = {}) => createTestToken(database, token),
+    createToken: (token: TestToken = {}) => createTestToken(database, token),
     async stop() {
       endRequirement();
       await stop();

@@ -2,12 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-export interface StalledPort {
-  readonly address: string;
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 const LISTENER = `
   const server = require('node:net').createServer();
   const [address, port] = process.argv.slice(1);
@@ -18,7 +12,7 @@ const LISTENER = `
  * Opens a port that does not answer: a process listens there and is halted, and its queue is full, so that
  * the system drops what comes (Linux does; see listen(2) and tcp_abort_on_overflow in tcp(7)).
  */
-export async function openStalledPort(address: string, port = 0): Promise<StalledPort> {
+export async function openStalledPort(address: string, port = 0) {
   const listener = spawn(process.execPath, ['-e', LISTENER, address, String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
-import { isInstalled, PATH } from './debian-servers.js';
+import { isInstalled, PATH } from './processes.js';
 
 export const HAS_ZONE_CHECKERS = ['named-checkzone', 'nsd-checkzone'].every(isInstalled);
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import {
   type Change,
@@ -106,113 +106,107 @@ const observed = fc.record(
   { requiredKeys: [] },
 );
 
-describe('the timeline', () => {
-  test(
-    'the timeline shows at every instant what the API says of it, however little of the history is loaded',
-    async () => {
-      let recorded = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(observed, { minLength: 2, maxLength: 12 }),
-          fc.integer({ min: 1, max: 9 }),
-          fc.integer({ min: 1, max: 4 }),
-          async (lines, first, pages) => {
-            await service.database.pool.query(
-              'TRUNCATE domain, dns_record, header_change, site_response, change_feed, known_name, known_text',
-            );
-            const observations = lines
-              .filter((line) => line.records !== undefined || line.headers !== undefined)
-              .map((line, place) => observation({ domain: DOMAIN, at: (recorded + place) * 10, ...line }));
-            if (observations.length === 0) return;
-            recorded += observations.length;
-            for (const each of observations) await createRecorder(service.database.pool).record([each]);
-            const history = await loadHistory(first, pages);
-            // A part that was never observed before may be recorded with an older time; it is told as it is recorded.
-            const last = await loadHistory(500, 1);
-            const late = withRecorded(history, last.changes.slice(0, 1));
-            expect([late.since, lanesOf(late, DOMAIN)]).toEqual([history.since, lanesOf(history, DOMAIN)]);
-            const lanes = lanesOf(history, DOMAIN);
-            const times = observations.flatMap(({ observedAt }) => [observedAt, observedAt + 5_000_000n]);
-            for (const time of times) {
-              if (history.since !== null && Number(time) < history.since) continue;
-              const at = timestampOf(Number(time));
-              expect(shownAt(lanes, at)).toEqual(await expectedAt(at));
-            }
-          },
-        ),
-        { numRuns: repeats(100, 6) },
-      );
-    },
-    10 * 60_000,
+test(
+  'the timeline shows at every instant what the API says of it, however little of the history is loaded',
+  async () => {
+    let recorded = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(observed, { minLength: 2, maxLength: 12 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (lines, first, pages) => {
+          await service.database.pool.query(
+            'TRUNCATE domain, dns_record, header_change, site_response, change_feed, known_name, known_text',
+          );
+          const observations = lines
+            .filter((line) => line.records !== undefined || line.headers !== undefined)
+            .map((line, place) => observation({ domain: DOMAIN, at: (recorded + place) * 10, ...line }));
+          if (observations.length === 0) return;
+          recorded += observations.length;
+          for (const each of observations) await createRecorder(service.database.pool).record([each]);
+          const history = await loadHistory(first, pages);
+          // A part that was never observed before may be recorded with an older time; it is told as it is recorded.
+          const last = await loadHistory(500, 1);
+          const late = withRecorded(history, last.changes.slice(0, 1));
+          expect([late.since, lanesOf(late, DOMAIN)]).toEqual([history.since, lanesOf(history, DOMAIN)]);
+          const lanes = lanesOf(history, DOMAIN);
+          const times = observations.flatMap(({ observedAt }) => [observedAt, observedAt + 5_000_000n]);
+          for (const time of times) {
+            if (history.since !== null && Number(time) < history.since) continue;
+            const at = timestampOf(Number(time));
+            expect(shownAt(lanes, at)).toEqual(await expectedAt(at));
+          }
+        },
+      ),
+      { numRuns: repeats(100, 6) },
+    );
+  },
+  10 * 60_000,
+);
+
+test('a change that was just recorded is shown once, the newest first, and what is present follows it', async () => {
+  await service.database.pool.query('TRUNCATE domain, dns_record, header_change, change_feed');
+  const record = (at: number, records: string[], server: string) =>
+    createRecorder(service.database.pool).record([
+      observation({ domain: DOMAIN, at, records, headers: { server } }),
+    ]);
+  await record(900_000, ['192.0.2.1'], 'one');
+  const before = await loadHistory(500, 1);
+  await record(900_010, ['192.0.2.2'], 'two');
+  const now = await loadHistory(500, 1);
+  const fresh = now.changes.filter(({ id }) => !before.changes.some((known) => known.id === id));
+  const after = withRecorded(withRecorded(before, fresh.toReversed()), fresh);
+  expect(after.changes.map(({ id }: Change) => id).sort()).toEqual(now.changes.map(({ id }) => id).sort());
+  expect(after.changes[0]?.date).toBe(now.changes[0]?.date);
+  expect(after.records.map(textOf)).toEqual(['192.0.2.2']);
+  expect(after.headers.map(({ value }) => value)).toEqual(['two']);
+  expect(lanesOf(after, DOMAIN).map(({ bars }) => bars)).toEqual(
+    lanesOf(now, DOMAIN).map(({ bars }) => bars),
   );
 });
 
-describe('a change that was just recorded', () => {
-  test('a change that was just recorded is shown once, the newest first, and what is present follows it', async () => {
-    await service.database.pool.query('TRUNCATE domain, dns_record, header_change, change_feed');
-    const record = (at: number, records: string[], server: string) =>
-      createRecorder(service.database.pool).record([
-        observation({ domain: DOMAIN, at, records, headers: { server } }),
-      ]);
-    await record(900_000, ['192.0.2.1'], 'one');
-    const before = await loadHistory(500, 1);
-    await record(900_010, ['192.0.2.2'], 'two');
-    const now = await loadHistory(500, 1);
-    const fresh = now.changes.filter(({ id }) => !before.changes.some((known) => known.id === id));
-    const after = withRecorded(withRecorded(before, fresh.toReversed()), fresh);
-    expect(after.changes.map(({ id }: Change) => id).sort()).toEqual(now.changes.map(({ id }) => id).sort());
-    expect(after.changes[0]?.date).toBe(now.changes[0]?.date);
-    expect(after.records.map(textOf)).toEqual(['192.0.2.2']);
-    expect(after.headers.map(({ value }) => value)).toEqual(['two']);
-    expect(lanesOf(after, DOMAIN).map(({ bars }) => bars)).toEqual(
-      lanesOf(now, DOMAIN).map(({ bars }) => bars),
-    );
-  });
+const bars = fc
+  .array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(50), fc.option(fc.nat(20), { nil: null })))
+  .map((all) =>
+    all
+      .map(([value, from, length]) => ({
+        value,
+        from,
+        lastSeen: from,
+        to: length === null ? null : from + length + 1,
+      }))
+      .sort((one, other) => one.from - other.from),
+  );
+const laneOf = (of: Lane['bars']): Lane => ({
+  ...{ id: 'x', kind: 'records', name: 'A', owner: DOMAIN, bars: of },
+  values: of.filter(({ value }, at) => of.findIndex((bar) => bar.value === value) === at),
 });
 
-describe('the rows of a lane', () => {
-  const bars = fc
-    .array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(50), fc.option(fc.nat(20), { nil: null })))
-    .map((all) =>
-      all
-        .map(([value, from, length]) => ({
-          value,
-          from,
-          lastSeen: from,
-          to: length === null ? null : from + length + 1,
-        }))
-        .sort((one, other) => one.from - other.from),
-    );
-  const laneOf = (of: Lane['bars']): Lane => ({
-    ...{ id: 'x', kind: 'records', name: 'A', owner: DOMAIN, bars: of },
-    values: of.filter(({ value }, at) => of.findIndex((bar) => bar.value === value) === at),
-  });
-
-  test('the rows of a lane never have two bars in one place, and are as many as bars at once', () => {
-    fc.assert(
-      fc.property(bars, (all) => {
-        const { count, rowOf } = compactRows(laneOf(all));
-        const endOf = (to: number | null) => to ?? Number.POSITIVE_INFINITY;
-        for (const [one, bar] of all.entries()) {
-          for (const [other, next] of all.entries()) {
-            if (other <= one || rowOf[one] !== rowOf[other]) continue;
-            expect(endOf(bar.to)).toBeLessThanOrEqual(next.from);
-          }
+test('the rows of a lane never have two bars in one place, and are as many as bars at once', () => {
+  fc.assert(
+    fc.property(bars, (all) => {
+      const { count, rowOf } = compactRows(laneOf(all));
+      const endOf = (to: number | null) => to ?? Number.POSITIVE_INFINITY;
+      for (const [one, bar] of all.entries()) {
+        for (const [other, next] of all.entries()) {
+          if (other <= one || rowOf[one] !== rowOf[other]) continue;
+          expect(endOf(bar.to)).toBeLessThanOrEqual(next.from);
         }
-        const atOnce = all.map(
-          ({ from }) => all.filter((bar) => bar.from <= from && endOf(bar.to) > from).length,
-        );
-        expect(count).toBe(Math.max(1, ...atOnce));
-      }),
-    );
-  });
+      }
+      const atOnce = all.map(
+        ({ from }) => all.filter((bar) => bar.from <= from && endOf(bar.to) > from).length,
+      );
+      expect(count).toBe(Math.max(1, ...atOnce));
+    }),
+  );
+});
 
-  test('the rows of a lane are one for each value where it is opened', () => {
-    const all = [
-      { value: 'a', from: 0, lastSeen: 1, to: 2 },
-      { value: 'b', from: 1, lastSeen: 2, to: 3 },
-      { value: 'a', from: 4, lastSeen: 5, to: null },
-    ];
-    expect(rowsByValue(laneOf(all))).toEqual({ count: 2, rowOf: [0, 1, 0] });
-  });
+test('the rows of a lane are one for each value where it is opened', () => {
+  const all = [
+    { value: 'a', from: 0, lastSeen: 1, to: 2 },
+    { value: 'b', from: 1, lastSeen: 2, to: 3 },
+    { value: 'a', from: 4, lastSeen: 5, to: null },
+  ];
+  expect(rowsByValue(laneOf(all))).toEqual({ count: 2, rowOf: [0, 1, 0] });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatDuration, formatTime, microsecondsOf, readTime, timestampOf } from '../../web/src/time.js';
 
 test('a time of the API comes back digit for digit', () => {
@@ -13,27 +13,25 @@ test('a time of the API comes back digit for digit', () => {
   expect(timestampOf(microsecondsOf('2023-11-15T22:05:59.999990Z'))).toBe('2023-11-15T22:05:59.999990Z');
 });
 
-describe('a time that a person writes, in UTC, is up to its end', () => {
-  test.each([
-    ['2023', '2023-12-31T23:59:59.999999Z'],
-    ['2024-02', '2024-02-29T23:59:59.999999Z'],
-    ['2024-03-01', '2024-03-01T23:59:59.999999Z'],
-    ['2024-03-01 10:20', '2024-03-01T10:20:59.999999Z'],
-    ['2024-03-01 10:20:30', '2024-03-01T10:20:30.000000Z'],
-    [' 2024-03-01T10:20:30.5 ', '2024-03-01T10:20:30.500000Z'],
-    ['2024-03-01T10:20:30.123456Z', '2024-03-01T10:20:30.123456Z'],
-    ['2024-03-01T10:20:30+02:00', '2024-03-01T08:20:30.000000Z'],
-  ])('a time that a person writes, in UTC, is up to its end: %s', (written, time) => {
-    expect(timestampOf(readTime(written))).toBe(time);
-  });
-
-  test.each(['', 'yesterday', '2024-13', '2024-02-30', '2024-03-01 25:00', '01.03.2024', '2024-3-1'])(
-    '%j is no time that a person may write',
-    (written) => {
-      expect(readTime(written)).toBeNaN();
-    },
-  );
+test.each([
+  ['2023', '2023-12-31T23:59:59.999999Z'],
+  ['2024-02', '2024-02-29T23:59:59.999999Z'],
+  ['2024-03-01', '2024-03-01T23:59:59.999999Z'],
+  ['2024-03-01 10:20', '2024-03-01T10:20:59.999999Z'],
+  ['2024-03-01 10:20:30', '2024-03-01T10:20:30.000000Z'],
+  [' 2024-03-01T10:20:30.5 ', '2024-03-01T10:20:30.500000Z'],
+  ['2024-03-01T10:20:30.123456Z', '2024-03-01T10:20:30.123456Z'],
+  ['2024-03-01T10:20:30+02:00', '2024-03-01T08:20:30.000000Z'],
+])('a time that a person writes, in UTC, is up to its end: %s', (written, time) => {
+  expect(timestampOf(readTime(written))).toBe(time);
 });
+
+test.each(['', 'yesterday', '2024-13', '2024-02-30', '2024-03-01 25:00', '01.03.2024', '2024-3-1'])(
+  '%j is no time that a person may write',
+  (written) => {
+    expect(readTime(written)).toBeNaN();
+  },
+);
 
 test('times of wrong clocks are shown, and are no times to choose', () => {
   for (const [time, shown] of [

@@ -18,7 +18,7 @@ import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase } from '../../support/database.js';
 import { violationsOf } from '../../support/documented.js';
-import { askRaw, responseOf } from '../../support/documented-raw.js';
+import { askRaw, responseOf } from '../../support/documented-fetch.js';
 import { EVERY_BODY } from '../../support/every-record-type.js';
 import { startServiceWithSamples } from '../../support/samples.js';
 import { bearer, startServiceForTest, startTestService, type TestService } from '../../support/service.js';
