@@ -15,9 +15,12 @@ import { DOMAIN_SELECTED, type DomainRow } from './domain-rows.js';
 import { EARLIER, STAYS, type StayRow, selected, stayOfRow, type Table } from './history-tables.js';
 
 /** Reads the state of domains: one statement, one row for each domain that is recorded. */
-export async function loadDomainRows(pool: Pool, names: readonly string[]): Promise<Map<string, DomainRow>> {
+export async function loadDomainRows(
+  pool: Pool,
+  domains: readonly { readonly name: string }[],
+): Promise<Map<string, DomainRow>> {
   const statement = `SELECT ${DOMAIN_SELECTED} FROM domain WHERE name = ANY($1)`;
-  const { rows } = await pool.query<DomainRow>(statement, [names]);
+  const { rows } = await pool.query<DomainRow>(statement, [domains.map(({ name }) => name)]);
   return new Map(rows.map((row) => [row.name, row]));
 }
 
