@@ -5,11 +5,11 @@ import {
   type HeaderState,
   type Holdings,
   holdNothing,
+  holdStay,
   partKey,
   type StoredHeaderChange,
 } from '../history/state.js';
 import { HTTP } from '../history/stored-history.js';
-import { addTo } from '../model/groups.js';
 import { type Columns, namesOf, type WriteRows, write } from './bulk-write.js';
 import { DOMAIN_SELECTED, type DomainRow } from './domain-rows.js';
 import { EARLIER, STAYS, type StayRow, selected, stayOfRow, type Table } from './history-tables.js';
@@ -51,7 +51,7 @@ export async function loadHoldings(
   ]);
   for (const row of stays) {
     const held = holdings.get(row.domain);
-    if (held !== undefined) addTo(held.records, row.type, stayOfRow(row));
+    if (held !== undefined) holdStay(held, stayOfRow(row));
   }
   for (const row of earlier) holdings.get(row.domain)?.earlier.set(partKey(row.type, row.name), row);
   return holdings;

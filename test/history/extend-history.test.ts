@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { identityOf } from '../../src/history/diff.js';
+
 import { extendHistory } from '../../src/history/extend-history.js';
 import { isActing } from '../../src/history/record-observations.js';
-import { lastSeenOf, latestOfType } from '../../src/history/state.js';
+import { identityOf, lastSeenOf, latestOfType } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';

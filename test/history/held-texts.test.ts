@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { asHeld } from '../../src/history/complete-observation.js';
 import { differencesOf } from '../../src/history/expectation.js';
-import { asHeld } from '../../src/history/held-texts.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { isJoined, parseDnsRecord } from '../../src/model/dns-record.js';
