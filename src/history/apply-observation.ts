@@ -61,10 +61,10 @@ function changesOfType(
   observation: Observation,
 ) {
   const { observedAt } = observation;
-  const present = records.get(part.type) ?? [];
+  const present = records.get(part.type) ?? new Map();
   const latest = latestOfType(state, part.type);
   const changes = diffRecords(part, present, observation, latest);
-  return judgeRecords(changes, present, { observedAt, isFirst: latest === null, earlier });
+  return judgeRecords(changes, [...present.values()], { observedAt, isFirst: latest === null, earlier });
 }
 
 const NOTHING_OF_HTTP = { headers: [], response: undefined, earlier: [] };

@@ -2,26 +2,22 @@ import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
 import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
-import { type Changes, identityOf } from './diff.js';
+import { asHeld } from './complete-observation.js';
+import type { Changes } from './diff.js';
 import { digestOfRecords } from './digest.js';
-import { asHeld } from './held-texts.js';
 import {
   type DomainState,
   earlierOf,
   extendedTimes,
   type Holdings,
-  type KeptSighting,
+  holdStay,
+  identityOf,
   laterOf,
   latestOfType,
   namedTimes,
   type RecordStay,
+  UNOBSERVED,
 } from './state.js';
-
-const UNOBSERVED = { lastChange: null, everyType: null, http: null, https: null, site: null };
-
-interface OpenStay extends RecordStay {
-  readonly sightings: KeptSighting[];
-}
 
 /**
  * Applies observations of single records (DnsObservation.sighted), in the order of time and none before the
@@ -38,27 +34,28 @@ export function applySightings(
   observations: readonly Observation[],
 ) {
   let state = before;
-  const present = new Map<string, Map<string, OpenStay>>();
   const begun = new Map<Instant, RecordStay[]>();
+  const types = new Set<string>();
   const sight = (sighted: DnsRecord, observation: Observation) => {
     const { observedAt: seenAt, source = null } = observation;
     const { type } = sighted;
-    const stays = present.get(type) ?? openStays(holdings.records.get(type) ?? []);
-    present.set(type, stays);
+    types.add(type);
+    const stays = holdings.records.get(type) ?? new Map<string, RecordStay>();
     const record = heldAs(sighted, stays);
     const stay = stays.get(identityOf(record));
     const latest = latestOfType(state, type);
-    if (latest === seenAt || stay?.sightings.at(-1)?.seenAt === seenAt) return 'repeated';
+    if (latest === seenAt || stay?.sightings?.at(-1)?.seenAt === seenAt) return 'repeated';
     state = stateAfter(state, type, seenAt, stay === undefined);
+    const sightings = stay?.sightings ?? [];
+    sightings.push({ seenAt, source });
     if (stay !== undefined) {
-      stay.sightings.push({ seenAt, source });
+      if (stay.sightings === undefined) holdStay(holdings, { ...stay, sightings });
       return 'unchanged';
     }
     // What is seen first of a type that was never observed was there before, for all that is known.
     const isFirst = latest === null && [...stays.values()].every(({ firstSeen }) => firstSeen === seenAt);
     const routine = isFirst ? 'INITIAL' : null;
-    const sightings = [{ seenAt, source }];
-    const open = {
+    const open: RecordStay = {
       firstSeen: seenAt,
       position: 0,
       record,
@@ -66,8 +63,8 @@ export function applySightings(
       sightings,
       routine,
       removal: null,
-    } as const;
-    stays.set(identityOf(record), open);
+    };
+    holdStay(holdings, open);
     addTo(begun, seenAt, open);
     return 'changed';
   };
@@ -80,13 +77,7 @@ export function applySightings(
     begun.values(),
     (added): Changes => ({ added, removed: [], headers: [], responses: [], earlier: [] }),
   );
-  return { state: state && withPresent(state, holdings, present), changes, kinds };
-}
-
-function openStays(stays: readonly RecordStay[]): Map<string, OpenStay> {
-  return new Map(
-    stays.map((stay) => [identityOf(stay.record), { ...stay, sightings: [...(stay.sightings ?? [])] }]),
-  );
+  return { state: state && withDigests(state, holdings, types), changes, kinds };
 }
 
 function stateAfter(
@@ -106,20 +97,12 @@ function stateAfter(
   };
 }
 
-/** Holds what is present, and tells the state its digests. */
-function withPresent(
-  state: DomainState,
-  { records }: Holdings,
-  present: ReadonlyMap<string, ReadonlyMap<string, OpenStay>>,
-): DomainState {
+function withDigests(state: DomainState, { records }: Holdings, sighted: ReadonlySet<string>): DomainState {
   const types = new Map(state.types);
-  for (const [type, open] of present) {
-    const stays = Array.from(open.values(), ({ sightings, ...stay }) =>
-      sightings.length === 0 ? stay : { ...stay, sightings },
-    );
-    records.set(type, stays);
-    const digest = digestOfRecords(stays.map(({ record }) => record).sort(compareDnsRecords));
+  for (const type of sighted) {
+    const present = Array.from(records.get(type)?.values() ?? [], ({ record }) => record);
     const known = types.get(type);
+    const digest = digestOfRecords(present.sort(compareDnsRecords));
     if (known !== undefined) types.set(type, { ...known, digest });
   }
   return { ...state, types };

@@ -1,5 +1,4 @@
 import type { DnsRecord } from '../model/dns-record.js';
-import { addTo } from '../model/groups.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { ActingType } from './acting-parts.js';
@@ -9,6 +8,8 @@ import {
   type HeaderChangeKind,
   type HeaderState,
   type Holdings,
+  holdStay,
+  identityOf,
   lastSeenOf,
   partKey,
   type RecordStay,
@@ -37,7 +38,7 @@ export interface Changes extends DnsChanges {
  */
 export function diffRecords(
   { records }: ActingType,
-  present: readonly RecordStay[],
+  present: ReadonlyMap<string, RecordStay>,
   observation: Observation,
   latest: Instant | null,
 ): DnsChanges {
@@ -51,23 +52,17 @@ export function diffRecords(
     removal: null,
   });
   // The first observation of a type: nothing to compare.
-  if (present.length === 0) return { added: records.map(begun), removed: [] };
-  const known = new Set(present.map(({ record }) => identityOf(record)));
+  if (present.size === 0) return { added: records.map(begun), removed: [] };
   const held = new Set(records.map(identityOf));
   return {
-    added: records.filter((record) => !known.has(identityOf(record))).map(begun),
-    removed: present
-      .filter(({ record }) => !held.has(identityOf(record)))
-      .map((stay) => ({
+    added: records.filter((record) => !present.has(identityOf(record))).map(begun),
+    removed: [...present]
+      .filter(([identity]) => !held.has(identity))
+      .map(([, stay]) => ({
         ...stay,
         removal: { removed: observedAt, lastSeen: lastSeenOf(stay, latest), source, routine: null },
       })),
   };
-}
-
-/** Text that two records of one type share if and only if they are the same record. */
-export function identityOf(record: DnsRecord): string {
-  return `${record.host}\n${record.class}\n${record.rdata}`;
 }
 
 /** @param known every header ever seen of the domain. @param latest when headers were observed before. */
@@ -99,16 +94,8 @@ export function diffHeaders(
 
 /** Makes what is held that which is held after changes. */
 export function hold(holdings: Holdings, { added, removed, headers, earlier }: Changes): void {
-  const { records } = holdings;
-  const gone = new Set(removed.map(({ record }) => record));
-  for (const type of new Set(Array.from(gone, (record) => record.type))) {
-    const stays = records.get(type) ?? [];
-    records.set(
-      type,
-      stays.filter(({ record }) => !gone.has(record)),
-    );
-  }
-  for (const stay of added) addTo(records, stay.record.type, stay);
+  for (const { record } of removed) holdings.records.get(record.type)?.delete(identityOf(record));
+  for (const stay of added) holdStay(holdings, stay);
   for (const { name, kind, value, old, lastSeen, routine } of headers) {
     const steady = routine === 'ERROR_PAGE' ? (holdings.headers.get(name)?.steady ?? null) : value;
     holdings.headers.set(name, { value: value ?? old ?? '', present: kind !== 'gone', lastSeen, steady });

@@ -1,8 +1,8 @@
 import type { DnsRecord } from '../model/dns-record.js';
 import { parseRdata } from '../model/rdata-types.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import { identityOf } from './diff.js';
-import { asHeld } from './held-texts.js';
+import { asHeld } from './complete-observation.js';
+import { identityOf } from './state.js';
 
 export interface Expectation {
   /** At least one domain: the first of them that is recorded has the records of an owner name. */

@@ -3,7 +3,7 @@ import { addTo } from '../model/groups.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
-import { type Changes, identityOf, mergeChanges, timeOf } from './diff.js';
+import { type Changes, mergeChanges, timeOf } from './diff.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
 import { observedTimes } from './moments.js';
 import type { Outcome } from './record-observations.js';
@@ -12,15 +12,16 @@ import {
   type DomainState,
   earlierOf,
   type Holdings,
+  identityOf,
   latestOfType,
   type PartTimes,
   type RecordStay,
   timesOfType,
 } from './state.js';
-import { EVERY_TYPE, type KeptTime, type KeptTimes, type StoredHistory } from './stored-history.js';
+import { EVERY_TYPE, type History, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /** A history with observations put where their times belong. */
-export interface ExtendedHistory extends Omit<StoredHistory, 'version' | 'recordedAt'> {
+export interface ExtendedHistory extends History {
   /** In the order of the observations. */
   readonly outcomes: readonly Outcome[];
   /** The changes after the latest observation that was known, by their times. */
@@ -39,12 +40,12 @@ export interface ExtendedHistory extends Omit<StoredHistory, 'version' | 'record
  * @throws Error if nothing is recorded after all.
  */
 export function extendHistory(
-  history: StoredHistory | null,
+  history: History | null,
   observations: readonly Observation[],
   options: ReplayOptions,
 ): ExtendedHistory {
   const outcomes = new Map<Observation, Outcome>();
-  let [known, changes]: [StoredHistory | null, readonly Changes[]] = [history, []];
+  let [known, changes]: [History | null, readonly Changes[]] = [history, []];
   const sighted = observations.filter(isSighted);
   const complete = observations.filter((observation) => !isSighted(observation));
   // Sightings come last, as if the observations had been recorded before: what they displace of these is kept.
@@ -54,7 +55,7 @@ export function extendHistory(
     for (const [observation, outcome] of replay.outcomes) outcomes.set(observation, outcome);
     changes = replay.changes;
     const name = history?.name ?? observations[0]?.domain ?? '';
-    known = { name, version: 0n, recordedAt: 0n, ...assemble(known, replay) };
+    known = { name, ...assemble(known, replay) };
   }
   if (known === null) throw new Error('A history is extended by at least one observation.');
   return {
@@ -94,14 +95,14 @@ function followsSightings(state: DomainState, type: string, observedAt: Instant)
   return latest === null || (sighted.latest >= latest && observedAt >= latest);
 }
 
-type Assembled = Omit<StoredHistory, 'name' | 'version' | 'recordedAt'>;
+type Assembled = Omit<History, 'name'>;
 
-function assemble(history: StoredHistory | null, replay: Replay): Assembled {
+function assemble(history: History | null, replay: Replay): Assembled {
   const { changes, holdings, state } = replay;
   if (state === null) throw new Error('A history is extended by at least one observation.');
   const stays = inOrder([
     ...changes.flatMap(({ removed }) => removed),
-    ...[...holdings.records.values()].flat(),
+    ...[...holdings.records.values()].flatMap((stays) => [...stays.values()]),
   ]);
   const headers = changes
     .flatMap((change) => change.headers)
@@ -127,7 +128,7 @@ function changesAfter(latest: Instant | null, changes: readonly Changes[]): Chan
 }
 
 /** The earliest time, up to the latest observation that was known, of a change that only one history has. */
-function firstMoved(before: StoredHistory, after: Assembled): Instant | null {
+function firstMoved(before: History, after: Assembled): Instant | null {
   const [known, now] = [timesOfChanges(before), timesOfChanges(after)];
   let first: Instant | null = null;
   for (const [change, time] of [...known, ...now]) {
@@ -154,7 +155,7 @@ function timesOfChanges({ stays, headers, responses }: Assembled): Map<string, I
 }
 
 /** What the replay cannot know of the state: which headers observers left out, and HTTPS. */
-function stateWith(history: StoredHistory | null, state: DomainState, { headers }: Holdings): DomainState {
+function stateWith(history: History | null, state: DomainState, { headers }: Holdings): DomainState {
   const before = history?.state ?? null;
   if (before === null) return state;
   const { http } = state;
@@ -169,10 +170,10 @@ function stateWith(history: StoredHistory | null, state: DomainState, { headers 
 
 /** The responses of observations that still change something, or with another scheme or status than before. */
 function evidenceOf(
-  history: StoredHistory | null,
+  history: History | null,
   changes: readonly Changes[],
-  { stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>,
-): StoredHistory['responses'] {
+  { stays, headers }: Pick<History, 'stays' | 'headers'>,
+): History['responses'] {
   const times = new Set([
     ...stays.flatMap(({ firstSeen, removal }) => [firstSeen, removal?.removed ?? firstSeen]),
     ...headers.map(({ observedAt }) => observedAt),
@@ -189,7 +190,7 @@ function evidenceOf(
  * on the order in which sightings came.
  */
 function findKeptTimes(
-  history: StoredHistory | null,
+  history: History | null,
   assembled: Assembled,
   { firsts, afterSightings }: Replay,
 ): KeptTimes {

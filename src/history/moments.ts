@@ -10,7 +10,7 @@ import {
   type PartTimes,
   type RecordStay,
 } from './state.js';
-import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
+import { EVERY_TYPE, type History, HTTP, type KeptTime } from './stored-history.js';
 
 /** By time and observer, the parts that were observed: DNS types by name, EVERY_TYPE, and HTTP. */
 type PartsByTime = Map<Instant, Map<string | null, Set<string>>>;
@@ -22,7 +22,7 @@ type PartsByTime = Map<Instant, Map<string | null, Set<string>>>;
  *
  * @param others Types that are among OTHER_TYPES.
  */
-export function* momentsOf(history: StoredHistory, others: readonly string[] = []): Generator<Observation> {
+export function* momentsOf(history: History, others: readonly string[] = []): Generator<Observation> {
   const moments = collectParts(history);
   const responses = responsesByTime(history);
   const timeline = new Timeline(history);
@@ -76,7 +76,7 @@ export function observedTimes(history: Told): Map<string, KeptTime[]> {
   return times;
 }
 
-type Told = Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'keptTimes'>;
+type Told = Pick<History, 'state' | 'stays' | 'headers' | 'responses' | 'keptTimes'>;
 
 function collectParts(history: Told): PartsByTime {
   const moments: PartsByTime = new Map();
@@ -138,7 +138,7 @@ function evidenceIn({ state, stays, headers, responses, keptTimes = new Map() }:
   ];
 }
 
-function responsesByTime({ state: { site }, responses }: StoredHistory): Map<Instant, SiteResponse> {
+function responsesByTime({ state: { site }, responses }: History): Map<Instant, SiteResponse> {
   const latest = site === null ? [] : [{ ...site, observedAt: site.latest, address: null }];
   return new Map(
     [...latest, ...responses].map(({ observedAt, scheme, status, address }) => [
@@ -149,7 +149,7 @@ function responsesByTime({ state: { site }, responses }: StoredHistory): Map<Ins
 }
 
 /** The sightings that a history tells of, each of one record. */
-export function sightingMoments({ name, stays }: StoredHistory): Observation[] {
+export function sightingMoments({ name, stays }: History): Observation[] {
   return stays.flatMap(({ sightings = [], record }) => {
     const records = recordsByType([record]);
     return sightings.map(({ seenAt, source }) => ({
@@ -178,7 +178,7 @@ class Timeline {
   /** The latest first. */
   readonly #events: { readonly time: Instant; readonly apply: () => unknown }[] = [];
 
-  constructor({ stays, headers }: StoredHistory) {
+  constructor({ stays, headers }: History) {
     for (const stay of stays) {
       const open = this.#open.get(stay.record.type) ?? new Set();
       this.#open.set(stay.record.type, open);

@@ -6,8 +6,8 @@ import { applySightings } from './apply-sightings.js';
 import type { Changes } from './diff.js';
 import { momentsOf, sightingMoments } from './moments.js';
 import { isActing, type Outcome, type Rules, recordObservations } from './record-observations.js';
-import { type DomainState, holdNothing, OTHER_TYPES } from './state.js';
-import { EVERY_TYPE, type KeptTime, type StoredHistory } from './stored-history.js';
+import { type DomainState, holdNothing, OTHER_TYPES, UNOBSERVED } from './state.js';
+import { EVERY_TYPE, type History, type KeptTime } from './stored-history.js';
 
 export interface ReplayOptions {
   /** Observations older than the first of a part count; otherwise they are stale. */
@@ -57,7 +57,7 @@ export class Replay {
   readonly #sighted = new Set<string>();
 
   constructor(
-    history: StoredHistory | null,
+    history: History | null,
     observations: readonly Observation[],
     { older, httpsGrace }: ReplayOptions,
   ) {
@@ -69,7 +69,7 @@ export class Replay {
       ...known.map((observation): Moment => ({ observation, rank: KNOWN })),
       ...further.map((observation) => ({ observation, rank: isSighted(observation) ? SIGHTED : GIVEN })),
     ].sort(compareMoments);
-    this.state = beforeAll(moments, history?.state.types ?? new Map(), observations.length > 0);
+    this.state = beforeAll(moments, history, observations.length > 0);
     // Those of one rank that follow each other are applied together.
     const runs: Moment[][] = [];
     for (const moment of moments) {
@@ -133,22 +133,17 @@ function typesIn(observations: readonly Observation[]): string[] {
  */
 function beforeAll(
   moments: readonly Moment[],
-  types: DomainState['types'],
+  history: History | null,
   isGiven: boolean,
 ): DomainState | null {
   const [first, last] = [moments[0], moments.at(-1)];
   const ofOthers = moments.some(({ observation: { dns } }) => dns?.types?.has(OTHER_TYPES) === true);
-  if (first === undefined || last === undefined || types.size === 0 || !(isGiven || ofOthers)) return null;
-  const known = [...types.keys()].filter((type) => type !== OTHER_TYPES);
-  return {
-    // The first that acts is earlier, or this one.
-    created: last.observation.observedAt,
-    lastUpdate: first.observation.observedAt,
-    lastChange: null,
-    everyType: null,
-    http: null,
-    https: null,
-    site: null,
-    types: new Map(known.map((type) => [type, { digest: '', named: null }])),
-  };
+  if (first === undefined || last === undefined || !history?.state.types.size || !(isGiven || ofOthers)) {
+    return null;
+  }
+  const known = [...history.state.types.keys()].filter((type) => type !== OTHER_TYPES);
+  // The first that acts is earlier, or this one.
+  const [created, lastUpdate] = [last.observation.observedAt, first.observation.observedAt];
+  const types = new Map(known.map((type) => [type, { digest: '', named: null }]));
+  return { ...UNOBSERVED, created, lastUpdate, types };
 }

@@ -18,6 +18,9 @@ export interface DomainState {
   readonly site: SiteState | null;
 }
 
+/** What is unknown of a domain before it is observed. */
+export const UNOBSERVED = { lastChange: null, everyType: null, http: null, https: null, site: null };
+
 /** The latest response that is known, and since when a site has responded so. */
 export interface SiteState extends PartTimes, Pick<SiteResponse, 'scheme' | 'status'> {}
 
@@ -62,7 +65,7 @@ export interface RecordStay {
    * In the order of time; absent: there is none. All are kept: an observation between two, imported later, that
    * does not hold the record ends the stay, and the next sighting begins another.
    */
-  readonly sightings?: readonly KeptSighting[];
+  readonly sightings?: KeptSighting[];
   /** Of its coming; null: that is notable. */
   readonly routine: RoutineReason | null;
   readonly removal: {
@@ -146,12 +149,25 @@ export function isStatusChange({ old, status }: ResponseChange): boolean {
 
 /** What a domain holds now, or the parts of it that were loaded. The rules change it in place. */
 export interface Holdings {
-  /** By type, those that are present. */
-  readonly records: Map<string, RecordStay[]>;
+  /** By type and identityOf(), those that are present. */
+  readonly records: Map<string, Map<string, RecordStay>>;
   /** By field name, every one ever seen. */
   readonly headers: Map<string, HeaderState>;
   /** By partKey(). */
   readonly earlier: Map<string, EarlierChanges>;
+}
+
+/** Text that two records of one type share if and only if they are the same record. */
+export function identityOf(record: DnsRecord): string {
+  return `${record.host}\n${record.class}\n${record.rdata}`;
+}
+
+/** Holds a stay in the place of another one of its record. */
+export function holdStay({ records }: Holdings, stay: RecordStay): void {
+  const { record } = stay;
+  const stays = records.get(record.type);
+  if (stays === undefined) records.set(record.type, new Map([[identityOf(record), stay]]));
+  else stays.set(identityOf(record), stay);
 }
 
 /** @param type Of an RRset; empty for a header. @param name The owner name, or the field name. */

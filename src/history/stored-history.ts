@@ -2,10 +2,13 @@ import type { Instant } from '../model/instant.js';
 import type { EarlierChanges } from './routine.js';
 import type { DomainState, RecordedResponse, RecordStay, StoredHeaderChange } from './state.js';
 
-export interface StoredHistory {
-  readonly name: string;
+export interface StoredHistory extends History {
   readonly version: bigint;
   readonly recordedAt: Instant;
+}
+
+export interface History {
+  readonly name: string;
   readonly state: DomainState;
   /** By first sight, type and position. */
   readonly stays: readonly RecordStay[];

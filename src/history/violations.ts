@@ -8,7 +8,7 @@ import { parseSourceName, quoted } from '../model/text.js';
 import { extendHistory } from './extend-history.js';
 import { earlierText, factsText, headerText, type ItemText, responseText, stayText } from './history-text.js';
 import { OTHER_TYPES } from './state.js';
-import type { StoredHistory } from './stored-history.js';
+import type { History, StoredHistory } from './stored-history.js';
 
 /**
  * Finds what breaks the rules in a domain's stored history: one line for each violation. Values have to be in
@@ -43,43 +43,30 @@ function expectedResponses(replayed: Responses, stored: Responses): Responses {
 type Responses = StoredHistory['responses'];
 
 function invalidTexts({ name, state, stays, headers, responses }: StoredHistory): string[] {
-  // The function gives no text, or throws, where there is no canonical form.
-  type Checked = readonly [
-    what: string,
-    text: string | null | undefined,
-    canonical: (text: string) => unknown,
-  ];
-  const texts: Checked[] = [
-    ['the name', name, parseDomainName],
-    ...Array.from(state.types.keys(), (type) => ['the type', type, canonicalType] as const),
-    ...stays.flatMap(({ source, removal }) =>
-      [source, removal?.source].map((each) => ['the source of a record', each, parseSourceName] as const),
-    ),
-    ...headers.flatMap(({ name, value, source }) => [
-      ['the header name', name, canonicalFieldName] as const,
-      [`a value of the header ${quoted(name)}`, value, canonicalFieldValue] as const,
-      ['the source of a header', source, parseSourceName] as const,
-    ]),
-    ...responses.flatMap(({ address, source }) => [
-      ['the address of a response', address, canonicalIp] as const,
-      ['the source of a response', source, parseSourceName] as const,
-    ]),
-  ];
-  return texts.flatMap(([what, text, canonical]) =>
-    text == null || text === OTHER_TYPES || attempt(() => canonical(text)) === text
-      ? []
-      : [`${what} ${quoted(text)}`],
-  );
+  const invalid: string[] = [];
+  const check = (what: string, text: string | null | undefined, toCanonical: (text: string) => unknown) => {
+    if (text == null || text === OTHER_TYPES || attempt(() => toCanonical(text)) === text) return;
+    invalid.push(`${what} ${quoted(text)}`);
+  };
+  check('the name', name, parseDomainName);
+  for (const type of state.types.keys()) check('the type', type, canonicalType);
+  for (const source of stays.flatMap((stay) => [stay.source, stay.removal?.source])) {
+    check('the source of a record', source, parseSourceName);
+  }
+  for (const { name, value, source } of headers) {
+    check('the header name', name, canonicalFieldName);
+    check(`a value of the header ${quoted(name)}`, value, canonicalFieldValue);
+    check('the source of a header', source, parseSourceName);
+  }
+  for (const { address, source } of responses) {
+    check('the address of a response', address, canonicalIp);
+    check('the source of a response', source, parseSourceName);
+  }
+  return invalid;
 }
 
 /** What is compared: not HTTPS, of which a history tells the latest state alone. */
-function itemsOf({
-  state,
-  stays,
-  headers,
-  responses,
-  earlier,
-}: Omit<StoredHistory, 'version' | 'recordedAt'>): ItemText[] {
+function itemsOf({ state, stays, headers, responses, earlier }: History): ItemText[] {
   const { types, https: _, ...others } = state;
   return [
     ...Object.entries(others).map(([key, value]): ItemText => [key, factsText(value)]),

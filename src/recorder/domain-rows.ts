@@ -26,13 +26,13 @@ export interface DomainChanges {
   readonly added: HistoryItems;
   /** Stays that began before. */
   readonly ended: readonly RecordStay[];
-  /** What is replaced, with all kept times; null: nothing is. */
-  readonly gone: HistoryItems | null;
+  /** What is replaced, with all kept times; absent: nothing is. */
+  readonly gone?: HistoryItems;
   readonly keptTimes: KeptTimes;
   /** The changes of each observation, for the feed. */
   readonly observed: readonly Changes[];
-  /** The time from which on what the feed told before has moved; null: it has not. */
-  readonly extendedFrom: Instant | null;
+  /** The time from which on what the feed told before has moved; absent: it has not. */
+  readonly extendedFrom?: Instant | null;
 }
 
 export const STATE_COLUMNS: Columns<Pick<DomainChanges, 'state'>> = [
@@ -79,20 +79,16 @@ export const DOMAIN_COLUMNS: Columns<DomainChanges> = [
   ['name', 'text', ({ name }) => name],
   ['version', 'bigint', ({ before, recorded }) => leastNextVersion(before, recorded)],
   ['version_before', 'bigint', ({ before }) => before?.version],
-  ['record_octets', 'bigint', ({ added, gone }) => octetsOfStays(added) - octetsOfStays(gone)],
-  [
-    'header_octets',
-    'bigint',
-    ({ added, gone }) => headerOctets(added.headers) - headerOctets(gone?.headers ?? []),
-  ],
+  ['record_octets', 'bigint', ({ added, gone }) => octetsOfStays(added.stays) - octetsOfStays(gone?.stays)],
+  ['header_octets', 'bigint', ({ added, gone }) => headerOctets(added.headers) - headerOctets(gone?.headers)],
   ['kept_times', 'jsonb', ({ keptTimes }) => (keptTimes.size === 0 ? null : storedKeptTimes(keptTimes))],
-  ['is_replaced', 'boolean', ({ gone }) => gone !== null],
+  ['is_replaced', 'boolean', ({ gone }) => gone !== undefined],
   ...SELDOM_COLUMNS,
   ...STATE_COLUMNS,
 ];
 
-function octetsOfStays(items: HistoryItems | null): number {
-  return items === null ? 0 : recordOctets(items.stays.map(({ record }) => record));
+function octetsOfStays(stays: readonly RecordStay[] = []): number {
+  return recordOctets(stays.map(({ record }) => record));
 }
 
 export interface StoredDomain extends Omit<Domain, 'dnsTypes' | 'siteScheme' | 'keptTimes'> {
@@ -104,12 +100,13 @@ export interface StoredDomain extends Omit<Domain, 'dnsTypes' | 'siteScheme' | '
 /** The part of it that an observation is applied to. */
 export type DomainRow = Omit<StoredDomain, 'recordedAt' | 'recordOctets' | 'headerOctets' | 'keptTimes'>;
 
-const DOMAIN_NAMES = ['name', 'version', ...namesOf(STATE_COLUMNS), ...namesOf(SELDOM_COLUMNS)];
-export const DOMAIN_SELECTED = selected(DOMAIN_NAMES);
-export const STORED_SELECTED = selected([
-  ...DOMAIN_NAMES,
-  ...['recorded_at', 'record_octets', 'header_octets', 'kept_times'],
+export const DOMAIN_SELECTED = selected([
+  'name',
+  'version',
+  ...namesOf(STATE_COLUMNS),
+  ...namesOf(SELDOM_COLUMNS),
 ]);
+export const STORED_SELECTED = `${DOMAIN_SELECTED}, ${selected(['recorded_at', 'record_octets', 'header_octets', 'kept_times'])}`;
 
 /** A DNS type as column `dns_types` holds it; times are decimal text, since JSON numbers lose digits. */
 interface StoredType {

@@ -22,7 +22,7 @@ type Kinds = readonly (readonly [kind: ChangeKind, routine: RoutineReason | null
  * applied.
  */
 export function feedRows(domains: readonly DomainChanges[]): FeedRow[] {
-  return domains.flatMap(({ name: domain, observed, extendedFrom }): FeedRow[] => [
+  return domains.flatMap(({ name: domain, observed, extendedFrom = null }): FeedRow[] => [
     ...(extendedFrom === null
       ? []
       : [{ domain, observedAt: extendedFrom, changes: NOTHING, kinds: EXTENDED }]),

@@ -16,7 +16,7 @@ export function recordOctets(records: readonly { readonly host: string; readonly
  * one item, and the `old` of the next.
  */
 export function headerOctets(
-  changes: readonly { readonly name: string; readonly value: string | null }[],
+  changes: readonly { readonly name: string; readonly value: string | null }[] = [],
 ): number {
   return changes.reduce(
     (sum, { name, value }) =>

@@ -5,19 +5,22 @@ import {
   type HeaderState,
   type Holdings,
   holdNothing,
+  holdStay,
   partKey,
   type StoredHeaderChange,
 } from '../history/state.js';
 import { HTTP } from '../history/stored-history.js';
-import { addTo } from '../model/groups.js';
 import { type Columns, namesOf, type WriteRows, write } from './bulk-write.js';
 import { DOMAIN_SELECTED, type DomainRow } from './domain-rows.js';
 import { EARLIER, STAYS, type StayRow, selected, stayOfRow, type Table } from './history-tables.js';
 
 /** Reads the state of domains: one statement, one row for each domain that is recorded. */
-export async function loadDomainRows(pool: Pool, names: readonly string[]): Promise<Map<string, DomainRow>> {
+export async function loadDomainRows(
+  pool: Pool,
+  domains: readonly { readonly name: string }[],
+): Promise<Map<string, DomainRow>> {
   const statement = `SELECT ${DOMAIN_SELECTED} FROM domain WHERE name = ANY($1)`;
-  const { rows } = await pool.query<DomainRow>(statement, [names]);
+  const { rows } = await pool.query<DomainRow>(statement, [domains.map(({ name }) => name)]);
   return new Map(rows.map((row) => [row.name, row]));
 }
 
@@ -48,7 +51,7 @@ export async function loadHoldings(
   ]);
   for (const row of stays) {
     const held = holdings.get(row.domain);
-    if (held !== undefined) addTo(held.records, row.type, stayOfRow(row));
+    if (held !== undefined) holdStay(held, stayOfRow(row));
   }
   for (const row of earlier) holdings.get(row.domain)?.earlier.set(partKey(row.type, row.name), row);
   return holdings;

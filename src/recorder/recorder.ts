@@ -105,10 +105,7 @@ function byDomain(observations: readonly Observation[]): DomainBatch[] {
 }
 
 async function loadKnown(pool: Pool, batches: readonly DomainBatch[]): Promise<KnownBatch[]> {
-  const rows = await loadDomainRows(
-    pool,
-    batches.map(({ name }) => name),
-  );
+  const rows = await loadDomainRows(pool, batches);
   return batches.map((batch) => {
     const before = rows.get(batch.name) ?? null;
     return { batch, before, state: before === null ? null : stateOfRow(before) };
@@ -169,19 +166,7 @@ function toRecording(
     writing:
       recorded === 0 || state === null
         ? null
-        : {
-            name,
-            before,
-            stateBefore,
-            state,
-            recorded,
-            added,
-            ended,
-            gone: null,
-            keptTimes,
-            observed,
-            extendedFrom: null,
-          },
+        : { name, before, stateBefore, state, recorded, added, ended, keptTimes, observed },
   };
 }
 

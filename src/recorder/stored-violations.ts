@@ -91,8 +91,10 @@ export async function findUnsearchable(pool: Pool, domains: readonly StoredRows[
   if (unknown.length === 0) return [];
   const missing = new Set(unknown.map(keyOf));
   // A domain may have been erased since its rows were read.
-  const names = domains.map(({ domain }) => domain.name);
-  const recorded = await loadDomainRows(pool, names);
+  const recorded = await loadDomainRows(
+    pool,
+    domains.map(({ domain }) => domain),
+  );
   return sought
     .filter((each) => missing.has(keyOf(each)) && recorded.has(each.name))
     .map(

@@ -17,7 +17,16 @@ import {
 import { isContention, pauseAfter } from './contention.js';
 import { DOMAIN_COLUMNS, type DomainChanges, SELDOM_COLUMNS, STATE_COLUMNS } from './domain-rows.js';
 import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
-import { EARLIER, HEADERS, RESPONSES, type RowOf, STAY_END, STAYS, type Table } from './history-tables.js';
+import {
+  EARLIER,
+  HEADERS,
+  type HistoryItems,
+  RESPONSES,
+  type RowOf,
+  STAY_END,
+  STAYS,
+  type Table,
+} from './history-tables.js';
 
 const INSERTED: Columns<DomainChanges> = [...STATE_COLUMNS, ...SELDOM_COLUMNS];
 
@@ -48,9 +57,13 @@ const END_STAYS: WriteRows = ({ from, value, key, keys }) => `
   UPDATE dns_record AS r
      SET ${namesOf(STAY_END).map((name) => `${name} = ${value(name)}`)}
     FROM ${from}
-   WHERE r.domain = ANY (${keys}) AND ${namesOf(STAYS.key)
-     .map((name) => `r.${name} = ${key(name)}`)
-     .join(' AND ')}`;
+   WHERE r.domain = ANY (${keys}) AND ${equals('r', STAYS.key, key)}`;
+
+function equals<Row>(alias: string, columns: Columns<Row>, key: (column: string) => string): string {
+  return namesOf(columns)
+    .map((name) => `${alias}.${name} = ${key(name)}`)
+    .join(' AND ');
+}
 
 const UPSERT_EARLIER: WriteRows = (rows) => `
   ${insertInto(EARLIER.name, EARLIER.columns)(rows)} ON CONFLICT (${namesOf(EARLIER.key)}) DO UPDATE
@@ -144,27 +157,13 @@ async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Prom
     pool,
     async (client) => {
       const names = await writeDomainRows(client, domains);
-      const replaced = domains.filter(({ name, gone }) => gone !== null && names.has(name));
-      await erase(
-        client,
-        STAYS,
-        rowsOf(replaced, ({ gone }) => gone?.stays),
+      const gone = rowsOf(
+        domains.filter(({ name }) => names.has(name)).map((each) => [each.name, each.gone]),
       );
-      await erase(
-        client,
-        HEADERS,
-        rowsOf(replaced, ({ gone }) => gone?.headers),
-      );
-      await erase(
-        client,
-        RESPONSES,
-        rowsOf(replaced, ({ gone }) => gone?.responses),
-      );
-      await erase(
-        client,
-        EARLIER,
-        rowsOf(replaced, ({ gone }) => gone?.earlier),
-      );
+      await erase(client, STAYS, gone.stays);
+      await erase(client, HEADERS, gone.headers);
+      await erase(client, RESPONSES, gone.responses);
+      await erase(client, EARLIER, gone.earlier);
       return names;
     },
     (names) => historyStatements(domains.filter(({ name }) => names.has(name))),
@@ -204,18 +203,13 @@ async function erase<Item>(
 ) {
   const statement: WriteRows = ({ from, key, keys }) => `
     DELETE FROM ${name} AS old USING ${from}
-     WHERE old.domain = ANY (${keys}) AND ${namesOf(columns)
-       .map((name) => `old.${name} = ${key(name)}`)
-       .join(' AND ')}`;
+     WHERE old.domain = ANY (${keys}) AND ${equals('old', columns, key)}`;
   await write(client, statement, columns, rows);
 }
 
 function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
-  const stays = rowsOf(domains, ({ added }) => added.stays);
-  const headers = rowsOf(domains, ({ added }) => added.headers);
-  const responses = rowsOf(domains, ({ added }) => added.responses);
-  const earlier = rowsOf(domains, ({ added }) => added.earlier);
-  const ended = rowsOf(domains, (domain) => domain.ended);
+  const { stays, headers, responses, earlier } = rowsOf(domains.map(({ name, added }) => [name, added]));
+  const ended = domains.flatMap(({ name: domain, ended }) => ended.map((item) => ({ domain, item })));
   const texts = textsIn(
     stays.map(({ item }) => item.record),
     headers.map(({ item }) => item),
@@ -237,11 +231,15 @@ function insertRows<Item>({ name, columns }: Table<Item>, rows: readonly RowOf<I
   return statementsFor(insertInto(name, columns), columns, rows);
 }
 
-function rowsOf<Item>(
-  domains: readonly DomainChanges[],
-  itemsOf: (domain: DomainChanges) => readonly Item[] | undefined,
-): RowOf<Item>[] {
-  return domains.flatMap((each) => (itemsOf(each) ?? []).map((item) => ({ domain: each.name, item })));
+function rowsOf(domains: readonly (readonly [domain: string, items: HistoryItems | undefined])[]) {
+  const rows = <Item>(itemsOf: (items: HistoryItems) => readonly Item[]): RowOf<Item>[] =>
+    domains.flatMap(([domain, items]) => (items ? itemsOf(items).map((item) => ({ domain, item })) : []));
+  return {
+    stays: rows(({ stays }) => stays),
+    headers: rows(({ headers }) => headers),
+    responses: rows(({ responses }) => responses),
+    earlier: rows(({ earlier }) => earlier),
+  };
 }
 
 /** The names of domains that were not recorded, and the other owner names of records. */

@@ -1,18 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exportDms } from '../../src/exporters/dms.js';
+import { asHeld } from '../../src/history/complete-observation.js';
 import { differencesOf } from '../../src/history/expectation.js';
-import { extendHistory } from '../../src/history/extend-history.js';
-import { asHeld } from '../../src/history/held-texts.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
-import { parseDmsLine } from '../../src/importers/dms.js';
 import { isJoined, parseDnsRecord } from '../../src/model/dns-record.js';
 import type { Observation } from '../../src/model/observation.js';
 import { parseRdata } from '../../src/model/rdata-types.js';
-import { historyOf } from '../support/histories.js';
+import { exported, extended, historyOf } from '../support/histories.js';
 import { repeats } from '../support/long-form.js';
-import { instant, NOW, observation } from '../support/observations.js';
+import { instant, observation } from '../support/observations.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -56,16 +53,6 @@ function shown({ state, stays, earlier }: Pick<StoredHistory, 'state' | 'stays' 
   return { state: { ...state, types: new Map([...state.types].sort()) }, stays, earlier };
 }
 
-function extended(history: StoredHistory | null, observations: readonly Observation[]): StoredHistory {
-  const {
-    outcomes: _,
-    later: _later,
-    extendedFrom: _from,
-    ...extension
-  } = extendHistory(history, observations, { older: true });
-  return { version: 2n, recordedAt: 0n, ...extension };
-}
-
 /** When each text came and went, and why that was routine. */
 function told({ stays }: StoredHistory) {
   return stays
@@ -96,12 +83,11 @@ describe('a TXT record whose strings a tool has joined', () => {
         let end = instant(31);
         for (const cut of [...cuts.sort((a, b) => b - a), 0]) {
           const piece = observations.filter(({ observedAt: at }) => at >= instant(cut) && at < end);
-          if (piece.length > 0) history = extended(history, piece);
+          if (piece.length > 0) history = extended(history, piece, true);
           end = instant(cut);
         }
         expect(history && shown(history)).toEqual(shown(inOrder));
-        const lines = [...exportDms(inOrder)].map((line) => parseDmsLine(line, NOW));
-        expect(shown(historyOf(lines)).stays).toEqual(inOrder.stays);
+        expect(historyOf(exported(inOrder)).stays).toEqual(inOrder.stays);
       }),
       { numRuns: repeats(2_000, 300) },
     );
@@ -122,11 +108,10 @@ describe('a TXT record whose strings a tool has joined', () => {
   });
 
   test('is held as it was first seen, and two that are divided differently are two', () => {
-    const [one, other, whole] = [divided('a', 'b'), divided('ab'), joined('ab')].map(parseDnsRecord);
-    const all = [one, other, whole].flatMap((record) => record ?? []);
-    const [first, second, third] = all;
-    if (first === undefined || second === undefined || third === undefined) throw new Error('no records');
-    expect(all.map(isJoined)).toEqual([false, false, true]);
+    const first = parseDnsRecord(divided('a', 'b'));
+    const second = parseDnsRecord(divided('ab'));
+    const third = parseDnsRecord(joined('ab'));
+    expect([first, second, third].map(isJoined)).toEqual([false, false, true]);
     expect(asHeld([third], [first])).toEqual([first]);
     expect(asHeld([third], [first, second])).toEqual([first, second]);
     expect(asHeld([first], [third])).toEqual([third]);

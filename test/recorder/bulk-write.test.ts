@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Columns, statementsFor, type WriteRows, write } from '../../src/recorder/bulk-write.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -27,16 +27,11 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 /** The rows as the database sees them. */
-async function seen(rows: readonly Row[]): Promise<Row[]> {
-  const client = await database.pool.connect();
-  try {
-    const select: WriteRows = ({ from, values }) =>
-      `SELECT number, text, time, is_sighted AS "isSighted", json::text AS json
-         FROM (SELECT ${values()} FROM ${from}) AS row (number, text, time, is_sighted, json) ORDER BY number`;
-    return await write<Row, Row>(client, select, COLUMNS, rows);
-  } finally {
-    client.release();
-  }
+function seen(rows: readonly Row[]): Promise<Row[]> {
+  const select: WriteRows = ({ from, values }) =>
+    `SELECT number, text, time, is_sighted AS "isSighted", json::text AS json
+       FROM (SELECT ${values()} FROM ${from}) AS row (number, text, time, is_sighted, json) ORDER BY number`;
+  return write<Row, Row>(database.pool, select, COLUMNS, rows);
 }
 
 const text = fc.oneof(
@@ -54,25 +49,19 @@ const row = fc.record({
   json: fc.option(fc.json()),
 });
 
-describe('rows that are written', () => {
-  test('have the values that were given, whether they are different in a column or all the same', async () => {
-    const numbered = (rows: readonly Omit<Row, 'number'>[]) =>
-      rows.map((each, number) => ({ ...each, number }));
-    const rows = fc.oneof(
-      fc.array(row, { maxLength: 5 }).map(numbered),
-      fc.tuple(row, fc.integer({ min: 1, max: 3 })).map(([each, count]) => numbered(Array(count).fill(each))),
-    );
-    await fc.assert(
-      fc.asyncProperty(rows, async (given) => {
-        expect(await seen(given)).toEqual(given);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test('may be none', async () => {
-    expect(await seen([])).toEqual([]);
-  });
+test('rows that are written have the values that were given, whether they are different in a column, all the same, or none', async () => {
+  const numbered = (rows: readonly Omit<Row, 'number'>[]) =>
+    rows.map((each, number) => ({ ...each, number }));
+  const rows = fc.oneof(
+    fc.array(row, { maxLength: 5 }).map(numbered),
+    fc.tuple(row, fc.integer({ min: 1, max: 3 })).map(([each, count]) => numbered(Array(count).fill(each))),
+  );
+  await fc.assert(
+    fc.asyncProperty(rows, async (given) => {
+      expect(await seen(given)).toEqual(given);
+    }),
+    { numRuns: 300, examples: [[[]]] },
+  );
 });
 
 test('A value that all rows share is sent once where it is written, and for each row where it is compared: by one value, the planner would read a whole index', () => {

@@ -3,8 +3,8 @@ import { forgetUnobserved } from '../../src/recorder/forget-unobserved.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
-import { instant, observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { observation } from '../support/observations.js';
+import { startTestService } from '../support/service.js';
 
 const DAY = 86_400_000;
 
@@ -26,15 +26,13 @@ async function record(domain: string, at = 1): Promise<void> {
   ]);
 }
 
-/** Lets days pass since the latest recording of domains. */
+/** Lets days pass since domains were recorded. */
 async function pass(days: number, ...domains: readonly string[]): Promise<void> {
-  const microseconds = BigInt(days * DAY) * 1000n;
-  await database.pool.query('UPDATE domain SET recorded_at = recorded_at - $1 WHERE name = ANY ($2)', [
-    microseconds,
-    domains,
-  ]);
+  const { pool } = database;
+  const past = `recorded_at = recorded_at - ${days * DAY * 1000}`;
+  await pool.query(`UPDATE domain SET ${past} WHERE name = ANY ($1)`, [domains]);
   // The feed is in the order of recording.
-  await database.pool.query('UPDATE change_feed SET recorded_at = recorded_at - $1', [microseconds]);
+  await pool.query(`UPDATE change_feed SET ${past}`);
 }
 
 async function recorded(): Promise<string[]> {
@@ -68,22 +66,14 @@ describe('a domain that was not observed for longer than DOMAINS_KEPT', () => {
     await record('kept.example');
     await pass(2, 'old.example');
     expect(await stored()).toContain('old.example');
-    const service: TestService = await startTestService({
-      database,
-      domainsKept: DAY,
-      telemetry: { metricsPort: 0, metricsHost: '127.0.0.1', traces: false },
-    });
+    const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
+    const service = await startTestService({ database, domainsKept: DAY, telemetry });
     try {
       await expect.poll(recorded, { timeout: 30_000 }).toEqual(['kept.example']);
-      await expect
-        .poll(async () => (await fetch(`${service.metricsUrl}/metrics`)).text())
-        .toMatch(/^dms_domains_forgotten_total 1$/m);
-      expect(service.logged).toContainEqual(
-        expect.objectContaining({
-          domains: 1,
-          msg: 'erased domains that were not observed for DOMAINS_KEPT',
-        }),
-      );
+      const metrics = async () => (await fetch(`${service.metricsUrl}/metrics`)).text();
+      await expect.poll(metrics).toMatch(/^dms_domains_forgotten_total 1$/m);
+      const msg = 'erased domains that were not observed for DOMAINS_KEPT';
+      expect(service.logged).toContainEqual(expect.objectContaining({ domains: 1, msg }));
     } finally {
       await service.stop();
     }
@@ -99,8 +89,7 @@ describe('a domain that was not observed for longer than DOMAINS_KEPT', () => {
     await pass(5, 'old.example');
     await database.pool.query('DELETE FROM change_feed');
     await record('kept.example');
-    const step = await forgetUnobserved(database, '', 3 * DAY);
-    expect(step.erased).toEqual(['old.example']);
+    expect((await forgetUnobserved(database, '', 3 * DAY)).erased).toEqual(['old.example']);
     expect(await stored()).not.toContain('old.example');
     const { rows } = await database.pool.query('SELECT domain FROM change_feed');
     expect(rows).toEqual([{ domain: 'kept.example' }]);
@@ -114,9 +103,9 @@ describe('a domain that was not observed for longer than DOMAINS_KEPT', () => {
          FROM generate_series(1, 1200) AS number`,
     );
     expect(await forgetAll()).toHaveLength(60);
-    const left = await recorded();
-    expect(left).toHaveLength(1140);
-    expect(left.filter((name) => !name.startsWith('kept'))).toEqual([]);
+    expect((await recorded()).map((name) => name.replace(/\d+/, ''))).toEqual(
+      Array(1140).fill('kept.example'),
+    );
   });
 
   test('is kept while it is watched', async () => {
@@ -162,18 +151,17 @@ describe('a domain that is observed meanwhile', () => {
 
 test('an archive of old observations is kept from its import on', async () => {
   await record('archived.example');
-  expect(instant(1)).toBeLessThan(BigInt(Date.now() - 2 * DAY) * 1000n);
   expect(await forgetAll()).toEqual([]);
 });
 
 test('nothing is forgotten by default', async () => {
   const other = await openTestDatabase();
-  await record('old.example');
-  await pass(18_000, 'old.example');
-  await other.pool.query(
-    `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
-     VALUES ('old.example', 1, 1, 1, 1, '{}')`,
-  );
+  for (const { pool } of [database, other]) {
+    await pool.query(
+      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
+       VALUES ('old.example', 1, 1, 1, 1, '{}')`,
+    );
+  }
   const byDefault = await startTestService({ database });
   const forgetting = await startTestService({ database: other, domainsKept: DAY });
   try {

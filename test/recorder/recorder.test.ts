@@ -1,55 +1,46 @@
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/database/client.js';
 import { findViolations } from '../../src/history/violations.js';
 import type { Observation } from '../../src/model/observation.js';
 import { forget } from '../../src/recorder/forget.js';
 import { readHistories, readStoredRows } from '../../src/recorder/read-histories.js';
-import { createRecorder } from '../../src/recorder/recorder.js';
+import { createRecorder, type Recording } from '../../src/recorder/recorder.js';
 import { findOrphans, findStoredViolations } from '../../src/recorder/stored-violations.js';
-import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
+import { emptyTestDatabase, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
 import { watchTransactions } from '../support/watched-transactions.js';
 
-let database: Database;
+let database: TestDatabase;
 
 beforeAll(async () => {
   database = await openTestDatabase();
 });
+beforeEach(() => emptyTestDatabase(database));
+afterAll(() => database.close());
 
-beforeEach(async () => {
-  await emptyTestDatabase(database);
-});
-
-afterAll(async () => {
-  await database.close();
-});
-
-function record(...parts: ObservationParts[]) {
+function record(...parts: ObservationParts[]): Promise<Recording> {
   return createRecorder(database.pool).record(parts.map(observation));
 }
 
+/** What is stored, which breaks no rule. */
 async function stored() {
   const histories = [];
   for await (const history of readHistories(database.pool)) {
+    expect(findViolations(history)).toEqual([]);
     histories.push(history);
   }
   return histories;
 }
 
 async function story() {
-  return (await stored()).map(({ name, state, stays, headers, responses }) => ({
-    name,
-    state,
-    stays,
-    headers,
-    responses,
-  }));
+  return (await stored()).map(({ version: _version, recordedAt: _recordedAt, ...told }) => told);
 }
 
+const SITE = looks('https@0 http@1 neither@2 http@20 https@21 http@22 http@23 http@46').map(observationOf);
+
 describe('recording', () => {
-  test('one batch or many, the stored history is the same', async () => {
+  test('one batch or many, the stored history is the same, with HTTPS and the evidence, and so are outcomes and counts', async () => {
     const parts: ObservationParts[] = [
       {
         at: 1,
@@ -62,111 +53,80 @@ describe('recording', () => {
       { at: 4, records: [], headers: {} },
       { domain: 'example.net', at: 2, headers: { server: 'z' } },
     ];
-    const together = await record(...parts);
-    const expected = await story();
-    await emptyTestDatabase(database);
-    const apart = [];
-    for (const part of parts) {
-      apart.push(await record(part));
-    }
-    expect(await story()).toEqual(expected);
-    expect(apart.flatMap(({ newNames }) => newNames)).toEqual(together.newNames);
-    for (const count of ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const) {
-      expect(
-        apart.reduce((sum, recording) => sum + recording[count], 0),
-        count,
-      ).toBe(together[count]);
-    }
-    expect(together).toMatchObject({
-      newNames: ['example.com', 'example.net'],
-      recordsAdded: 4,
-      recordsRemoved: 4,
-      headersCreated: 3,
-      headersUpdated: 1,
-    });
-  });
-
-  test('observations of a site in one batch or many, the stored history is the same, with HTTPS and the evidence', async () => {
+    const observations = [
+      ...parts.map(observation),
+      ...SITE.map((each) => ({ ...each, domain: 'site.example' })),
+    ];
     const recorder = createRecorder(database.pool);
-    const observations = looks('https@0 http@1 neither@2 http@20 https@21 http@22 http@23 http@46').map(
-      observationOf,
-    );
-    const { outcomes } = await recorder.record(observations);
+    const together = await recorder.record(observations);
+    const counts = { recordsAdded: 4, recordsRemoved: 4, headersCreated: 4, headersUpdated: 2 };
+    const newNames = ['example.com', 'example.net', 'site.example'];
+    expect(together).toMatchObject({ ...counts, newNames });
     const expected = await story();
-    expect(expected).toMatchObject([
-      {
-        state: {
-          https: { latest: 21n * HOUR, declined: { first: 22n * HOUR, latest: 46n * HOUR, count: 3 } },
-        },
-        responses: [
-          { observedAt: 0n, scheme: 'https', status: 200, address: '192.0.2.7' },
-          { observedAt: 46n * HOUR, scheme: 'http', status: 200, address: '192.0.2.7' },
-        ],
-      },
-    ]);
+    const declined = { first: 22n * HOUR, latest: 46n * HOUR, count: 3 };
+    const response = { status: 200, address: '192.0.2.7' };
+    expect(expected[2]).toMatchObject({
+      state: { https: { latest: 21n * HOUR, declined } },
+      responses: [
+        { ...response, observedAt: 0n, scheme: 'https' },
+        { ...response, observedAt: 46n * HOUR, scheme: 'http' },
+      ],
+    });
     await emptyTestDatabase(database);
-    const apart = [];
-    for (const observation of observations) {
-      expect((await recorder.preview([observation])).outcomes).toHaveLength(1);
-      apart.push(...(await recorder.record([observation])).outcomes);
+    const apart: Recording[] = [];
+    for (const each of observations) {
+      expect((await recorder.preview([each])).outcomes).toHaveLength(1);
+      apart.push(await recorder.record([each]));
     }
-    expect(apart).toEqual(outcomes);
     expect(await story()).toEqual(expected);
-    for (const history of await stored()) expect(findViolations(history)).toEqual([]);
-  });
-
-  test('a domain that is forgotten leaves no response behind', async () => {
-    await createRecorder(database.pool).record(looks('https@0').map(observationOf));
-    await forget(database, ['example.com']);
-    expect((await database.pool.query('SELECT FROM site_response')).rowCount).toBe(0);
+    expect(apart.flatMap(({ outcomes }) => outcomes)).toEqual(together.outcomes);
+    expect(apart.flatMap((recording) => recording.newNames)).toEqual(newNames);
+    for (const count of ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const) {
+      const sum = apart.reduce((total, recording) => total + recording[count], 0);
+      expect([count, sum]).toEqual([count, together[count]]);
+    }
   });
 
   test('who observed a record first, and who saw it gone, is kept', async () => {
     await record({ at: 1, records: ['192.0.2.1'], source: 'one' });
     await record({ at: 2, records: [], source: 'two' });
     const [history] = await stored();
-    expect(history?.stays[0]).toMatchObject({
-      source: 'one',
-      removal: { source: 'two', removed: instant(2), lastSeen: instant(1) },
-    });
+    const removal = { source: 'two', removed: instant(2), lastSeen: instant(1) };
+    expect(history?.stays[0]).toMatchObject({ source: 'one', removal });
   });
 
   test('an unchanged observation updates one row, and no other table', async () => {
+    const rowVersions = () =>
+      Promise.all(
+        ['domain', 'dns_record', 'header_change'].map(
+          async (table) => (await database.pool.query(`SELECT ctid, xmin FROM ${table}`)).rows,
+        ),
+      );
     await record({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
-    const before = await rowVersions();
+    const [domain, ...others] = await rowVersions();
     await record({ at: 2, records: ['192.0.2.1'], headers: { server: 'a' } });
-    const after = await rowVersions();
-    expect(after.domain).not.toEqual(before.domain);
-    expect(after.others).toEqual(before.others);
+    const [domainAfter, ...othersAfter] = await rowVersions();
+    expect(domainAfter).not.toEqual(domain);
+    expect(othersAfter).toEqual(others);
   });
 
   test('a version grows with every recorded observation, and stale ones leave it', async () => {
-    await record({ at: 1, records: [] });
-    const [first] = await stored();
-    await record({ at: 2, records: [] }, { at: 3, records: [] });
-    const [second] = await stored();
-    await record({ at: 2, records: ['192.0.2.1'] });
-    const [third] = await stored();
-    expect((second?.version ?? 0n) - (first?.version ?? 0n)).toBeGreaterThanOrEqual(2n);
-    expect(third?.version).toBe(second?.version);
+    const versions: bigint[] = [];
+    for (const times of [[1], [2, 3], [2]]) {
+      await record(...times.map((at) => ({ at, records: [] })));
+      for (const { version } of await stored()) versions.push(version);
+    }
+    const [first = 0n, second = 0n, third] = versions;
+    expect(second - first).toBeGreaterThanOrEqual(2n);
+    expect(third).toBe(second);
   });
 
-  test('a version is never used twice, not even by a domain that was erased and is recorded again', async () => {
-    const recorder = createRecorder(database.pool);
-    await recorder.record([observation({ at: 1, records: [] }), observation({ at: 2, records: [] })]);
-    const [first] = await stored();
-    await forget(database, ['example.com']);
-    await recorder.record([observation({ at: 1, records: [] })]);
-    const [second] = await stored();
-    expect(second?.version).toBeGreaterThan(first?.version ?? 0n);
-  });
-
-  test('nor are the versions of one that is recorded, erased and recorded again within a second', async () => {
+  test('a version is never used twice, not even by a domain that is recorded, erased and recorded again within a second', async () => {
     const versions = new Set<bigint>();
     for (let life = 0; life < 5; life += 1) {
       for (let at = 1; at <= 5; at += 1) {
         await record({ at, records: [] });
-        versions.add((await stored())[0]?.version ?? 0n);
+        for (const { version } of await stored()) versions.add(version);
       }
       await forget(database, ['example.com']);
     }
@@ -183,178 +143,127 @@ describe('recording', () => {
     const [history] = await stored();
     expect(history?.stays).toHaveLength(1001);
     expect(history?.headers).toHaveLength(300);
-    expect(history && findViolations(history)).toEqual([]);
   });
 
   test('times before 1684 and after 2255 are kept to the microsecond', async () => {
-    const early = { ...observation({ at: 0, records: ['192.0.2.1'] }), observedAt: -62_167_219_199_999_999n };
-    const late = { ...observation({ at: 0, records: [] }), observedAt: 253_402_300_799_999_999n };
-    await createRecorder(database.pool).record([early, late]);
+    const [early, late] = [-62_167_219_199_999_999n, 253_402_300_799_999_999n];
+    await createRecorder(database.pool).record([
+      { ...observation({ at: 0, records: ['192.0.2.1'] }), observedAt: early },
+      { ...observation({ at: 0, records: [] }), observedAt: late },
+    ]);
     const [history] = await stored();
-    expect(history?.state).toMatchObject({ created: early.observedAt, lastUpdate: late.observedAt });
-    expect(history?.stays[0]?.removal).toMatchObject({
-      lastSeen: early.observedAt,
-      removed: late.observedAt,
-    });
+    expect(history?.state).toMatchObject({ created: early, lastUpdate: late });
+    expect(history?.stays[0]?.removal).toMatchObject({ lastSeen: early, removed: late });
   });
 });
-
-async function rowVersions() {
-  const { rows: domain } = await database.pool.query('SELECT ctid, xmin FROM domain');
-  const { rows: records } = await database.pool.query('SELECT ctid, xmin FROM dns_record');
-  const { rows: headers } = await database.pool.query('SELECT ctid, xmin FROM header_change');
-  return { domain, others: [records, headers] };
-}
 
 describe('two writers', () => {
   test('writers of the same domains at the same time leave a sound history, and lose nothing', async () => {
     const domains = Array.from({ length: 20 }, (_, index) => `d${index}.example`);
-    const writer = async (part: 'A' | 'MX', order: readonly string[]) => {
-      const recorder = createRecorder(database.pool);
+    const writer = async (type: 'A' | 'MX', order: readonly string[]) => {
       for (let at = 1; at <= 10; at += 1) {
-        await recorder.record(
-          order.map((domain) => {
-            const rdata = part === 'A' ? { ip: `192.0.2.${at}` } : { pri: at, target: 'mail.example' };
-            const data = { host: domain, class: 'IN', type: part, ...rdata };
-            return observation({ domain, at, types: [part], records: [data] });
-          }),
-        );
+        const rdata = type === 'A' ? { ip: `192.0.2.${at}` } : { pri: at, target: 'mail.example' };
+        const partsOf = (domain: string) => ({
+          ...{ domain, at, types: [type], records: [{ host: domain, class: 'IN', type, ...rdata }] },
+        });
+        await record(...order.map(partsOf));
       }
     };
-    await Promise.all([writer('A', domains), writer('MX', [...domains].reverse())]);
-    const histories = await stored();
-    expect(histories).toHaveLength(20);
-    for (const history of histories) {
-      expect(findViolations(history)).toEqual([]);
-      expect(history.stays).toHaveLength(20);
-    }
+    await Promise.all([writer('A', domains), writer('MX', domains.toReversed())]);
+    expect((await stored()).map(({ stays }) => stays.length)).toEqual(Array(20).fill(20));
   });
 
   test('the same observations by two writers at once are recorded once', async () => {
-    const parts = Array.from(
-      { length: 30 },
-      (_, index): ObservationParts => ({ at: index, records: [`192.0.2.${index}`] }),
-    );
+    const parts = Array.from({ length: 30 }, (_, at) => ({ at, records: [`192.0.2.${at}`] }));
     const runs = await Promise.all([record(...parts), record(...parts)]);
-    const [history] = await stored();
-    expect(history?.stays).toHaveLength(30);
-    expect(history && findViolations(history)).toEqual([]);
+    expect((await stored()).map(({ stays }) => stays.length)).toEqual([30]);
     expect(runs.reduce((sum, { recordsAdded }) => sum + recordsAdded, 0)).toBe(30);
   });
 });
 
 describe('forgetting', () => {
   test('erases every trace of the domains named, of no other, and tells which were there', async () => {
-    await record(
-      { domain: 'one.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } },
-      { domain: 'two.example', at: 1, records: ['192.0.2.2'], headers: { server: 'b' } },
-    );
+    const parts = { at: 1, records: ['192.0.2.1'], headers: { server: 'a' }, status: 200 };
+    await record({ domain: 'one.example', ...parts }, { domain: 'two.example', ...parts });
     expect(await forget(database, ['one.example', 'unknown.example'])).toEqual(['one.example']);
-    expect((await stored()).map(({ name }) => name)).toEqual(['two.example']);
+    expect((await stored()).map(({ name, responses }) => [name, responses.length])).toEqual([
+      ['two.example', 1],
+    ]);
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
   });
 
   test('while the domain is being recorded leaves all of it or nothing', async () => {
-    const recorder = createRecorder(database.pool);
     const recording = (async () => {
       for (let at = 1; at <= 40; at += 1) {
-        await recorder.record([
-          observation({ at, records: [`192.0.2.${at}`], headers: { server: String(at) } }),
-        ]);
+        await record({ at, records: [`192.0.2.${at}`], headers: { server: String(at) } });
       }
     })();
-    for (let time = 0; time < 10; time += 1) {
-      await forget(database, ['example.com']);
-    }
+    for (let time = 0; time < 10; time += 1) await forget(database, ['example.com']);
     await recording;
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
-    for (const history of await stored()) {
-      expect(findViolations(history)).toEqual([]);
-    }
+    await stored();
   });
 
   test.skipIf(TEST_SERVER === undefined).each([1, 2])(
     'leaves a domain whole that is recorded for the first time after statement %i of the erasure',
     async (place) => {
-      const recorder = createRecorder(database.pool);
-      const observed = observation({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
       let deletions = 0;
       const prisma = watchTransactions(database.pool, {
         async after(text) {
-          if (!text.trimStart().startsWith('DELETE')) return;
-          deletions += 1;
-          if (deletions === place) await recorder.record([observed]);
+          if (text.trimStart().startsWith('DELETE')) deletions += 1;
+          else return;
+          if (deletions === place) await record({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
         },
       });
       expect(await forget({ ...database, writingPrisma: prisma }, ['example.com'])).toEqual([]);
-      const [history] = await stored();
-      expect(history?.stays).toHaveLength(1);
-      expect(history && findViolations(history)).toEqual([]);
+      expect((await stored()).map(({ stays }) => stays.length)).toEqual([1]);
     },
   );
 });
 
-test('a header that is left out of observations, and is known from before, costs only the first of them a reading', async () => {
-  const { httpHeaders: _, ...rest } = observation({ at: 2, headers: {} });
-  const ignoredHeaders = new Set(['connection', 'date']);
-  const partial = (
-    at: number,
-    server: string,
-    ignored: ReadonlySet<string> = ignoredHeaders,
-  ): Observation => ({
-    ...rest,
-    observedAt: observation({ at, headers: {} }).observedAt,
-    httpHeaders: new Map([['server', server]]),
-    ignoredHeaders: ignored,
-  });
-  const read: string[] = [];
-  const pool = new Proxy(database.pool, {
-    get: (target, key) =>
-      key !== 'query'
-        ? Reflect.get(target, key)
-        : (statement: string, values: unknown[]) => {
-            read.push(JSON.stringify(statement));
-            return target.query(statement, values);
-          },
-  });
-  const recorder = createRecorder(pool);
-  const record = async (one: Observation) => {
-    read.length = 0;
-    const { outcomes } = await recorder.record([one]);
-    const loaded = read.some((text) => text.includes('header_change'));
-    for await (const rows of readStoredRows(database.pool)) expect(findStoredViolations(rows)).toEqual([]);
-    return [outcomes[0]?.kind, loaded];
-  };
-  const full = (at: number, server: string) => observation({ at, headers: { server, connection: 'close' } });
-  await record(full(1, 'a'));
-  expect(await record(partial(2, 'a'))).toEqual(['unchanged', true]);
-  expect(await record(partial(3, 'a'))).toEqual(['unchanged', false]);
-  expect(await record(partial(4, 'b'))).toEqual(['changed', true]);
-  expect(await record(partial(5, 'b'))).toEqual(['unchanged', false]);
-  expect(await record(full(6, 'b'))).toEqual(['unchanged', false]);
-  expect(await record(partial(7, 'b'))).toEqual(['unchanged', false]);
-  expect(await record(partial(8, 'b', new Set(['date'])))).toEqual(['changed', true]);
-  expect(await record(partial(9, 'b'))).toEqual(['unchanged', false]);
-});
-
-/** A pool whose statements are changed before they are sent. */
-function changing(pool: Pool, change: (text: string) => string): Pool {
-  return new Proxy(pool, {
-    get: (target, key) =>
-      key === 'connect'
-        ? async () => {
-            const client = await target.connect();
-            return new Proxy(client, {
-              get(_, method) {
-                const member: unknown = Reflect.get(client, method);
-                if (method !== 'query') return typeof member === 'function' ? member.bind(client) : member;
-                return (text: string, values?: unknown[]) => client.query(change(text), values);
-              },
-            });
-          }
-        : Reflect.get(target, key),
+/** A pool whose statements are changed before they are sent, and those of its clients. */
+function changing<Queryable extends object>(target: Queryable, change: (text: string) => string): Queryable {
+  return new Proxy(target, {
+    get(_, key) {
+      const member: unknown = Reflect.get(target, key);
+      if (typeof member !== 'function') return member;
+      if (key === 'connect') return async () => changing(await member.call(target), change);
+      if (key !== 'query') return member.bind(target);
+      return (statement: string | QueryConfig, values?: unknown[]) =>
+        typeof statement === 'string'
+          ? member.call(target, change(statement), values)
+          : member.call(target, { ...statement, text: change(statement.text) });
+    },
   });
 }
+
+test('a header that is left out of observations, and is known from before, costs only the first of them a reading', async () => {
+  const read: string[] = [];
+  const pool: Pool = changing(database.pool, (text) => {
+    read.push(text);
+    return text;
+  });
+  const full = (at: number, server: string) => observation({ at, headers: { server, connection: 'close' } });
+  const partial = (at: number, server: string, ...ignored: readonly string[]): Observation => {
+    return { ...observation({ at, headers: { server } }), ignoredHeaders: new Set(['date', ...ignored]) };
+  };
+  const recordOne = async (one: Observation) => {
+    read.length = 0;
+    const { outcomes } = await createRecorder(pool).record([one]);
+    const isLoaded = read.some((text) => text.includes('FROM header_change'));
+    for await (const rows of readStoredRows(database.pool)) expect(findStoredViolations(rows)).toEqual([]);
+    return [outcomes[0]?.kind, isLoaded];
+  };
+  await recordOne(full(1, 'a'));
+  expect(await recordOne(partial(2, 'a', 'connection'))).toEqual(['unchanged', true]);
+  expect(await recordOne(partial(3, 'a', 'connection'))).toEqual(['unchanged', false]);
+  expect(await recordOne(partial(4, 'b', 'connection'))).toEqual(['changed', true]);
+  expect(await recordOne(partial(5, 'b', 'connection'))).toEqual(['unchanged', false]);
+  expect(await recordOne(full(6, 'b'))).toEqual(['unchanged', false]);
+  expect(await recordOne(partial(7, 'b', 'connection'))).toEqual(['unchanged', false]);
+  expect(await recordOne(partial(8, 'b'))).toEqual(['changed', true]);
+  expect(await recordOne(partial(9, 'b', 'connection'))).toEqual(['unchanged', false]);
+});
 
 test.each(['server', 'cluster'])(
   'while domains are recorded, and erased, each is read as of one instant: on a %s',
@@ -365,11 +274,10 @@ test.each(['server', 'cluster'])(
       // The nodes of a cluster have no snapshot in common.
       return home === 'cluster' ? text.replace('ISOLATION LEVEL REPEATABLE READ', '') : text;
     });
-    const names = ['a.example', 'b.example', 'c.example'];
     // As many records as headers, in each state.
     const recordAt = (at: number) => {
       const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `s${at}` } };
-      return record(...names.map((domain) => ({ domain, ...parts })));
+      return record(...['a.example', 'b.example', 'c.example'].map((domain) => ({ domain, ...parts })));
     };
     await recordAt(1);
     let isReading = true;
@@ -379,17 +287,14 @@ test.each(['server', 'cluster'])(
         await recordAt(at);
       }
     })();
-    const read: unknown[] = [];
+    const read: string[] = [];
     try {
       for (let reading = 0; reading < 100; reading += 1) {
         for await (const rows of readStoredRows(pool)) {
           const { domain, stays, headers } = rows;
-          const latest = stays.at(-1)?.firstSeen;
-          read.push([
-            findStoredViolations(rows),
-            domain.lastUpdate === latest,
-            stays.length - headers.length,
-          ]);
+          const isLatest = domain.lastUpdate === stays.at(-1)?.firstSeen;
+          const violations = findStoredViolations(rows);
+          read.push(JSON.stringify([violations, isLatest, stays.length - headers.length]));
         }
       }
     } finally {
@@ -399,6 +304,6 @@ test.each(['server', 'cluster'])(
     // On a server, which may be a standby, nothing is locked.
     if (home === 'server') expect(locked).toBe(0);
     expect(read.length).toBeGreaterThan(100);
-    expect(new Set(read.map((one) => JSON.stringify(one)))).toEqual(new Set([JSON.stringify([[], true, 0])]));
+    expect(new Set(read)).toEqual(new Set(['[[],true,0]']));
   },
 );

@@ -12,14 +12,10 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await openTestDatabase();
   await emptyTestDatabase(database);
+  const [source, both] = ['probe', ['192.0.2.1', '192.0.2.2']];
   await createRecorder(database.pool).record([
-    observation({
-      at: 1,
-      records: ['192.0.2.1', '192.0.2.2'],
-      headers: { server: 'ä', via: '' },
-      source: 'probe',
-    }),
-    observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source: 'probe' }),
+    observation({ at: 1, records: both, headers: { server: 'ä', via: '' }, source }),
+    observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source }),
     ...looks('https@5 http@6 http@7').map((look) => ({ ...observationOf(look), domain: 'example.net' })),
   ]);
   await createToken(database.prisma, { name: 'a', scopes: ['dns:read'], createdAt: 1n, expiresAt: 2n });
@@ -39,21 +35,15 @@ test('what was recorded breaks no rule', async () => {
   expect(findStoredViolations(await rowsOf('example.net'))).toEqual([]);
 });
 
+const UNREADABLE = 'dns_types cannot be read';
+
 test.each<[what: string, change: Partial<StoredRows['domain']>, line: string]>([
   ['a size that is not that of the records', { recordOctets: 1n }, 'the column record_octets is 1, and '],
   ['a size that is not that of the headers', { headerOctets: 1n }, 'the column header_octets is 1, and '],
-  ['a type without a digest', storedTypes('{"A":{}}'), 'dns_types cannot be read'],
-  [
-    'a type with half of its times',
-    storedTypes('{"A":{"digest":"","first":"1"}}'),
-    'dns_types cannot be read',
-  ],
-  [
-    'a type with a time that is none',
-    storedTypes('{"A":{"digest":"","first":"1","latest":"now"}}'),
-    'dns_types cannot be read',
-  ],
-  ['a type with a further key', storedTypes('{"A":{"digest":"","ttl":"1"}}'), 'dns_types cannot be read'],
+  ['a type without a digest', storedTypes('{"A":{}}'), UNREADABLE],
+  ['a type with half of its times', storedTypes('{"A":{"digest":"","first":"1"}}'), UNREADABLE],
+  ['a time that is none', storedTypes('{"A":{"digest":"","first":"1","latest":"now"}}'), UNREADABLE],
+  ['a type with a further key', storedTypes('{"A":{"digest":"","ttl":"1"}}'), UNREADABLE],
   ['a type not in upper case', storedTypes('{"mx":{"digest":""}}'), 'the type "mx" is not in canonical form'],
 ])('dms verify finds %s', async (_what, change, line) => {
   const rows = await rowsOf('example.com');
@@ -117,12 +107,10 @@ test('dms verify counts the rows from before a constraint that break it', async 
   const constraint = await own.pool.query<{ text: string }>(
     "SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = 'watched_domain_is_sound'",
   );
-  await own.pool.query('ALTER TABLE watched_domain DROP CONSTRAINT watched_domain_is_sound');
   await own.pool.query(
-    "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('a.example', 1, -1, 1)",
-  );
-  await own.pool.query(
-    `ALTER TABLE watched_domain ADD CONSTRAINT watched_domain_is_sound
+    `ALTER TABLE watched_domain DROP CONSTRAINT watched_domain_is_sound;
+     INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('a.example', 1, -1, 1);
+     ALTER TABLE watched_domain ADD CONSTRAINT watched_domain_is_sound
        ${constraint.rows[0]?.text.replace(' NOT VALID', '')} NOT VALID`,
   );
   expect(await findUnsound(own.pool)).toEqual([

@@ -97,24 +97,18 @@ function headerEntry(name: string, items: readonly HeaderItem[]) {
 /** By time, type, owner, and then the type's own fields in their order. */
 function compareEntries(one: Entry, other: Entry): number {
   const keys = ['type', 'host', ...ownFields(one.data['type']), 'class'];
-  const differences = [
-    compareValues(one.firstSeen, other.firstSeen),
-    ...keys.map((key) => compareValues(one.data[key], other.data[key])),
-  ];
-  return differences.find((difference) => difference !== 0) ?? 0;
+  const difference = keys.map((key) => compareValues(one.data[key], other.data[key])).find(Boolean) ?? 0;
+  return compareValues(one.firstSeen, other.firstSeen) || difference;
 }
 
-/**
- * Numbers as numbers, texts by their UTF-8 bytes, lists by their first difference, a list before its
- * longer continuation.
- */
 type Value = string | number | string[] | undefined;
 
+/** Numbers as numbers, texts by their UTF-8 bytes, lists by their first difference, a list before its continuation. */
 function compareValues(one: Value, other: Value): number {
   if (typeof one === 'number' && typeof other === 'number') return one - other;
   if (Array.isArray(one) && Array.isArray(other)) {
     const differences = one.slice(0, other.length).map((value, index) => compareValues(value, other[index]));
-    return differences.find((difference) => difference !== 0) ?? one.length - other.length;
+    return differences.find(Boolean) ?? one.length - other.length;
   }
   return Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 }

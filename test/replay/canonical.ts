@@ -1,14 +1,8 @@
-/**
- * The canonical forms of names, addresses, texts and times, each written in the plainest way that
- * the standards allow, and on purpose without a line of the program that they are to check.
- */
+/** The canonical forms of names, addresses, texts and times, without a line of the program that they are to check. */
 
 import { domainToASCII } from 'node:url';
 
-/**
- * A host name as records carry it: lower case, no final dot; the root is `.`. A final dot that is
- * escaped (`a\.`) belongs to the last label and stays.
- */
+/** In lower case, without the final dot; one that is escaped (`a\.`) belongs to the last label. The root is `.`. */
 export function hostName(text: string): string {
   const lower = text.toLowerCase();
   if (lower === '.' || !lower.endsWith('.')) return lower;
@@ -23,58 +17,23 @@ export function domainName(text: string): string {
     .replace(/[\u3002\uff0e\uff61]/g, '.')
     .replace(/\.$/, '')
     .split('.');
+  const isAscii = (label: string) => Buffer.byteLength(label) === label.length;
   return labels.map((label) => (isAscii(label) ? label.toLowerCase() : domainToASCII(label))).join('.');
 }
 
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
-}
-
-/** An IPv4 address as four decimal numbers. */
 export function ipv4(text: string): string {
   return text.split('.').map(Number).join('.');
 }
 
 /** An IPv6 address as RFC 5952, sections 4 and 5, write it. */
 export function ipv6(text: string): string {
-  const groups = ipv6Groups(text);
-  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') return `::ffff:${lastTwoAsIpv4(groups)}`;
-  return compress(groups);
-}
-
-/** The eight groups of an IPv6 address in lower-case hexadecimal without leading zeros. */
-function ipv6Groups(text: string): string[] {
-  const [head = '', tail] = text.split('::');
-  const left = groupsOf(head);
-  const right = groupsOf(tail ?? '');
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
-  return [...left, ...zeros, ...right];
-}
-
-function groupsOf(text: string): string[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16).toString(16)];
-    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
-    return [(a * 256 + b).toString(16), (c * 256 + d).toString(16)];
-  });
-}
-
-function lastTwoAsIpv4(groups: readonly string[]): string {
-  const numbers = groups.slice(6).map((group) => Number.parseInt(group, 16));
-  return numbers.flatMap((number) => [Math.floor(number / 256), number % 256]).join('.');
-}
-
-/** Puts `::` in the place of the longest run of two or more zero groups, the first of equal ones. */
-function compress(groups: readonly string[]): string {
-  for (let length = 8; length >= 2; length -= 1) {
-    for (let start = 0; start + length <= 8; start += 1) {
-      if (groups.slice(start, start + length).every((group) => group === '0')) {
-        return `${groups.slice(0, start).join(':')}::${groups.slice(start + length).join(':')}`;
-      }
-    }
-  }
-  return groups.join(':');
+  const address = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const [, ...mapped] = /^::ffff:([^:]+):([^:]+)$/.exec(address) ?? [];
+  if (mapped.length === 0) return address;
+  const octets = mapped
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255]);
+  return `::ffff:${octets.join('.')}`;
 }
 
 /** The bytes of a TXT segment: text is UTF-8, `\DDD` up to 255 is one byte (RFC 1035, section 5.1). */
@@ -112,10 +71,7 @@ function characterAt(bytes: Buffer, at: number): string | undefined {
   return undefined;
 }
 
-/**
- * An RFC 3339 time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, further digits cut. Such strings sort as the
- * times do.
- */
+/** An RFC 3339 time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, further digits cut. Such texts sort as the times do. */
 export function timestamp(text: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|z|[+-]\d\d:\d\d)$/.exec(text);
   if (parts === null) throw new Error(`not an RFC 3339 time: ${text}`);

@@ -1,7 +1,4 @@
-/**
- * The rules of recording, one domain and one observation at a time: nothing but Maps and
- * comparisons of times.
- */
+/** The rules of recording, one domain and one observation at a time: nothing but Maps and comparisons of times. */
 
 import type { Observation, RecordData } from './observation.js';
 import { judge } from './routine.js';
@@ -17,7 +14,7 @@ export interface HeaderItem {
   readonly value: string;
 }
 
-/** What one observation changed: of a record its entry, of a header its name and values, of the site its status as text. */
+/** Of a record its entry, of a header its name and values, of the site its status as text. */
 export interface Change {
   readonly kind: string;
   readonly date: string;
@@ -34,27 +31,31 @@ export interface Change {
   readonly lastSeen?: string | undefined;
 }
 
-export interface DomainHistory {
+export class DomainHistory {
   readonly domain: string;
   created: string | undefined;
   lastUpdate: string | undefined;
   /** Every stay of a record, removed or not. */
-  readonly entries: Entry[];
+  readonly entries: Entry[] = [];
   /** By name, oldest first. */
-  readonly headers: Map<string, HeaderItem[]>;
+  readonly headers = new Map<string, HeaderItem[]>();
   /** Headers of the latest observation of them, by name. */
-  present: Map<string, string>;
+  present = new Map<string, string>();
   /** When the headers that are gone were last seen, by name. */
-  readonly lastSeen: Map<string, string>;
+  readonly lastSeen = new Map<string, string>();
   status: number | undefined;
   /** Time of the latest observation of each part. */
-  readonly latest: Map<string, string>;
-  readonly changes: Change[];
+  readonly latest = new Map<string, string>();
+  readonly changes: Change[] = [];
+
+  constructor(domain: string) {
+    this.domain = domain;
+  }
 }
 
-export interface Outcome {
+interface Outcome {
   readonly outcome: 'recorded' | 'repeated' | 'stale';
-  /** Whether a record or a header's value came, went, or became another. */
+  /** A record or a header's value came, went, or became another. */
   readonly changed: boolean;
 }
 
@@ -64,42 +65,29 @@ export const HTTP = 'http';
 /** The part of all DNS types that nobody asked for by name. */
 const EVERY_TYPE = 'every type';
 
-export function newHistory(domain: string): DomainHistory {
-  return {
-    domain,
-    created: undefined,
-    lastUpdate: undefined,
-    entries: [],
-    headers: new Map(),
-    present: new Map(),
-    lastSeen: new Map(),
-    status: undefined,
-    latest: new Map(),
-    changes: [],
-  };
-}
-
 /**
  * Records an observation of the history's domain: it acts on the parts whose latest observation is
  * older, and on no other.
  */
 export function record(history: DomainHistory, observation: Observation): Outcome {
-  const parts = observedParts(history, observation).map((part) => ({
-    part,
-    standing: standingOf(latestOf(history, part), observation.time),
-  }));
-  const acted = parts.filter(({ standing }) => standing === 'acts').map(({ part }) => part);
+  const parts = observedParts(history, observation);
+  const acted = parts.filter((part) => (latestOf(history, part) ?? '') < observation.time);
   if (acted.length === 0) {
-    const stale = parts.some(({ standing }) => standing === 'stale');
-    return { outcome: stale ? 'stale' : 'repeated', changed: false };
+    const isStale = parts.some((part) => (latestOf(history, part) ?? '') > observation.time);
+    return { outcome: isStale ? 'stale' : 'repeated', changed: false };
   }
   const first = new Set(acted.filter((part) => latestOf(history, part) === undefined));
   const told = history.changes.length;
-  const changes = acted.map((part) => actOn(history, part, observation));
+  const changes = acted.map((part) =>
+    part === HTTP ? actOnHeaders(history, observation) : actOnType(history, part, observation),
+  );
   const isFirst = ({ kind, entry }: Change) =>
     kind !== 'SITE_STATUS_CHANGED' && first.has(entry === undefined ? HTTP : String(entry.data['type']));
   judge(history, history.changes.slice(told), isFirst, observation.status);
-  noteTimes(history, acted, observation.time);
+  const { time } = observation;
+  for (const part of acted) history.latest.set(part, time);
+  if (history.created === undefined || time < history.created) history.created = time;
+  if (history.lastUpdate === undefined || time > history.lastUpdate) history.lastUpdate = time;
   return { outcome: 'recorded', changed: changes.includes(true) };
 }
 
@@ -120,18 +108,7 @@ function observedParts(history: DomainHistory, { records, types, headers }: Obse
 export function latestOf(history: DomainHistory, part: string): string | undefined {
   const own = history.latest.get(part);
   const common = part === HTTP ? undefined : history.latest.get(EVERY_TYPE);
-  if (own === undefined || common === undefined) return own ?? common;
-  return own > common ? own : common;
-}
-
-function standingOf(latest: string | undefined, time: string): 'acts' | 'again' | 'stale' {
-  if (latest === undefined || latest < time) return 'acts';
-  return latest === time ? 'again' : 'stale';
-}
-
-function actOn(history: DomainHistory, part: string, observation: Observation): boolean {
-  if (part === HTTP) return actOnHeaders(history, observation);
-  return actOnType(history, part, observation);
+  return (own ?? '') > (common ?? '') ? own : common;
 }
 
 function actOnType(
@@ -139,25 +116,25 @@ function actOnType(
   type: string,
   { time, source, records: all = [] }: Observation,
 ): boolean {
-  const records = all.filter((data) => data['type'] === type);
-  const present = new Map<string, Entry>();
-  for (const entry of history.entries) {
-    if (entry.data['type'] === type && entry.removed === null) present.set(JSON.stringify(entry.data), entry);
-  }
-  const observed = new Map(records.map((data) => [JSON.stringify(data), data]));
-  const gone = [...present].filter(([key]) => !observed.has(key));
-  const come = [...observed].filter(([key]) => !present.has(key));
+  const observed = new Map(
+    all.filter((data) => data['type'] === type).map((data) => [JSON.stringify(data), data]),
+  );
   const lastSeen = latestOf(history, type) ?? time;
-  for (const [, entry] of gone) {
+  const base = { date: time, source, routine: null };
+  const before = history.changes.length;
+  for (const entry of history.entries) {
+    if (entry.data['type'] !== type || entry.removed !== null) continue;
+    // What is left of the observed ones has come.
+    if (observed.delete(JSON.stringify(entry.data))) continue;
     entry.removed = time;
-    history.changes.push({ kind: 'DNS_RECORD_REMOVED', date: time, source, routine: null, entry, lastSeen });
+    history.changes.push({ ...base, kind: 'DNS_RECORD_REMOVED', entry, lastSeen });
   }
-  for (const [, data] of come) {
+  for (const data of observed.values()) {
     const entry = { data, firstSeen: time, removed: null };
     history.entries.push(entry);
-    history.changes.push({ kind: 'DNS_RECORD_ADDED', date: time, source, routine: null, entry });
+    history.changes.push({ ...base, kind: 'DNS_RECORD_ADDED', entry });
   }
-  return gone.length + come.length > 0;
+  return history.changes.length > before;
 }
 
 /** A header that is missing changes nothing, and neither does its return with the value it had. */
@@ -198,10 +175,4 @@ function valueChange(history: DomainHistory, name: string, old: string | null, t
   if (old === null) return { kind: 'HEADER_CREATED' };
   const lastSeen = history.present.has(name) ? latestOf(history, HTTP) : history.lastSeen.get(name);
   return { kind: 'HEADER_UPDATED', lastSeen: lastSeen ?? time };
-}
-
-function noteTimes(history: DomainHistory, acted: readonly string[], time: string): void {
-  for (const part of acted) history.latest.set(part, time);
-  if (history.created === undefined || time < history.created) history.created = time;
-  if (history.lastUpdate === undefined || time > history.lastUpdate) history.lastUpdate = time;
 }

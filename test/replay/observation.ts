@@ -43,17 +43,9 @@ const OWN_FIELDS = new Map(
 const HOST_NAME_FIELDS = ['target', 'mname', 'rname', 'replacement'];
 
 /** The types without fields of their own whose `data` ends in hexadecimal, and how much stands before it. */
-const HEXADECIMAL_AFTER = new Map([
-  ['DS', 3],
-  ['CDS', 3],
-  ['TLSA', 3],
-  ['SSHFP', 2],
-]);
+const HEXADECIMAL_AFTER = new Map(Object.entries({ DS: 3, CDS: 3, TLSA: 3, SSHFP: 2 }));
 
-/**
- * Reads one line. It expects a line that an import would take; where a line lacks what every
- * observation has, it throws.
- */
+/** @param line One that an import takes. @throws Error where it lacks what every observation has. */
 export function readObservation(line: string): Observation {
   const { domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, source } = JSON.parse(line);
   if (dnsRecords === undefined && httpHeaders === undefined) throw new Error('nothing was observed');
@@ -68,12 +60,11 @@ export function readObservation(line: string): Observation {
   };
 }
 
-/** The own fields of a type, in the order of the answer. */
 export function ownFields(type: unknown): string[] {
   return OWN_FIELDS.get(String(type)) ?? ['data'];
 }
 
-/** A record's data in canonical form, its keys in the order of the answer. */
+/** Its keys are in the order of the answer. */
 function recordData(record: RecordData): RecordData {
   const type = textOf(record, 'type');
   const data: RecordData = { host: hostName(textOf(record, 'host')), class: textOf(record, 'class'), type };
@@ -103,26 +94,20 @@ function ownValue(record: RecordData, type: string, field: string): string | num
   return dataText(text.trim().split(/\s+/), type);
 }
 
-/**
- * The hexadecimal of DS and its like, and of the form of RFC 3597, may stand in pieces: it is one, in upper
- * case.
- */
+/** The hexadecimal of DS and its like, and of RFC 3597, may stand in pieces: it is one, in upper case. */
 function dataText(parts: readonly string[], type: string): string {
   const before = parts[0] === '\\#' ? 2 : (HEXADECIMAL_AFTER.get(type) ?? parts.length);
   const hexadecimal = parts.slice(before).join('').toUpperCase();
   return [...parts.slice(0, before), hexadecimal].filter((part) => part !== '').join(' ');
 }
 
-/**
- * Header values by lower-case name; several values of one name are one text, in the order given. What
- * is joined of empty values is trimmed like any other value.
- */
+/** By lower-case name; several values of one name are one text, in the order given. */
 function headerValues(headers: Record<string, string | string[]>): Map<string, string> {
   const values = new Map<string, string[]>();
   for (const [name, given] of Object.entries(headers)) {
     const key = name.toLowerCase();
-    const trimmed = [given].flat().map((value) => value.trim());
-    values.set(key, [...(values.get(key) ?? []), ...trimmed]);
+    values.set(key, [...(values.get(key) ?? []), ...[given].flat().map((value) => value.trim())]);
   }
+  // What is joined of empty values is trimmed, too.
   return new Map([...values].map(([name, texts]) => [name, texts.join(', ').trim()]));
 }

@@ -1,12 +1,11 @@
 /**
- * An independent reading of the recording rules: lines of format `dms` in their order, replayed in Maps, give the body
- * of Get domain for each domain. It shares no code with the service, so that the two agree only where both follow the
- * specification.
+ * An independent reading of the recording rules: lines of format `dms` in their order give the body of Get domain. It
+ * shares no code with the service, so that the two agree only where both follow the specification.
  */
 
 import { createInterface } from 'node:readline';
 import { body } from './body.js';
-import { type DomainHistory, newHistory, record } from './domain-history.js';
+import { DomainHistory, record } from './domain-history.js';
 import { readObservation } from './observation.js';
 
 export interface Replay {
@@ -15,30 +14,28 @@ export interface Replay {
   readonly totals: { recorded: number; changed: number; stale: number; repeated: number };
 }
 
-function newReplay(): Replay {
-  return { histories: new Map(), totals: { recorded: 0, changed: 0, stale: 0, repeated: 0 } };
-}
-
-function replayLine(replay: Replay, line: string): void {
-  const observation = readObservation(line);
-  const history = replay.histories.get(observation.domain) ?? newHistory(observation.domain);
-  replay.histories.set(observation.domain, history);
-  const result = record(history, observation);
-  replay.totals[result.outcome] += 1;
-  if (result.changed) replay.totals.changed += 1;
-}
-
-export function replayLines(lines: Iterable<string>): Replay {
-  const replay = newReplay();
-  for (const line of lines) replayLine(replay, line);
+/** @throws Error if a line is no observation. */
+export function replayLines(
+  lines: Iterable<string>,
+  replay: Replay = { histories: new Map(), totals: { recorded: 0, changed: 0, stale: 0, repeated: 0 } },
+): Replay {
+  const { histories, totals } = replay;
+  for (const line of lines) {
+    const observation = readObservation(line);
+    const history = histories.get(observation.domain) ?? new DomainHistory(observation.domain);
+    histories.set(observation.domain, history);
+    const result = record(history, observation);
+    totals[result.outcome] += 1;
+    if (result.changed) totals.changed += 1;
+  }
   return replay;
 }
 
-/** Replays one observation a line, in UTF-8. @throws Error if a line is none. */
+/** Replays one observation a line, in UTF-8. */
 export async function replayStream(input: NodeJS.ReadableStream): Promise<Replay> {
-  const replay = newReplay();
+  const replay = replayLines([]);
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (line.trim() !== '') replayLine(replay, line);
+    if (line.trim() !== '') replayLines([line], replay);
   }
   return replay;
 }

@@ -3,15 +3,7 @@
 import type { Change, DomainHistory } from './domain-history.js';
 
 const DAY = 86_400_000_000n;
-const CONTENT = [
-  'etag',
-  'last-modified',
-  'content-length',
-  'content-md5',
-  'digest',
-  'content-digest',
-  'repr-digest',
-];
+const CONTENT = 'etag last-modified content-length content-md5 digest content-digest repr-digest'.split(' ');
 
 export function judge(
   history: DomainHistory,
@@ -21,10 +13,9 @@ export function judge(
 ): void {
   const before = history.changes.slice(0, history.changes.length - changes.length);
   for (const subject of new Set(changes.map(subjectOf))) {
-    const ours = changes.filter((change) => subjectOf(change) === subject);
-    const isSteady = (change: Change) => change.routine !== 'ERROR_PAGE';
-    const earlier = before.filter((change) => subjectOf(change) === subject && isSteady(change));
-    judgeSubject(ours, earlier, isFirst, status ?? 0);
+    const isOfSubject = (change: Change) => subjectOf(change) === subject;
+    const earlier = before.filter((change) => isOfSubject(change) && change.routine !== 'ERROR_PAGE');
+    judgeSubject(changes.filter(isOfSubject), earlier, isFirst, status ?? 0);
   }
 }
 
@@ -51,9 +42,7 @@ function judgeSubject(
   const judged = ours.filter(({ routine }) => routine === null);
   const date = ours[0]?.date ?? '';
   const counted = earlier.filter(({ routine }) => routine === null || routine === 'ROTATING');
-  const times = [...new Set(counted.map((change) => change.date))]
-    .map(micros)
-    .sort((a, b) => (a > b ? -1 : 1));
+  const times = [...new Set(counted.map((change) => change.date))].sort().reverse().map(micros);
   const known = new Set([(earlier[0] ?? ours[0])?.old, ...earlier.map(cameWith)]);
   const isNew = judged.some((change) => cameWith(change) !== undefined && !known.has(cameWith(change)));
   if (isRotation(times.slice(0, 10), latestNew(earlier, counted), micros(date), isNew)) {
@@ -89,15 +78,13 @@ function contentReason(
   had: ReadonlySet<string>,
   has: ReadonlySet<string>,
 ): Change['routine'] {
-  const { entry, name = '' } = change;
-  if (entry !== undefined) {
-    const type = String(entry.data['type']);
-    const same = (change.kind === 'DNS_RECORD_REMOVED' ? has : had).has(said(change));
-    if (type === 'SOA') return same ? 'SERIAL_ONLY' : null;
-    return same && ['HTTPS', 'SVCB'].includes(type) ? 'ADDRESS_HINT' : null;
-  }
+  const { entry, kind, name = '' } = change;
   if (CONTENT.includes(name)) return 'VALIDATOR';
-  return change.kind !== 'HEADER_GONE' && had.has(said(change)) ? 'NONCE_ONLY' : null;
+  const isSaid = (kind === 'DNS_RECORD_REMOVED' ? has : had).has(said(change));
+  if (kind === 'HEADER_GONE' || !isSaid) return null;
+  if (entry === undefined) return 'NONCE_ONLY';
+  if (entry.data['type'] === 'SOA') return 'SERIAL_ONLY';
+  return ['HTTPS', 'SVCB'].includes(String(entry.data['type'])) ? 'ADDRESS_HINT' : null;
 }
 
 /** When a value last came that was not there before; the first change counts as one. */

@@ -1,7 +1,10 @@
+import { exportDms } from '../../src/exporters/dms.js';
 import { mergeChanges } from '../../src/history/diff.js';
+import { extendHistory } from '../../src/history/extend-history.js';
 import { recordObservations } from '../../src/history/record-observations.js';
 import { holdNothing } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareDnsRecords } from '../../src/model/dns-record.js';
 import { compareInstants } from '../../src/model/instant.js';
 import type { Observation } from '../../src/model/observation.js';
@@ -33,4 +36,24 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
         compareUtf8(left.name, right.name) || compareInstants(left.observedAt, right.observedAt),
     ),
   };
+}
+
+/** With observations put where their times belong. */
+export function extended(
+  history: StoredHistory | null,
+  observations: readonly Observation[],
+  older: boolean,
+): StoredHistory {
+  const {
+    outcomes: _,
+    later: _later,
+    extendedFrom: _from,
+    ...extension
+  } = extendHistory(history, observations, { older });
+  return { version: 2n, recordedAt: 0n, ...extension };
+}
+
+/** The observations of which an export tells. */
+export function exported(history: StoredHistory): Observation[] {
+  return Array.from(exportDms(history), (line) => parseDmsLine(line, NOW));
 }

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.js';
-import { type Changes, identityOf } from '../../history/diff.js';
+import type { Changes } from '../../history/diff.js';
+import { identityOf } from '../../history/state.js';
 import { dnsRecordData } from '../../model/dns-record.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';

@@ -112,7 +112,7 @@ export function removedIn({ changes }: Recorded): string[] {
 /** The records that are present. */
 export function presentIn(progress: Recorded): string[] {
   const records = progress.holdings.records.values();
-  return [...records].flatMap((stays) => stays.map((stay) => toText(stay.record))).sort();
+  return [...records].flatMap((stays) => Array.from(stays.values(), ({ record }) => toText(record))).sort();
 }
 
 /** Octets from hexadecimal, with other octets between. */
