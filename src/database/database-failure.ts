@@ -75,7 +75,6 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-/** What is wrong and what to do, by codes. */
 const ADVICE: readonly (readonly [code: RegExp, text: string])[] = [
   [
     /^25006$/,

@@ -134,7 +134,7 @@ async function readMigrations(directory: URL): Promise<readonly Migration[]> {
   return Promise.all(names.sort().map(read));
 }
 
-/** The checksums of those that were applied, by name. */
+/** Checksums by name. */
 async function readRecorded(
   database: pg.Pool | pg.PoolClient,
   milliseconds = 0,

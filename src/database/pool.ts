@@ -48,7 +48,6 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
   return createPool({ ...config, max: size, pipeline: true });
 }
 
-/** The pools of responses, each with at least one connection. */
 export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
   const limited = { ...config, query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const searches = Math.max(1, Math.floor(size * SEARCHES));

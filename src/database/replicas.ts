@@ -55,7 +55,6 @@ export class Replicas {
     return usable[Math.floor(Math.random() * usable.length)];
   }
 
-  /** Of the primary and all replicas. */
   states(): DatabaseState[] {
     return [
       { place: this.#place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },

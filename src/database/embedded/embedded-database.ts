@@ -45,8 +45,8 @@ export async function openEmbedded(
 ): Promise<EmbeddedDatabase> {
   const dataDirectory = resolve(folder);
   if (ifMissing === 'fail') await requireDatabase(dataDirectory);
-  const runDirectory = await prepareRunDirectory(dataDirectory);
-  const database = new EmbeddedDatabase(dataDirectory, runDirectory, graceMilliseconds);
+  await prepareRunDirectory(dataDirectory);
+  const database = new EmbeddedDatabase(dataDirectory, graceMilliseconds);
   await database.open(ifMissing);
   return database;
 }
@@ -69,7 +69,6 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
 class EmbeddedDatabase {
   readonly #dataDirectory: string;
-  readonly #runDirectory: string;
   readonly #graceMilliseconds: number;
   readonly #closing = new AbortController();
   /** The connection to the owner, open for as long as both use the database; null: it is started again. */
@@ -78,9 +77,8 @@ class EmbeddedDatabase {
   /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
   failure: string | null = null;
 
-  constructor(dataDirectory: string, runDirectory: string, graceMilliseconds: number) {
+  constructor(dataDirectory: string, graceMilliseconds: number) {
     this.#dataDirectory = dataDirectory;
-    this.#runDirectory = runDirectory;
     this.#graceMilliseconds = graceMilliseconds;
   }
 
@@ -104,7 +102,7 @@ class EmbeddedDatabase {
    * owner has ended, once it has been started again.
    */
   createSocket(): Socket {
-    const path = join(this.#runDirectory, '.s.PGSQL.5432');
+    const path = join(this.#dataDirectory, 'run', '.s.PGSQL.5432');
     const socket = new Socket();
     const connectNow = (short: string) => socket.destroyed || Socket.prototype.connect.call(socket, short);
     socket.connect = () => {
@@ -161,7 +159,7 @@ class EmbeddedDatabase {
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
     for (;;) {
-      const attachment = await attach(this.#runDirectory, signal);
+      const attachment = await attach(join(this.#dataDirectory, 'run'), signal);
       if (attachment !== null) return attachment;
       const report = await this.#startOwner(ifMissing, signal);
       if (report.failure !== undefined) throw new OperationError(report.failure);
