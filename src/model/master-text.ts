@@ -38,7 +38,7 @@ export class MasterText {
     this.#fields = fields;
   }
 
-  /** All of them as they are written, in one line with single blanks. */
+  /** As they are written, in one line with single blanks. */
   get text(): string {
     return this.#fields.join(' ');
   }
@@ -96,6 +96,9 @@ export function quotedOctets(octets: Buffer): string {
 
 /** As they are inside of double quotes. */
 export function escapedOctets(octets: Buffer): string {
-  const text = octets.toString('latin1').replace(/["\\]/g, '\\$&');
-  return text.replace(/[^ -~]/g, (octet) => octetEscape(octet.charCodeAt(0)));
+  return octets
+    .toString('latin1')
+    .replace(/[^ -~]|["\\]/g, (octet) =>
+      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
+    );
 }

@@ -21,7 +21,7 @@ export function invalidText(text: string, what: string): InvalidObservationError
   return new InvalidObservationError(`${quoted(text)} is not ${what}.`);
 }
 
-/** An octet as `\DDD` (RFC 1035, section 5.1). */
+/** `\DDD` (RFC 1035, section 5.1). */
 export function octetEscape(octet: number): string {
   return `\\${String(octet).padStart(3, '0')}`;
 }
