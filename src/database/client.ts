@@ -39,11 +39,7 @@ export interface DatabaseOptions {
 /** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
 const EMBEDDED_TIMEOUT = 30_000;
 
-/**
- * Opens the database. Its schema is left as it is: see migrate().
- *
- * @throws OperationError, in one line that never holds a password, if it cannot be opened.
- */
+/** Its schema is left as it is. @throws OperationError, in one line that never holds a password. */
 export async function openConnections(options: DatabaseOptions): Promise<Connections> {
   const { databaseUrl, databasePrepared = 'auto', dataDirectory } = options;
   const limits = { size: options.poolSize ?? 10, query: options.queryMilliseconds ?? 10_000 };

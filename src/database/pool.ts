@@ -64,8 +64,8 @@ export async function closePools({ pool, readPool, searchPool }: Pools): Promise
 }
 
 /**
- * A pool that outlives its connections: the end of one by the server is an event, which ends the process if
- * nothing listens. A query that uses the connection fails with the error. It connects when it is first used.
+ * It outlives its connections: the end of one by the server is an event, which ends the process if nothing
+ * listens. A query that uses the connection fails with the error.
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.

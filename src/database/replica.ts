@@ -170,7 +170,6 @@ function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | nu
 /**
  * Has statements read on the primary that a replica fails, or that run there when it is left.
  *
- * @param onLost Called when a statement fails because the replica is away.
  * @returns what leaves it.
  */
 function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unknown) => void): () => void {

@@ -27,10 +27,8 @@ export class Replicas {
   #checking: Promise<void> = Promise.resolve();
 
   /**
-   * Opens them, and checks each once. One that cannot be reached is left out.
-   *
    * @param primary stays open when they are closed.
-   * @throws OperationError for an address that pg cannot read.
+   * @throws OperationError for an address that pg cannot read. A replica that cannot be reached is left out.
    */
   static async open(primary: Database, options: ReplicasOptions): Promise<Replicas> {
     const createClient = await clientFactory();

@@ -32,11 +32,7 @@ export function requireTexts(value: unknown): readonly string[] {
   return value;
 }
 
-/**
- * The error names a known key that differs only in case, hyphens or underscores.
- *
- * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
- */
+/** It names a known key that differs only in case, `-` or `_`. @param owner as `in a record of type A`. */
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));

@@ -74,7 +74,7 @@ function unquoted(field: string): string {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * The octets of a field: `\DDD` is one, a backslash before anything but a digit goes, all else is its UTF-8.
+ * `\DDD` is one octet, a backslash before anything but a digit goes, all else is its UTF-8.
  *
  * @throws InvalidObservationError for any other backslash.
  */

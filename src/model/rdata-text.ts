@@ -17,8 +17,7 @@ import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.
 import { quoted, requireStorable } from './text.js';
 
 /**
- * The own fields of an observed record, as parseDnsRecord takes them.
- *
+ * @returns the own fields, as parseDnsRecord takes them.
  * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other types
  * have `data`, which can show anything.
  */

@@ -33,10 +33,8 @@ export interface OwnerReport {
 }
 
 /**
- * Opens the embedded database in a data folder: attaches to the process that has it open, and starts one if
- * there is none. If that process ends before close(), another is started.
- *
- * @throws OperationError if the database cannot be opened; its message says why, and what to do.
+ * Attaches to the process that has the database open, and starts one if there is none, or if it ends before
+ * close(). @throws OperationError, whose message says why it cannot be opened, and what to do.
  */
 export async function openEmbedded(
   folder: string,
@@ -97,10 +95,7 @@ class EmbeddedDatabase {
     }
   }
 
-  /**
-   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the
-   * owner has ended, once it has been started again.
-   */
+  /** It connects to the database wherever clients say: at once or, if that has ended, once it is back. */
   createSocket(): Socket {
     const path = join(this.#dataDirectory, 'run', '.s.PGSQL.5432');
     const socket = new Socket();
@@ -198,8 +193,7 @@ class EmbeddedDatabase {
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Attaches this process to the present owner, and waits until the database takes connections. The owner stops
- * when the last attachment has closed.
+ * Waits until the database takes connections. The owner stops when the last attachment has closed.
  *
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws AbortError; an error of the socket if the folder belongs to another user.
