@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
+import { attempt } from '../model/attempt.js';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { DATABASE_FOLDER, findDatabases, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
@@ -21,9 +22,8 @@ const BLOCK = 1024 * 1024;
 
 interface BackupOptions {
   readonly dataDirectory: string;
-  /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
+  /** Only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;
-  /** Ends the backup with an AbortError. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -83,7 +83,7 @@ async function addEntry(archive: Pack, path: string, name: string): Promise<void
   });
 }
 
-/** The names of all entries: each folder before what is in it, and LAST_ENTRY last. */
+/** Each folder before what is in it, and LAST_ENTRY last. */
 async function namesIn(dataDirectory: string): Promise<string[]> {
   const paths = await readdir(join(dataDirectory, DATABASE_FOLDER), { recursive: true });
   const names = paths.filter((path) => !LEFT_OUT.has(path)).map((path) => `${DATABASE_FOLDER}/${path}`);
@@ -140,16 +140,9 @@ export async function restoreEmbedded(dataDirectory: string, source: Readable, n
 async function removeUnfinished(dataDirectory: string): Promise<void> {
   for (const name of await readdir(dataDirectory)) {
     const id = Number(UNFINISHED.exec(name)?.[1] ?? 0);
-    if (id === 0 || (id !== process.pid && isRunning(id))) continue;
+    const isRunning = id !== process.pid && attempt(() => process.kill(id, 0)) === true;
+    if (id === 0 || isRunning) continue;
     await rm(join(dataDirectory, name), { recursive: true, force: true });
-  }
-}
-
-function isRunning(processId: number): boolean {
-  try {
-    return process.kill(processId, 0);
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
   }
 }
 
@@ -163,11 +156,8 @@ function occupied(dataDirectory: string): OperationError {
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
 
 /**
- * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete.
- * gzip's own checksum shows what has been altered. Nothing is written outside of the folder.
- *
- * @throws Error, whose message is a reason, if the archive cannot be used, an OperationError if it is another
- *   version's; what reading or writing throws.
+ * Checks that the archive is a backup, of this program's PostgreSQL, and complete. gzip's own checksum shows what
+ * has been altered. Nothing is written outside of the folder.
  */
 async function unpackBackup(source: Readable, folder: string): Promise<void> {
   const archive = extract();

@@ -8,13 +8,12 @@ import { type Connections, closePools, createReadingPools, createWritingPool } f
 import { PLANNED_EACH_TIME } from './query-limits.js';
 import { openServer, type Prepared } from './server-pool.js';
 
-/** An open database with Prisma Client on its connections. */
 export interface Database extends Connections {
-  /** On the connections of `readPool`: a query that takes too long fails. */
+  /** On `readPool`: a query that takes too long fails. */
   readonly prisma: PrismaClient;
-  /** On the connections of `searchPool`, so that no other response waits for searches. */
+  /** On `searchPool`. */
   readonly searchPrisma: PrismaClient;
-  /** On the connections of `pool`, without a time limit: for commands and for observing. */
+  /** On `pool`, without a time limit: for commands and for observing. */
   readonly writingPrisma: PrismaClient;
   /** How the tables of domains were stored when it was opened. */
   readonly distribution: Distribution;
@@ -40,11 +39,7 @@ export interface DatabaseOptions {
 /** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
 const EMBEDDED_TIMEOUT = 30_000;
 
-/**
- * Opens the database. Its schema is left as it is: see migrate().
- *
- * @throws OperationError, in one line that never holds a password, if it cannot be opened.
- */
+/** Its schema is left as it is. @throws OperationError, in one line that never holds a password. */
 export async function openConnections(options: DatabaseOptions): Promise<Connections> {
   const { databaseUrl, databasePrepared = 'auto', dataDirectory } = options;
   const limits = { size: options.poolSize ?? 10, query: options.queryMilliseconds ?? 10_000 };
@@ -111,7 +106,6 @@ export async function withDistribution(
   }
 }
 
-/** Loads Prisma. @returns what makes a client on the connections of a pool. */
 export async function clientFactory() {
   const [{ PrismaClient }, { PrismaPg }] = await Promise.all([
     import('./generated/client.js'),

@@ -1,8 +1,8 @@
 import { OperationError } from '../model/errors.js';
 
 /**
- * The signs of errors: codes of Prisma and kinds of its driver adapter, SQLSTATEs (PostgreSQL, appendix A), codes
- * of the system's sockets, and lines of messages of pg and its pool, which have no code.
+ * Codes of Prisma and kinds of its driver adapter, SQLSTATEs (PostgreSQL, appendix A), codes of the system's
+ * sockets, and lines of messages of pg and its pool, which have no code.
  */
 const LOST = [
   // A shutdown.
@@ -46,10 +46,7 @@ export const isLost = hasSign(LOST);
 /** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
 export const isPassing = hasSign([...LOST, /^40P01$/]);
 
-/**
- * Whether the database refuses a statement (feature_not_supported) that was made for the tables that this program
- * found when it was started: they have been distributed over a Citus cluster since, or migrated.
- */
+/** Whether it refuses a statement that was made for tables that have been distributed, or migrated, since. */
 export const isOfChangedTables = hasSign([/^0A000$/]);
 
 /** Whether the database is not migrated yet (undefined_table). */
@@ -75,7 +72,6 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-/** What is wrong and what to do, by codes. */
 const ADVICE: readonly (readonly [code: RegExp, text: string])[] = [
   [
     /^25006$/,
@@ -92,10 +88,7 @@ const ADVICE: readonly (readonly [code: RegExp, text: string])[] = [
   ],
 ];
 
-/**
- * Explains the error of a database that is unavailable, full or read-only, in one line with the driver's own
- * message at its end. Null for any other error.
- */
+/** In one line, with the driver's own message at its end; null for what is no failure of the database. */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
   const codes = codesOf(error);

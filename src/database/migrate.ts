@@ -46,7 +46,7 @@ const CREATE_MIGRATION_TABLE = `
  * Applies all pending migrations in one transaction, or none. Any number of processes may migrate at once; a
  * database that is up to date costs one query and no lock.
  *
- * @returns the names of the migrations that this call has applied.
+ * @returns the names of those that this call has applied.
  * @throws OperationError if the database has other migrations than the program, or if one fails.
  */
 export async function migrate(pool: pg.Pool, directory: URL = DIRECTORY): Promise<readonly string[]> {
@@ -134,7 +134,7 @@ async function readMigrations(directory: URL): Promise<readonly Migration[]> {
   return Promise.all(names.sort().map(read));
 }
 
-/** The checksums of those that were applied, by name. */
+/** Checksums by name. */
 async function readRecorded(
   database: pg.Pool | pg.PoolClient,
   milliseconds = 0,

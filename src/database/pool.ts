@@ -48,7 +48,6 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
   return createPool({ ...config, max: size, pipeline: true });
 }
 
-/** The pools of responses, each with at least one connection. */
 export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
   const limited = { ...config, query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const searches = Math.max(1, Math.floor(size * SEARCHES));
@@ -65,8 +64,8 @@ export async function closePools({ pool, readPool, searchPool }: Pools): Promise
 }
 
 /**
- * A pool that outlives its connections: the end of one by the server is an event, which ends the process if
- * nothing listens. A query that uses the connection fails with the error. It connects when it is first used.
+ * It outlives its connections: the end of one by the server is an event, which ends the process if nothing
+ * listens. A query that uses the connection fails with the error.
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.

@@ -66,7 +66,7 @@ export class Replica {
     return { place: this.#place, role: 'replica', reason: this.#reason, lag: this.#lag, pools: this.handle };
   }
 
-  /** Asks the server. It never throws. */
+  /** It never throws. */
   async ask(): Promise<void> {
     try {
       const answer = await askServer(this.#checks);
@@ -80,7 +80,6 @@ export class Replica {
     }
   }
 
-  /** Leaves it out, or reads from it, by what it told and what is known of the primary. */
   judge(primary: ServerAnswer | null, positions: WalPositions): void {
     this.#setReason(this.#reasonBy(primary, positions), this.#failure);
   }
@@ -171,7 +170,6 @@ function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | nu
 /**
  * Has statements read on the primary that a replica fails, or that run there when it is left.
  *
- * @param onLost Called when a statement fails because the replica is away.
  * @returns what leaves it.
  */
 function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unknown) => void): () => void {

@@ -27,10 +27,8 @@ export class Replicas {
   #checking: Promise<void> = Promise.resolve();
 
   /**
-   * Opens them, and checks each once. One that cannot be reached is left out.
-   *
    * @param primary stays open when they are closed.
-   * @throws OperationError for an address that pg cannot read.
+   * @throws OperationError for an address that pg cannot read. A replica that cannot be reached is left out.
    */
   static async open(primary: Database, options: ReplicasOptions): Promise<Replicas> {
     const createClient = await clientFactory();
@@ -55,7 +53,6 @@ export class Replicas {
     return usable[Math.floor(Math.random() * usable.length)];
   }
 
-  /** Of the primary and all replicas. */
   states(): DatabaseState[] {
     return [
       { place: this.#place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },

@@ -7,7 +7,7 @@ type Reader = Pick<PrismaClient, '$queryRaw' | '$executeRaw'>;
 export interface TextLookup {
   readonly table: Prisma.Sql;
   readonly text: Prisma.Sql;
-  /** Of the text, where an index has that in place of the text. */
+  /** Of the text, where an index has that in its place. */
   readonly hash?: Prisma.Sql;
   readonly condition: Prisma.Sql;
 }
@@ -16,17 +16,12 @@ export interface TextLookup {
 export interface Tables {
   /** Whether searches are those of loaders/search-shards.ts, and other statements for one domain. */
   readonly acrossShards: boolean;
-  /**
-   * Queries of a WITH clause, each with a comma after it, that take the place of tables in what follows.
-   *
-   * @param rows What the statement needs of each table: a condition.
-   */
-  replaced(rows: Readonly<Record<string, Prisma.Sql>>): Prisma.Sql;
+  /** Queries of a WITH clause, each with a comma after it, that take the place of tables: of the rows needed of each. */
+  replaced(conditions: Readonly<Record<string, Prisma.Sql>>): Prisma.Sql;
   /** Waits until the changes of what the feed has are visible. */
   awaitWriters(prisma: Reader): Promise<unknown>;
   /** In FROM: the results of a statement on each part of a table, whose name takes the place of `%s`. */
   eachPart(table: string, statement: string): Prisma.Sql;
-  /** Those of the texts that rows have. */
   findPresent(prisma: Reader, lookup: TextLookup, texts: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
@@ -58,8 +53,8 @@ export const ON_SERVER: Tables = {
  */
 export const ON_SHARDS: Tables = {
   acrossShards: true,
-  replaced(rows) {
-    const queries = Object.entries(rows).map(
+  replaced(conditions) {
+    const queries = Object.entries(conditions).map(
       ([table, condition]) =>
         Prisma.sql`${Prisma.raw(table)} AS MATERIALIZED (SELECT * FROM ${Prisma.raw(table)} WHERE ${condition}),`,
     );

@@ -4,8 +4,8 @@ import { isWellFormed, octetEscape, quoted } from './text.js';
 const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
 
 /**
- * The octets of a text of TXT data: `\DDD` up to 255 is an octet, as in a master file (RFC 1035, section 5.1);
- * everything else, a backslash without such digits too, is its own UTF-8. @throws InvalidObservationError
+ * `\DDD` up to 255 is an octet, as in a master file (RFC 1035, section 5.1); everything else, a backslash
+ * without such digits too, is its own UTF-8. @throws InvalidObservationError
  */
 export function characterStringOctets(text: string): Buffer {
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);

@@ -7,11 +7,7 @@ export const MOST_OF_PAGE = 500;
 /** How many octets of the SHA-256 a cursor begins with. */
 const OCTETS_OF_DIGEST = 9;
 
-/**
- * The cursors of a question: each is the place where a page of it ends.
- *
- * @param question Text that is the same for all pages of a question, and for no other question.
- */
+/** Of places where pages end. @param question The same for all pages of a question, and for no other. */
 export function cursorsOf(question: string) {
   // Once for all cursors of a page: a question may have lists of half a megabyte.
   const ofQuestion = createHash('sha256').update(`${question}\n`);
@@ -24,11 +20,9 @@ export function cursorsOf(question: string) {
     write: (place: unknown): string => write(Buffer.from(JSON.stringify(place))),
 
     /**
-     * Reads what write() has written for the same question.
-     *
      * @param name Of the argument.
      * @param placeIn The place that a value is; undefined: it is none of the question. The digest is no secret.
-     * @throws PublicError INVALID_CURSOR for any other text.
+     * @throws PublicError INVALID_CURSOR for what write() has not written for the same question.
      */
     read<Place>(name: string, cursor: string, placeIn: (value: unknown) => Place | undefined): Place {
       const text = Buffer.from(cursor, 'base64url').subarray(OCTETS_OF_DIGEST);

@@ -25,13 +25,19 @@ type Data = Readonly<Record<string, unknown>>;
 /** To the own fields of a type in canonical form, as JSON text. */
 type RdataParser = (data: Data) => string;
 
-const COMMON_KEYS = ['host', 'class', 'type', 'ttl'];
-
 /** By the name of a type as it was given: its own, the keys of its data objects, and its parser. */
 const layoutOf = memoized((text: string) => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  const keys = new Set([...COMMON_KEYS, ...own, 'data', ...(type === 'TXT' ? ['joined'] : [])]);
+  const keys = new Set([
+    'host',
+    'class',
+    'type',
+    'ttl',
+    ...own,
+    'data',
+    ...(type === 'TXT' ? ['joined'] : []),
+  ]);
   return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 

@@ -67,10 +67,7 @@ export const TYPE_NAMES: readonly string[] = [...NUMBERS.keys()].filter(
   (name) => typeNumber(name) !== undefined,
 );
 
-/**
- * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`), and
- * otherwise the form of RFC 3597. Undefined where typeNumber() is.
- */
+/** The mnemonic where there is one (`CAA` for `type257`), else as in RFC 3597. Undefined as typeNumber(). */
 export function canonicalType(type: string): string | undefined {
   const number = typeNumber(type);
   return number === undefined ? undefined : typeName(number);

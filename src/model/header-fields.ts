@@ -46,10 +46,7 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
   addTo(fields, canonicalFieldName(name), canonicalFieldValue(value));
 }
 
-/**
- * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3). Where the
- * last is empty the white space after the comma goes, so that the value is canonical.
- */
+/** Several values are joined by `, ` (RFC 9110, section 5.3), without the blank where the last is empty. */
 export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   return new Map(Array.from(fields, ([name, values]) => [name, trimmed(values.join(', '))]));
 }

@@ -83,9 +83,9 @@ const CONVERTIBLE = /^(?:[A-Za-z0-9_-]|[^\p{ASCII}])+$/u;
 const MAX_CONVERTED = 252;
 
 /**
- * The A-label of a label outside ASCII, by UTS 46, non-transitional; undefined where it has none. Its ASCII
- * characters must be letters, digits, `-` or `_`: others mean something to the URL parser behind domainToASCII.
- * The added label `x` keeps that parser from reading an IPv4 address. Other labels are returned unchanged.
+ * By UTS 46, non-transitional, of a label outside ASCII; undefined where it has none. Its ASCII characters must
+ * be letters, digits, `-` or `_`: others mean something to the URL parser behind domainToASCII. The added label
+ * `x` keeps that parser from reading an IPv4 address. Other labels are returned unchanged.
  */
 export function toALabel(label: string): string | undefined {
   if (!NON_ASCII.test(label)) return label;

@@ -14,10 +14,9 @@ const FORMS = [
 const MOST_YEARS_AHEAD = 50;
 
 /**
- * The seconds since the Unix epoch that an HTTP-date names; undefined for any other text. The name of the
- * weekday is not checked.
+ * In seconds since the Unix epoch; undefined for any other text. The name of the weekday is not checked.
  *
- * @param now In seconds since the Unix epoch: a year of two digits is one near to it.
+ * @param now A year of two digits is one near to it.
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
   const groups = FORMS.map((form) => form.exec(text)?.groups).find((found) => found !== undefined);

@@ -17,8 +17,8 @@ const RFC_3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * The instant that an RFC 3339 time names, in any offset and with any number of fraction digits; those after
- * the sixth are cut. A leap second, 23:59:60 UTC at the end of June or December, is the second that follows it.
+ * In any offset, with any number of fraction digits, of which those after the sixth are cut. A leap second,
+ * 23:59:60 UTC at the end of June or December, is the second that follows it.
  *
  * @throws InvalidObservationError for any other text, and for a time outside the years 0000 to 9999 UTC.
  */

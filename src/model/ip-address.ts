@@ -18,10 +18,7 @@ export function hostOfUrl({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/**
- * Whether a host is this machine itself, by name (RFC 6761, section 6.3) or address (RFC 1122, section 3.2.1.3;
- * RFC 4291, section 2.5.3).
- */
+/** By name (RFC 6761, section 6.3) or address (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
 export function isLoopback(text: string): boolean {
   const address = isIpv6(text) ? canonicalIpv6(text).replace('::ffff:', '') : text;
   return address === 'localhost' || address === '::1' || (isIpv4(address) && address.startsWith('127.'));

@@ -5,14 +5,12 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const BACKSLASH = 0x5c;
-
 /** Of the string of JSON that begins at `start`: the place after its closing quote; without one, the end. */
 export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     // A quote after an odd number of backslashes closes nothing: JSON inside of texts has many.
     let first = end;
-    while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    while (json.charAt(first - 1) === '\\') first -= 1;
     if ((end - first) % 2 === 0) return end + 1;
   }
   return json.length;
@@ -34,11 +32,7 @@ export function requireTexts(value: unknown): readonly string[] {
   return value;
 }
 
-/**
- * The error names a known key that differs only in case, hyphens or underscores.
- *
- * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
- */
+/** It names a known key that differs only in case, `-` or `_`. @param owner as `in a record of type A`. */
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));
@@ -89,6 +83,8 @@ export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOf(each), 1);
-  const sizes = Object.entries(value).map(([name, each]) => SIZE_OF_NAME + name.length + sizeOf(each));
-  return sizes.reduce((sum, size) => sum + size, 1);
+  return Object.entries(value).reduce(
+    (sum, [name, each]) => sum + SIZE_OF_NAME + name.length + sizeOf(each),
+    1,
+  );
 }

@@ -38,7 +38,7 @@ export class MasterText {
     this.#fields = fields;
   }
 
-  /** All of them as they are written, in one line with single blanks. */
+  /** As they are written, in one line with single blanks. */
   get text(): string {
     return this.#fields.join(' ');
   }
@@ -74,7 +74,7 @@ function unquoted(field: string): string {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * The octets of a field: `\DDD` is one, a backslash before anything but a digit goes, all else is its UTF-8.
+ * `\DDD` is one octet, a backslash before anything but a digit goes, all else is its UTF-8.
  *
  * @throws InvalidObservationError for any other backslash.
  */
@@ -96,6 +96,9 @@ export function quotedOctets(octets: Buffer): string {
 
 /** As they are inside of double quotes. */
 export function escapedOctets(octets: Buffer): string {
-  const text = octets.toString('latin1').replace(/["\\]/g, '\\$&');
-  return text.replace(/[^ -~]/g, (octet) => octetEscape(octet.charCodeAt(0)));
+  return octets
+    .toString('latin1')
+    .replace(/[^ -~]|["\\]/g, (octet) =>
+      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
+    );
 }

@@ -14,10 +14,7 @@ export interface Observation {
   readonly ignoredHeaders?: ReadonlySet<string>;
   /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
-  /**
-   * HTTPS was declined before HTTP was tried: the port rejected the connection, or did not speak TLS, at every
-   * reachable address. Absent: it was not, or that is unknown.
-   */
+  /** Before HTTP, at every reachable address: the port rejected the connection, or did not speak TLS. */
   readonly httpsDeclined?: boolean;
   /** At most 64 printable characters. */
   readonly source?: string;

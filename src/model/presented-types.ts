@@ -111,7 +111,7 @@ function typeBitmap(least: 0 | 1): RdataCodec {
       const windows: Buffer[] = [];
       for (const number of text.rest().map(typeNumberOf)) {
         const bits = windows[number >> 8] ?? Buffer.alloc(32);
-        bits[(number & 255) >> 3] = (bits[(number & 255) >> 3] ?? 0) | bitOf(number);
+        bits[(number & 255) >> 3] = (bits[(number & 255) >> 3] ?? 0) | (0x80 >> (number & 7));
         windows[number >> 8] = bits;
       }
       return Buffer.concat(
@@ -126,9 +126,8 @@ function typeBitmap(least: 0 | 1): RdataCodec {
         requireRdata(bits.length > 0 && bits.length <= 32 && bits.at(-1) !== 0, 'a bitmap of a wrong length');
         requireRdata(window > latest, 'windows out of order');
         latest = window;
-        const numbers = Array.from({ length: 8 * bits.length }, (_, at) => at);
-        return numbers.flatMap((at) =>
-          ((bits[at >> 3] ?? 0) & bitOf(at)) === 0 ? [] : typeName(256 * window + at),
+        return [...bits].flatMap((octet, at) =>
+          bitsIn(octet).map((bit) => typeName(256 * window + 8 * at + bit)),
         );
       };
       return untilEnd(rdata, readWindow, least).flat().join(' ');
@@ -136,8 +135,8 @@ function typeBitmap(least: 0 | 1): RdataCodec {
   };
 }
 
-function bitOf(number: number): number {
-  return 0x80 >> (number & 7);
+function bitsIn(octet: number): number[] {
+  return [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (octet & (0x80 >> bit)) !== 0);
 }
 
 function withoutZeros(octets: Buffer): Buffer {

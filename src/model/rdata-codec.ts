@@ -15,7 +15,7 @@ import { invalidText, quoted, requireStorable } from './text.js';
 
 /** A field of rdata, or several that depend on each other. `read` validates what `write` has written. */
 export interface RdataCodec {
-  /** The octets of the fields that come next in a master file. @throws InvalidObservationError */
+  /** The octets of what comes next in a master file. @throws InvalidObservationError */
   write(text: MasterText): Buffer;
   /** The canonical text of the next octets; empty for an empty list. @throws MalformedMessageError */
   read(rdata: MessageReader): string;
@@ -210,24 +210,20 @@ export function lengthBefore(octets: Buffer): Buffer {
 }
 
 /** Reads all that is left, at least so many. */
-export function untilEnd<Item>(
-  rdata: MessageReader,
-  read: (rdata: MessageReader) => Item,
+export function untilEnd<Source extends { readonly isAtEnd: boolean }, Item>(
+  source: Source,
+  read: (source: Source) => Item,
   least: 0 | 1,
 ): Item[] {
   const items: Item[] = [];
-  while (items.length < least || !rdata.isAtEnd) items.push(read(rdata));
+  while (items.length < least || !source.isAtEnd) items.push(read(source));
   return items;
 }
 
-export function list(item: RdataCodec, least: 0 | 1): RdataCodec {
+export function list({ write, read }: RdataCodec, least: 0 | 1): RdataCodec {
   return {
-    write: (text) => {
-      const octets: Buffer[] = [];
-      while (octets.length < least || !text.isAtEnd) octets.push(item.write(text));
-      return Buffer.concat(octets);
-    },
-    read: (rdata) => untilEnd(rdata, item.read, least).join(' '),
+    write: (text) => Buffer.concat(untilEnd(text, write, least)),
+    read: (rdata) => untilEnd(rdata, read, least).join(' '),
   };
 }
 

@@ -1,5 +1,5 @@
 import { attempt } from './attempt.js';
-import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { InvalidObservationError } from './errors.js';
 import { readOr } from './json-values.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
@@ -10,14 +10,14 @@ import {
   isPlainTag,
   LARGEST_RDATA,
   readAll,
+  requireRdata,
   writeAll,
 } from './rdata-codec.js';
 import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
 import { quoted, requireStorable } from './text.js';
 
 /**
- * The own fields of an observed record, as parseDnsRecord takes them.
- *
+ * @returns the own fields, as parseDnsRecord takes them.
  * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other types
  * have `data`, which can show anything.
  */
@@ -36,24 +36,20 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
   for (const { name, codec } of fields) {
     if (codec !== null) values[name] = codec.value?.(rdata) ?? codec.read(rdata);
   }
-  requireEnd(type, rdata);
+  requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
   return values;
 }
 
-/** @throws MalformedMessageError for octets that do not fit the layout of the type. */
+/** @throws MalformedMessageError */
 function layoutText(type: string, rdata: MessageReader): string {
   const layout = LAYOUTS.get(type);
   if (layout === undefined) return genericText(rdata.rest());
   const all = rdata.fork();
   const text = readAll(layout, rdata);
-  requireEnd(type, rdata);
+  requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
   return text === '' || text.length > LONGEST_TEXT ? genericText(all.rest()) : text;
-}
-
-function requireEnd(type: string, rdata: MessageReader): void {
-  if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
 }
 
 /** RFC 3597, section 5. */

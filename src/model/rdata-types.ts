@@ -75,7 +75,7 @@ export interface RdataField {
   readonly codec: FieldCodec | null;
 }
 
-/** The one field of every type without fields of its own. */
+/** Of every type without fields of its own. */
 export const OTHER_RDATA_FIELDS: readonly RdataField[] = [
   { name: 'data', graphqlName: 'data', kind: 'presentation', codec: null },
 ];
@@ -115,12 +115,12 @@ const GRAPHQL_TYPES: ReadonlyMap<string, GraphqlType> = new Map(
   Object.entries(TYPES_WITH_FIELDS).map(([type, [graphqlType]]) => [type, graphqlType]),
 );
 
-/** The GraphQL type of a DNS type's entries: a member of the union DnsRecord. */
+/** A member of the union DnsRecord. */
 export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
 
-/** The rdata of the types that are shown as text, from front to end. */
+/** Of the types that are shown as text. */
 export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map(
   PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
 );

@@ -38,10 +38,8 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 const WITH_DATE = /^\d{4}-\d\d-\d\d/;
 
 /**
- * The instant that a user means by an RFC 3339 time, by a date (its midnight, UTC), or by a duration back from
- * now, such as `36h`, `30d` or `2w`; `now` is `0s`.
+ * By an RFC 3339 time, a date (its midnight, UTC), or a duration back from now, such as `36h`; `now` is `0s`.
  *
- * @param now Wall-clock time.
  * @throws InvalidObservationError for any other text, and for an instant outside the years 0000 to 9999.
  */
 export function parseRequestedTime(text: string, now: Instant): Instant {

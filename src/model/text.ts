@@ -3,10 +3,7 @@ import { InvalidObservationError } from './errors.js';
 const LONGEST_SHOWN = 64;
 const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
 
-/**
- * A text for an error's message: in double quotes, on one line, with control and other invisible characters
- * written as escapes, and cut with `…` after 64 characters.
- */
+/** For an error's message: in double quotes, on one line, with invisible characters as escapes, and cut. */
 export function quoted(text: string): string {
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
   return JSON.stringify(shown).replace(INVISIBLE, escaped);
@@ -21,7 +18,7 @@ export function invalidText(text: string, what: string): InvalidObservationError
   return new InvalidObservationError(`${quoted(text)} is not ${what}.`);
 }
 
-/** An octet as `\DDD` (RFC 1035, section 5.1). */
+/** `\DDD` (RFC 1035, section 5.1). */
 export function octetEscape(octet: number): string {
   return `\\${String(octet).padStart(3, '0')}`;
 }
@@ -43,10 +40,7 @@ export function parseSourceName(text: string): string {
   throw invalidText(text, '1 to 64 printable characters');
 }
 
-/**
- * A text in a line: what a server sends must not move the cursor of a terminal, turn what follows around, or
- * look like further lines.
- */
+/** What a server sends must not move the cursor of a terminal, turn what follows around, or look like lines. */
 export function printable(line: string): string {
   return line.replace(/\p{C}/gu, escaped);
 }

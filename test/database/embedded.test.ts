@@ -123,13 +123,68 @@ describe('with a running service', () => {
   beforeAll(async () => {
     folder = await newDataDirectory();
     await copyTemplate(folder);
-    database = await openDatabase({ dataDirectory: folder, graceMilliseconds: 0 });
+    database = await openDatabase({ dataDirectory: folder, graceMilliseconds: 0, poolSize: 16 });
     await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    await database.pool.query('CREATE TABLE pair (client integer, number integer)');
   });
 
   afterAll(async () => {
     await database.close();
     await removeDataDirectory(folder);
+  });
+
+  test('the parts of sixteen clients’ queries and transactions never mix, whatever their size', async () => {
+    await database.pool.query('TRUNCATE pair');
+    const ROUNDS = repeats(60, 11);
+    const texts = ['x'.repeat(200_000), ...Array.from({ length: 9 }, () => '')];
+    const work = async (client: number) => {
+      for (let number = 0; number < ROUNDS; number += 1) {
+        const given = texts[number % 10] ?? '';
+        const text = `SELECT ${client} AS client, $1::int AS number, length($2) AS length`;
+        const query = { text, values: [number, given] };
+        const expected = { client, number, length: given.length };
+        if (client % 3 === 0) {
+          await inTransaction(database.pool, async (connection) => {
+            await connection.query('INSERT INTO pair VALUES ($1, $2)', [client, number]);
+            expect((await connection.query(query)).rows).toEqual([expected]);
+          });
+        } else if (number % 7 === 0) {
+          await expect(database.pool.query('SELECT missing($1)', [1])).rejects.toThrow('missing');
+        } else {
+          expect((await database.pool.query(query)).rows).toEqual([expected]);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, client) => work(client)));
+    expect(await count(database, 'pair')).toBe(6n * BigInt(ROUNDS));
+  });
+
+  test('a client of the embedded database that is killed within a transaction leaves no lock and nothing of what it wrote', async () => {
+    await database.pool.query('TRUNCATE pair');
+    const user = await startUser(folder);
+    await user.query('BEGIN');
+    await user.query('INSERT INTO pair VALUES (1, 1)');
+    await user.query('LOCK TABLE pair');
+    await user.kill();
+    await database.pool.query('INSERT INTO pair VALUES (2, 2)');
+    expect((await database.pool.query('SELECT client FROM pair')).rows).toEqual([{ client: 2 }]);
+  });
+
+  test('a client of the embedded database that disconnects in the middle of a query, within a failed transaction, blocks no other', async () => {
+    const socket = byShortPath(join(folder, 'run', '.s.PGSQL.5432'), (path) => createConnection(path));
+    const startup = message('', `\0\x03\0\0user\0postgres\0database\0postgres\0\0`);
+    for (const sent of [startup, message('Q', 'BEGIN\0'), message('P', '\0SELECT missing()\0\0\0')]) {
+      socket.write(sent);
+      await new Promise((resolve) => socket.once('data', resolve));
+    }
+    socket.destroy();
+    expect(await count(database, 'note')).toBe(1n);
+  });
+
+  test('no statement of the clients of the embedded database has a name, which all would share', async () => {
+    await database.prisma.$queryRaw`SELECT ${1}::int`;
+    expect(await database.prisma.domain.findMany()).toEqual([]);
+    expect(await count(database, 'pg_prepared_statements')).toBe(0n);
   });
 
   test.each<[string, (owner: number) => Promise<unknown>]>([
@@ -197,78 +252,6 @@ describe('with a running service', () => {
       .toMatch(/^The data folder .+ cannot be used: ENOENT.+ Set DATA_DIR to a folder /);
     await service.close();
     expect(await readdir(dataDirectory)).toEqual([]);
-  });
-});
-
-describe('with many clients', () => {
-  let database: Database;
-  let folder: string;
-
-  beforeAll(async () => {
-    folder = await newDataDirectory();
-    await copyTemplate(folder);
-    database = await openDatabase({ dataDirectory: folder, graceMilliseconds: 0, poolSize: 16 });
-    await database.pool.query('CREATE TABLE note (client integer, number integer)');
-  });
-
-  beforeEach(() => database.pool.query('TRUNCATE note'));
-
-  afterAll(async () => {
-    await database.close();
-    await removeDataDirectory(folder);
-  });
-
-  test('the parts of sixteen clients’ queries and transactions never mix, whatever their size', async () => {
-    const ROUNDS = repeats(60, 11);
-    const texts = ['x'.repeat(200_000), ...Array.from({ length: 9 }, () => '')];
-    const work = async (client: number) => {
-      for (let number = 0; number < ROUNDS; number += 1) {
-        const given = texts[number % 10] ?? '';
-        const text = `SELECT ${client} AS client, $1::int AS number, length($2) AS length`;
-        const query = { text, values: [number, given] };
-        const expected = { client, number, length: given.length };
-        if (client % 3 === 0) {
-          await inTransaction(database.pool, async (connection) => {
-            await connection.query('INSERT INTO note VALUES ($1, $2)', [client, number]);
-            expect((await connection.query(query)).rows).toEqual([expected]);
-          });
-        } else if (number % 7 === 0) {
-          await expect(database.pool.query('SELECT missing($1)', [1])).rejects.toThrow('missing');
-        } else {
-          expect((await database.pool.query(query)).rows).toEqual([expected]);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, (_, client) => work(client)));
-    expect(await count(database, 'note')).toBe(6n * BigInt(ROUNDS));
-  });
-
-  test('a client of the embedded database that is killed within a transaction leaves no lock and nothing of what it wrote', async () => {
-    const user = await startUser(folder);
-    await user.query('BEGIN');
-    await user.query('INSERT INTO note VALUES (1, 1)');
-    await user.query('LOCK TABLE note');
-    await user.kill();
-    await database.pool.query('INSERT INTO note VALUES (2, 2)');
-    expect((await database.pool.query('SELECT client FROM note')).rows).toEqual([{ client: 2 }]);
-  });
-
-  test('a client of the embedded database that disconnects in the middle of a query, within a failed transaction, blocks no other', async () => {
-    const socket = byShortPath(join(folder, 'run', '.s.PGSQL.5432'), (path) => createConnection(path));
-    const startup = message('', `\0\x03\0\0user\0postgres\0database\0postgres\0\0`);
-    for (const sent of [startup, message('Q', 'BEGIN\0'), message('P', '\0SELECT missing()\0\0\0')]) {
-      socket.write(sent);
-      await new Promise((resolve) => socket.once('data', resolve));
-    }
-    socket.destroy();
-    await database.pool.query('INSERT INTO note VALUES (2, 2)');
-    expect(await count(database, 'note')).toBe(1n);
-  });
-
-  test('no statement of the clients of the embedded database has a name, which all would share', async () => {
-    await database.prisma.$queryRaw`SELECT ${1}::int`;
-    expect(await database.prisma.domain.findMany()).toEqual([]);
-    expect(await count(database, 'pg_prepared_statements')).toBe(0n);
   });
 });
 

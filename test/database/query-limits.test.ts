@@ -23,6 +23,9 @@ afterEach(async () => {
   await home.close();
 });
 
+const WAITING =
+  "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
 /** Locks the table, until unlock(). */
 async function lockTable(): Promise<void> {
   const client = await home.pool.connect();
@@ -44,14 +47,8 @@ async function loseConnection(): Promise<void> {
     if (owner !== null) await killAtOnce(owner);
     return;
   }
-  const ended = async () => {
-    const { rows } = await home.pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
-    return rows.length;
-  };
-  await expect.poll(ended).toBe(1);
+  const end = `SELECT pg_terminate_backend(pid) FROM (${WAITING}) AS waiting`;
+  await expect.poll(async () => (await home.pool.query(end)).rows.length).toBe(1);
 }
 
 // Clients of the embedded database never wait for each other: a transaction holds all others off.
@@ -102,32 +99,23 @@ test.skipIf(TEST_SERVER === undefined)(
   'a database that accepts no connections counts as unavailable, as one that is away does',
   async () => {
     const name = `closed_${process.pid}`;
-    const client = new pg.Client({ connectionString: TEST_SERVER });
-    await client.connect();
-    await client.query(`CREATE DATABASE ${name} ALLOW_CONNECTIONS false`);
-    const url = new URL(TEST_SERVER ?? '');
-    url.pathname = name;
-    const closed = new pg.Client({ connectionString: url.href });
-    expect(await closed.connect().catch((error: unknown) => error)).toSatisfy(isDatabaseFailure);
-    await client.query(`DROP DATABASE ${name}`);
-    await client.end();
+    await home.pool.query(`CREATE DATABASE ${name} ALLOW_CONNECTIONS false`);
+    const closed = new pg.Client(new URL(name, TEST_SERVER).href);
+    await expect(closed.connect()).rejects.toSatisfy(isDatabaseFailure);
+    await home.pool.query(`DROP DATABASE ${name}`);
   },
 );
 
 test.skipIf(TEST_SERVER === undefined)(
-  'a query that was given up on does not go on at the server',
+  'a query of a response or a search that takes too long fails as a database that is away, and does not go on at the server',
   async () => {
     const impatient = await openDatabase({ ...home.options, queryMilliseconds: 100 });
     await lockTable();
-    const asked = Array.from({ length: 8 }, () => impatient.prisma.domain.findMany().catch(() => 'given up'));
-    expect(new Set(await Promise.all(asked))).toEqual(new Set(['given up']));
-    const waiting = async () => {
-      const { rows } = await home.pool.query(
-        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-      );
-      return rows.length;
-    };
-    await expect.poll(waiting).toBe(0);
+    for (const prisma of [impatient.prisma, impatient.searchPrisma]) {
+      const fails = () => expect(prisma.domain.findMany()).rejects.toSatisfy(isDatabaseFailure);
+      await Promise.all(Array.from({ length: 8 }, fails));
+    }
+    await expect.poll(async () => (await home.pool.query(WAITING)).rows).toEqual([]);
     await unlock();
     await impatient.close();
   },

@@ -106,7 +106,6 @@ test.each([
   ['DS', '1 8 2 ABCD', 'its last field cannot have 2 octets.'],
   ['DS', '1 8 9 ABC', '"ABC" is not hexadecimal of whole octets.'],
   ['DS', '1 8 9', 'its last field cannot have 0 octets.'],
-  ['DS', '', 'it ends too early.'],
   ['TYPE65534', String.raw`\# 4 01`, 'there are 1 octets in place of 4.'],
   ['A', String.raw`\# 3 010203`, 'it ends too early.'],
   ['A', '192.0.2.7 x', '"x" is one field too many.'],
@@ -200,9 +199,7 @@ test('any octets become a text that stands for the same octets, with names in lo
 });
 
 test('a canonical text stays as it is, and every other text is rejected with a reason', () => {
-  const fragment = fc.constantFrom(
-    ...[' ', '\t', '"', '\\', ';', '(', '=', ',', 'é', '\\"', '\\065', '1', '.', 'a='],
-  );
+  const fragment = fc.constantFrom(...String.raw` |"|\|;|(|=|,|é|\"|\065|1|.|a=`.split('|'), '\t');
   const textNear = fc
     .constantFrom(...RDATA_EXAMPLES)
     .chain(([type, written]) =>

@@ -22,7 +22,6 @@ export async function latestClaim(runDirectory: string): Promise<string | null> 
   return latest === 0 ? null : join(runDirectory, `owner.${latest}`);
 }
 
-/** 0 for another file. */
 function toNumber(path: string): number {
   return Number(/^owner\.(\d+)$/.exec(basename(path))?.[1] ?? 0);
 }

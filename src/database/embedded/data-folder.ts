@@ -10,12 +10,7 @@ export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 /** What happens if a data folder has no database: `create` makes an empty one. */
 export type IfMissing = 'fail' | 'create';
 
-/**
- * Makes sure that there is a data folder and, in it, `run` for sockets, which only its owner may enter.
- *
- * @returns the path of `run`.
- * @throws OperationError if they cannot be made or belong to another user.
- */
+/** Makes `run`, for sockets, which only its owner may enter. @returns its path. @throws OperationError */
 export async function prepareRunDirectory(dataDirectory: string): Promise<string> {
   const runDirectory = join(dataDirectory, 'run');
   try {

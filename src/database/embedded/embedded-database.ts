@@ -33,10 +33,8 @@ export interface OwnerReport {
 }
 
 /**
- * Opens the embedded database in a data folder: attaches to the process that has it open, and starts one if
- * there is none. If that process ends before close(), another is started.
- *
- * @throws OperationError if the database cannot be opened; its message says why, and what to do.
+ * Attaches to the process that has the database open, and starts one if there is none, or if it ends before
+ * close(). @throws OperationError, whose message says why it cannot be opened, and what to do.
  */
 export async function openEmbedded(
   folder: string,
@@ -45,8 +43,8 @@ export async function openEmbedded(
 ): Promise<EmbeddedDatabase> {
   const dataDirectory = resolve(folder);
   if (ifMissing === 'fail') await requireDatabase(dataDirectory);
-  const runDirectory = await prepareRunDirectory(dataDirectory);
-  const database = new EmbeddedDatabase(dataDirectory, runDirectory, graceMilliseconds);
+  await prepareRunDirectory(dataDirectory);
+  const database = new EmbeddedDatabase(dataDirectory, graceMilliseconds);
   await database.open(ifMissing);
   return database;
 }
@@ -69,7 +67,6 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
 class EmbeddedDatabase {
   readonly #dataDirectory: string;
-  readonly #runDirectory: string;
   readonly #graceMilliseconds: number;
   readonly #closing = new AbortController();
   /** The connection to the owner, open for as long as both use the database; null: it is started again. */
@@ -78,9 +75,8 @@ class EmbeddedDatabase {
   /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
   failure: string | null = null;
 
-  constructor(dataDirectory: string, runDirectory: string, graceMilliseconds: number) {
+  constructor(dataDirectory: string, graceMilliseconds: number) {
     this.#dataDirectory = dataDirectory;
-    this.#runDirectory = runDirectory;
     this.#graceMilliseconds = graceMilliseconds;
   }
 
@@ -99,12 +95,9 @@ class EmbeddedDatabase {
     }
   }
 
-  /**
-   * A socket for PostgreSQL's clients, which connects to the database wherever they say: at once or, if the
-   * owner has ended, once it has been started again.
-   */
+  /** It connects to the database wherever clients say: at once or, if that has ended, once it is back. */
   createSocket(): Socket {
-    const path = join(this.#runDirectory, '.s.PGSQL.5432');
+    const path = join(this.#dataDirectory, 'run', '.s.PGSQL.5432');
     const socket = new Socket();
     const connectNow = (short: string) => socket.destroyed || Socket.prototype.connect.call(socket, short);
     socket.connect = () => {
@@ -161,7 +154,7 @@ class EmbeddedDatabase {
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
     for (;;) {
-      const attachment = await attach(this.#runDirectory, signal);
+      const attachment = await attach(join(this.#dataDirectory, 'run'), signal);
       if (attachment !== null) return attachment;
       const report = await this.#startOwner(ifMissing, signal);
       if (report.failure !== undefined) throw new OperationError(report.failure);
@@ -200,8 +193,7 @@ class EmbeddedDatabase {
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Attaches this process to the present owner, and waits until the database takes connections. The owner stops
- * when the last attachment has closed.
+ * Waits until the database takes connections. The owner stops when the last attachment has closed.
  *
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws AbortError; an error of the socket if the folder belongs to another user.

@@ -20,8 +20,7 @@ export class Engine extends PGlite {
   #withinExtendedQuery = false;
 
   /**
-   * Opens the database in a folder, or makes one if the folder is empty.
-   *
+   * @param folder If it is empty, a database is made in it.
    * @param broken is called when the engine is in an undefined state. PGlite itself would continue, and the
    *   client that caused it would wait forever.
    */
