@@ -87,12 +87,7 @@ export function loadFeed(prisma: PrismaClient, key: FeedKey, tables = ON_SERVER)
   return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MOST_EXAMINED);
 }
 
-async function readPage(
-  prisma: PrismaClient,
-  key: FeedKey,
-  rows: number,
-  tables: Tables,
-): Promise<FeedPage | null> {
+async function readPage(prisma: PrismaClient, key: FeedKey, rows: number, tables: Tables) {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
@@ -203,12 +198,7 @@ function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
   return (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0;
 }
 
-async function readChanges(
-  prisma: PrismaClient,
-  rows: readonly FeedRow[],
-  { newestFirst }: FeedKey,
-  tables: Tables,
-): Promise<FeedChange[]> {
+async function readChanges(prisma: PrismaClient, rows: readonly FeedRow[], key: FeedKey, tables: Tables) {
   if (rows.length === 0) return [];
   // Another observation of the same time may have changed the headers: theirs is another row.
   const ofHeaders = rows.map((row) => HEADER_CHANGES.some((kind) => hasKind(row, kind)));
@@ -251,7 +241,7 @@ async function readChanges(
   return rows.flatMap((row, at) => {
     const { number, recordedAt, watched, given } = row;
     const all = [...(ofRows[at] ?? []), ...(hasKind(row, 'HISTORY_EXTENDED') ? [extension(row)] : [])];
-    return (newestFirst ? all.reverse() : all)
+    return (key.newestFirst ? all.reverse() : all)
       .map((change, place) => ({ ...change, watched, feedPlace: { number, recordedAt, given: place + 1 } }))
       .slice(given);
   });
