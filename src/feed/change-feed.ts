@@ -30,11 +30,8 @@ export interface FeedKey extends ChangesAnywhere {
   readonly after?: FeedPlace | undefined;
 }
 
-interface FeedChange extends Change {
-  readonly feedPlace: FeedPlace;
-  /** Whether its domain was watched when it was read. */
-  readonly watched: boolean;
-}
+/** `watched`: whether its domain was, when it was read. */
+type FeedChange = Change & { readonly feedPlace: FeedPlace; readonly watched: boolean };
 
 const NO_PLACE: FeedPlace = { number: 0n, recordedAt: 0n, given: 0 };
 
@@ -158,10 +155,9 @@ const IS_WATCHED = Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_d
 function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedKey): Prisma.Sql {
   const below = domains?.flatMap(({ parts: [, suffix] }) => suffix ?? []);
   const names = domains?.flatMap(({ parts: [name = '', suffix] }) => (suffix === undefined ? name : []));
-  const isOfParts = [
-    types && Prisma.sql`types && ${types}::text[]`,
-    headers && Prisma.sql`headers && ${[...headers, ANY_HEADER]}::text[]`,
-  ].filter((condition) => condition !== undefined);
+  const isOfTypes = types && Prisma.sql`types && ${types}::text[]`;
+  const isOfHeaders = headers && Prisma.sql`headers && ${[...headers, ANY_HEADER]}::text[]`;
+  const isOfParts = [isOfTypes, isOfHeaders].filter((condition) => condition !== undefined);
   return allOf([
     Prisma.sql`domain IS NOT NULL`,
     domains !== undefined &&
@@ -174,10 +170,7 @@ function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedK
   ]);
 }
 
-/**
- * How many changes of the question a row has at most after those that were given: of its kinds, notable or not
- * as of their recording. Which they are, their rows tell.
- */
+/** How many changes of the question a row has at most, as of their recording, after those that were given. */
 function wantedSql({ kinds, notable }: FeedKey): Prisma.Sql {
   const sum = (column: string, of: Iterable<ChangeKind>) => {
     const counts = Array.from(of, (kind) => `coalesce(${column}[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`);
