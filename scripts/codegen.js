@@ -27,27 +27,27 @@ const change = schema.getType('Change');
 const CHANGE_TYPES = isInterfaceType(change) ? schema.getPossibleTypes(change).map(({ name }) => name) : [];
 
 /**
- * The type of a connection.
+ * A page of a connection, or an edge.
  *
+ * @param {'PageOf' | 'EdgeOf'} type
+ * @param {string} file of the loaders
  * @param {string} node
- * @param {string} name of the type in pages.ts
  */
-function connection(node, name) {
-  return { [`${node}Connection`]: `./connection.js#${name}Page as ${name}PageData` };
-}
+const generic = (type, file, node) =>
+  `import('./connection.js').${type}<import('../loaders/${file}.js').${node}>`;
 
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
   DomainDiff: '../loaders/state-diff.js#StateDiff',
-  ...connection('Change', 'Change'),
-  ...connection('DnsRecordMatch', 'RecordMatch'),
-  ...connection('HttpHeaderMatch', 'HeaderMatch'),
-  ...connection('Domain', 'Domain'),
-  DomainEdge: './connection.js#DomainEdge as DomainEdgeData',
-  ...connection('DnsRecord', 'Record'),
-  ...connection('HeaderHistory', 'Header'),
-  ...connection('HeaderChange', 'HeaderHistory'),
+  ChangeConnection: generic('PageOf', 'changes', 'Change'),
+  DnsRecordMatchConnection: generic('PageOf', 'search-records', 'RecordMatch'),
+  HttpHeaderMatchConnection: generic('PageOf', 'search-headers', 'HeaderMatch'),
+  DomainConnection: generic('PageOf', 'domain-row', 'DomainRow'),
+  DomainEdge: generic('EdgeOf', 'domain-row', 'DomainRow'),
+  DnsRecordConnection: generic('PageOf', 'dns-entries', 'DnsEntry'),
+  HeaderHistoryConnection: generic('PageOf', 'header-entries', 'HeaderEntry'),
+  HeaderChangeConnection: generic('PageOf', 'header-entries', 'HeaderHistoryItem'),
   DnsRecordMatch: '../loaders/search-records.js#RecordMatch',
   HttpHeaderMatch: '../loaders/search-headers.js#HeaderMatch',
   Statistics: '../loaders/statistics.js#Statistics as StatisticsData',

@@ -30,11 +30,8 @@ export interface FeedKey extends ChangesAnywhere {
   readonly after?: FeedPlace | undefined;
 }
 
-interface FeedChange extends Change {
-  readonly feedPlace: FeedPlace;
-  /** Whether its domain was watched when it was read. */
-  readonly watched: boolean;
-}
+/** `watched`: whether its domain was, when it was read. */
+type FeedChange = Change & { readonly feedPlace: FeedPlace; readonly watched: boolean };
 
 const NO_PLACE: FeedPlace = { number: 0n, recordedAt: 0n, given: 0 };
 
@@ -87,12 +84,7 @@ export function loadFeed(prisma: PrismaClient, key: FeedKey, tables = ON_SERVER)
   return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MOST_EXAMINED);
 }
 
-async function readPage(
-  prisma: PrismaClient,
-  key: FeedKey,
-  rows: number,
-  tables: Tables,
-): Promise<FeedPage | null> {
+async function readPage(prisma: PrismaClient, key: FeedKey, rows: number, tables: Tables) {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
@@ -163,10 +155,9 @@ const IS_WATCHED = Prisma.sql`EXISTS (SELECT FROM watched_domain WHERE watched_d
 function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedKey): Prisma.Sql {
   const below = domains?.flatMap(({ parts: [, suffix] }) => suffix ?? []);
   const names = domains?.flatMap(({ parts: [name = '', suffix] }) => (suffix === undefined ? name : []));
-  const isOfParts = [
-    types && Prisma.sql`types && ${types}::text[]`,
-    headers && Prisma.sql`headers && ${[...headers, ANY_HEADER]}::text[]`,
-  ].filter((condition) => condition !== undefined);
+  const isOfTypes = types && Prisma.sql`types && ${types}::text[]`;
+  const isOfHeaders = headers && Prisma.sql`headers && ${[...headers, ANY_HEADER]}::text[]`;
+  const isOfParts = [isOfTypes, isOfHeaders].filter((condition) => condition !== undefined);
   return allOf([
     Prisma.sql`domain IS NOT NULL`,
     domains !== undefined &&
@@ -179,10 +170,7 @@ function mayMatch({ domains, registrableDomain, watched, types, headers }: FeedK
   ]);
 }
 
-/**
- * How many changes of the question a row has at most after those that were given: of its kinds, notable or not
- * as of their recording. Which they are, their rows tell.
- */
+/** How many changes of the question a row has at most, as of their recording, after those that were given. */
 function wantedSql({ kinds, notable }: FeedKey): Prisma.Sql {
   const sum = (column: string, of: Iterable<ChangeKind>) => {
     const counts = Array.from(of, (kind) => `coalesce(${column}[${CHANGE_KINDS.indexOf(kind) + 1}], 0)`);
@@ -203,12 +191,7 @@ function hasKind({ counts }: FeedRow, kind: ChangeKind): boolean {
   return (counts[CHANGE_KINDS.indexOf(kind)] ?? 0) > 0;
 }
 
-async function readChanges(
-  prisma: PrismaClient,
-  rows: readonly FeedRow[],
-  { newestFirst }: FeedKey,
-  tables: Tables,
-): Promise<FeedChange[]> {
+async function readChanges(prisma: PrismaClient, rows: readonly FeedRow[], key: FeedKey, tables: Tables) {
   if (rows.length === 0) return [];
   // Another observation of the same time may have changed the headers: theirs is another row.
   const ofHeaders = rows.map((row) => HEADER_CHANGES.some((kind) => hasKind(row, kind)));
@@ -251,7 +234,7 @@ async function readChanges(
   return rows.flatMap((row, at) => {
     const { number, recordedAt, watched, given } = row;
     const all = [...(ofRows[at] ?? []), ...(hasKind(row, 'HISTORY_EXTENDED') ? [extension(row)] : [])];
-    return (newestFirst ? all.reverse() : all)
+    return (key.newestFirst ? all.reverse() : all)
       .map((change, place) => ({ ...change, watched, feedPlace: { number, recordedAt, given: place + 1 } }))
       .slice(given);
   });

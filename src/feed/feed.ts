@@ -11,9 +11,8 @@ import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
 import { type FeedKey, type FeedPage, type FeedPlace, goneCursor, loadEnd, loadFeed } from './change-feed.js';
 
-/** Which changes of all domains a listener gets as they are recorded. */
 interface LiveKey extends ChangesAnywhere, Caller {
-  /** The place that they follow; absent: the end of the feed. */
+  /** Absent: the end of the feed. */
   readonly after?: FeedPlace | undefined;
 }
 
@@ -81,8 +80,7 @@ export class Feed {
   }
 
   /**
-   * The changes of a listener, in the order of recording: first, at once, those after the place that it names,
-   * or an empty page; then the others as they are recorded.
+   * At once, the changes after the place of the key, or an empty page; then the others as they are recorded.
    *
    * @throws PublicError, by the generator: INVALID_CURSOR for a place that is not in the feed; RATE_LIMITED for
    *   one listener too many of a client; UNAVAILABLE for one too many of all, and where it has to come back: it
@@ -172,7 +170,6 @@ export class Feed {
     }
   }
 
-  /** Looks whether anything was recorded, until nobody listens any more. */
   async #look(): Promise<void> {
     let failedSince: number | undefined;
     for (; this.#listeners.size > 0; await pause(this.#options.lookEvery)) {

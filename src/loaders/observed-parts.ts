@@ -144,18 +144,14 @@ export async function loadAttempts(
   prisma: PrismaClient,
   keys: readonly { readonly name: string }[],
 ): Promise<(Attempt | null)[]> {
-  const names = keys.map(({ name }) => name);
   const rows = await prisma.watchedDomain.findMany({
     select: { name: true, observedAt: true, outcome: true },
-    where: { name: { in: names } },
+    where: { name: { in: keys.map(({ name }) => name) } },
   });
-  const attempts = new Map(
-    rows.map(({ name, observedAt: at, outcome }) => [
-      name,
-      at === null ? null : { at, failures: failuresOf(outcome) },
-    ]),
-  );
-  return names.map((name) => attempts.get(name) ?? null);
+  return keys.map(({ name }) => {
+    const { observedAt: at, outcome } = rows.find((row) => row.name === name) ?? {};
+    return at == null ? null : { at, failures: failuresOf(outcome) };
+  });
 }
 
 /** @param outcome A CheckOutcome of the observer, as it is stored. */

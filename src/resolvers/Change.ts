@@ -11,8 +11,8 @@ import { invalidParameter } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { paging, questionOf } from './connection.js';
 import { loadersOf } from './context.js';
+import { idOf } from './entries.js';
 import { sortedNames, sortedTypes } from './lists.js';
-import { idOf } from './node-names.js';
 import { domainOfEntry } from './Query/domain.js';
 import type { ChangeResolvers, DnsRecordAddedResolvers, DomainResolvers } from './types.generated.js';
 

@@ -1,19 +1,13 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { DEFAULT_FIRST } from '../limits/costs.js';
-import type { Change } from '../loaders/changes.js';
-import type { DnsEntry } from '../loaders/dns-entries.js';
-import type { DomainRow } from '../loaders/domain-row.js';
-import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import type { Page } from '../loaders/search.js';
-import type { HeaderMatch } from '../loaders/search-headers.js';
-import type { RecordMatch } from '../loaders/search-records.js';
 import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
 import { invalidParameter } from '../model/errors.js';
 import type { RequestContext } from './context.js';
 import { selected } from './selections.js';
 
 /** A page of a list: its nodes, and how cursors are written. */
-interface PageOf<Node> {
+export interface PageOf<Node> {
   readonly nodes: readonly Node[];
   /** The cursor after which the next page begins; null on the last one. */
   readonly next: string | null;
@@ -23,19 +17,10 @@ interface PageOf<Node> {
   cursorOf(node: Node): string;
 }
 
-interface EdgeOf<Node> {
+export interface EdgeOf<Node> {
   readonly node: Node;
   readonly cursor: string;
 }
-
-export type ChangePage = PageOf<Change>;
-export type RecordMatchPage = PageOf<RecordMatch>;
-export type HeaderMatchPage = PageOf<HeaderMatch>;
-export type DomainPage = PageOf<DomainRow>;
-export type DomainEdge = EdgeOf<DomainRow>;
-export type RecordPage = PageOf<DnsEntry>;
-export type HeaderPage = PageOf<HeaderEntry>;
-export type HeaderHistoryPage = PageOf<HeaderHistoryItem>;
 
 /**
  * @param question Text that is the same for all pages of a question.

@@ -4,8 +4,7 @@ import { CHANGE_KINDS } from '../../model/change-kinds.js';
 import { instantOfKey, type NodeName, readNodeId, writeNodeId } from '../../model/node-id.js';
 import { typeOfChange } from '../Change.js';
 import type { RequestContext } from '../context.js';
-import { memberOf } from '../DnsRecord.js';
-import { type Entry, idOf } from '../node-names.js';
+import { type Entry, idOf, memberOf } from '../entries.js';
 import { type Selecting, selected } from '../selections.js';
 import type { NodeResolvers, QueryResolvers } from '../types.generated.js';
 import { instantOf, load } from './domain.js';
@@ -27,10 +26,15 @@ export const Node: NodeResolvers = {
 
 /** What a name may be of: whether it has the name is not checked. */
 async function find(name: NodeName, context: RequestContext, info: Selecting): Promise<Entry | null> {
-  if (name.kind === 'header') return findHeader(name, context, info);
-  if (name.kind === 'record') return (await findMatch(name, name.key, context))?.record ?? null;
+  const { domain, at, key } = name;
+  if (name.kind === 'record') return (await findMatch(name, key, context))?.record ?? null;
+  if (name.kind === 'header') {
+    const history = selected(info).fields.has('history');
+    const page = { of: { domain, at }, names: key.slice(0, 1), first: 1, history };
+    return (await context.loaders.headerPage.load(page, context.caller)).items[0] ?? null;
+  }
   const change = await findChange(name, context);
-  return change && { ...change, asOf: name.at };
+  return change && { ...change, asOf: at };
 }
 
 /** @param what The key of a record. */
@@ -44,22 +48,14 @@ async function findMatch({ domain, at }: NodeName, what: readonly string[], cont
   return items[0] ?? null;
 }
 
-async function findHeader({ domain, at, key }: NodeName, context: RequestContext, info: Selecting) {
-  const history = selected(info).fields.has('history');
-  const page = { of: { domain, at }, names: key.slice(0, 1), first: 1, history };
-  const { items } = await context.loaders.headerPage.load(page, context.caller);
-  return items[0] ?? null;
-}
-
-const KINDS: readonly string[] = CHANGE_KINDS;
-
 async function findChange(name: NodeName, context: RequestContext): Promise<ChangeData | null> {
   const { domain, at, key } = name;
   const [kind, time, ...what] = key;
-  const rank = KINDS.indexOf(kind ?? '');
+  const known = CHANGE_KINDS.find((each) => each === kind);
+  if (known === undefined) return null;
   const date = instantOfKey(time);
-  const first = { kinds: new Set(CHANGE_KINDS.slice(rank, rank + 1)), newestFirst: false, first: 1 };
-  if (first.kinds.has('HISTORY_EXTENDED')) {
+  const first = { kinds: new Set([known]), newestFirst: false, first: 1 };
+  if (known === 'HISTORY_EXTENDED') {
     const after = { number: instantOfKey(what[0]), recordedAt: date, given: 0 };
     const page = await context.feed.page({ ...first, domains: [{ parts: [domain] }], after }, context.caller);
     return page?.items[0] ?? null;
@@ -67,6 +63,7 @@ async function findChange(name: NodeName, context: RequestContext): Promise<Chan
   const match = what.length > 1 ? await findMatch(name, what, context) : undefined;
   if (match === null) return null;
   // The place before that of the record.
+  const rank = CHANGE_KINDS.indexOf(known);
   const after = match && { ...match.place, date, kind: rank, position: match.place.position - 1 };
   const headers = match === undefined ? what.slice(0, 1) : undefined;
   const page = { ...first, name: domain, at, from: date - 1n, to: date, headers, after };

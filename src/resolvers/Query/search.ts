@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { requireScope, type Viewer } from '../../auth/viewer.js';
 import { type FeedPage, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
 import { ResponseSize } from '../../limits/response-size.js';
+import type { Change } from '../../loaders/changes.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
@@ -19,7 +20,7 @@ import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
-import { type ChangePage, CONNECTION, paging, questionOf, RECORD_PLACE } from '../connection.js';
+import { CONNECTION, type PageOf, paging, questionOf, RECORD_PLACE } from '../connection.js';
 import type { RequestContext } from '../context.js';
 import { sortedNames, sortedTypes } from '../lists.js';
 import { selected } from '../selections.js';
@@ -68,10 +69,7 @@ export const acrossDomains: QueryResolvers = {
   statistics: (_query, _args, { loaders, caller }) => loaders.statistics.load(undefined, caller),
 };
 
-function optional<Value, Read>(
-  value: Value | null | undefined,
-  read: (value: Value) => Read,
-): Read | undefined {
+function optional<Value, Read>(value: Value | null | undefined, read: (value: Value) => Read) {
   return value == null ? undefined : read(value);
 }
 
@@ -188,7 +186,7 @@ export const Subscription: SubscriptionResolvers = {
       context.resumeAfter = args.after ?? undefined;
       return pages(question, context);
     },
-    resolve: (page: ChangePage) => page,
+    resolve: (page: PageOf<Change>) => page,
   },
 };
 
@@ -198,7 +196,7 @@ const CHANGES_PER_UNIT = 100;
 async function* pages(
   { key, pageOf }: ReturnType<typeof feedQuestion>,
   context: RequestContext,
-): AsyncGenerator<ChangePage, void, void> {
+): AsyncGenerator<PageOf<Change>, void, void> {
   const { caller, feed, cost } = context;
   let sent = 0;
   for await (const found of feed.listen({ ...key, ...caller })) {
