@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient } from 'graphql-sse';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Feed, type LiveOptions } from '../../src/feed/feed.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
@@ -14,16 +14,13 @@ import { headerChanger, openEvents, type ReceivedEvent } from '../support/events
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
 import { ACCEPT_PARTS, openParts } from '../support/parts.js';
-import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile, startServiceForTest, startTestService } from '../support/service.js';
 
-let service: TestService;
 let change: ReturnType<typeof headerChanger>;
 
-beforeAll(async () => {
-  service = await startTestService();
-  change = headerChanger(service.database);
+const service = serviceOfFile({}, async ({ database }) => {
+  change = headerChanger(database);
 });
-afterAll(() => service.stop());
 
 beforeEach(() => change('before'));
 

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { askGraphql, askRest } from '../../support/ask.js';
 import { openTestDatabase } from '../../support/database.js';
 import { insertDnsRecords, insertDomain } from '../../support/rows.js';
 import {
   bearer,
+  serviceOfFile,
   startServiceForTest,
-  startTestService,
-  type TestService,
   type TestServiceOptions,
 } from '../../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await insertDomain(service.database.pool, { name: 'example.com' });
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ database }) => insertDomain(database.pool, { name: 'example.com' }));
 
 const REALM = 'Bearer realm="Domain Metadata Service"';
 const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
