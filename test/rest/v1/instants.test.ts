@@ -177,13 +177,7 @@ const SERVER = { name: 'server', difference: 'ADDED', old: null, new: 'one' };
 const VIA_GONE = { name: 'via', difference: 'REMOVED', old: 'proxy', new: null };
 
 test.each([
-  [
-    'of what went and returned between its times',
-    '2024-03-03T00:00:00Z',
-    '2024-03-05T00:00:00Z',
-    [],
-    [VIA_GONE],
-  ],
+  ['of what went and returned', '2024-03-03T00:00:00Z', '2024-03-05T00:00:00Z', [], [VIA_GONE]],
   ['from nothing', '2000-01-01T00:00:00Z', '2024-03-01T00:00:01Z', [A, OTHER_A], [SERVER]],
   ['of two times before the first observation', '2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z', [], []],
 ])('a diff %s has what is different at its end', async (_what, from, to, dnsRecordsAdded, httpHeaders) => {
