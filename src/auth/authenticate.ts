@@ -18,8 +18,7 @@ const NO_PROVIDER: VerifyToken = async () => {
   throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
 };
 
-/** @param client Its key: limits/client-key.ts. */
-export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
+export type Authenticate = (authorization: string | undefined, clientKey: string) => Promise<Viewer>;
 
 /**
  * Makes what finds the viewer of a request. An invalid credential is an error, never ignored: an
@@ -39,10 +38,10 @@ export function createAuthentication({
   /** Whether every operation requires a token: then `anonymousScopes` has no effect. */
   readonly tokenRequired?: boolean;
 }): Authenticate {
-  return async (authorization, client) => {
+  return async (authorization, clientKey) => {
     if (authorization === undefined) {
       const scopes = anonymousScopes;
-      return { kind: 'anonymous', rateLimitKey: client, scopes, needsToken, rates: undefined };
+      return { kind: 'anonymous', rateLimitKey: clientKey, scopes, needsToken, rates: undefined };
     }
     const token = BEARER.exec(authorization)?.[1] ?? passwordIn(authorization);
     if (token === undefined) throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));

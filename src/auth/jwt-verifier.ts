@@ -13,18 +13,15 @@ interface JwtVerifierOptions {
   readonly now: () => Instant;
 }
 
-/** Public keys only: with a shared secret, a verifier could sign (RFC 8725, section 3.1). */
+/** No shared secrets: a verifier could sign (RFC 8725, section 3.1). */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
 
 /** RFC 9068, section 2.1, requires `at+jwt`; providers also write `JWT`, or no type. */
 const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'];
 
-/** In seconds. */
-const CLOCK_TOLERANCE = 5;
 /** How long, in milliseconds, a key that the provider has withdrawn may stay valid. */
 const CACHED_FOR = 60_000;
-/** In characters. */
-const MAX_SHOWN = 200;
+const MAX_CHARACTERS_SHOWN = 200;
 
 /** Whether a text has the form of a signed JWT: three parts between dots (RFC 7515, section 3.1). */
 export function isJwt(text: string): boolean {
@@ -47,7 +44,8 @@ async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<Va
     issuer,
     audience,
     requiredClaims: ['exp'],
-    clockTolerance: CLOCK_TOLERANCE,
+    // In seconds.
+    clockTolerance: 5,
     currentDate,
   }).catch((error: unknown) => {
     if (error instanceof ProviderUnavailableError) throw error;
@@ -66,7 +64,6 @@ async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<Va
     throw invalidToken(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
   }
   const viewer = viewerOf(payload);
-  if (viewer === null) throw invalidToken('the token has neither "sub" nor "client_id" with text');
   // A NumericDate may have a fraction (RFC 7519, section 2). JSON's 1e400 is Infinity.
   const seconds = Math.floor(payload.exp ?? Number.NaN);
   if (!Number.isSafeInteger(seconds)) throw invalidToken('the "exp" claim is not a time');
@@ -94,13 +91,14 @@ function reasonOf(token: string, error: unknown, comparedWith: Readonly<Record<s
 
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
+  return text.length <= MAX_CHARACTERS_SHOWN ? text : `${text.slice(0, MAX_CHARACTERS_SHOWN)}…`;
 }
 
-/** The rate limit is the subject's, for all its tokens together. Null for a token without a subject. */
-function viewerOf({ iss, sub, client_id: client, scope, scp }: JWTPayload): Viewer | null {
+/** The rate limit is the subject's, for all its tokens together. */
+function viewerOf({ iss, sub, client_id: client, scope, scp }: JWTPayload): Viewer {
   const subject = sub ?? client;
-  if (typeof subject !== 'string' || subject === '') return null;
+  if (typeof subject !== 'string' || subject === '')
+    throw invalidToken('the token has neither "sub" nor "client_id" with text');
   // A space-separated text (RFC 8693, section 4.2), or a list, as some providers write it.
   const claim = scope ?? scp;
   const granted: unknown = typeof claim === 'string' ? claim.split(' ') : claim;

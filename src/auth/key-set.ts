@@ -1,12 +1,6 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { errorCode, messageOf, ProviderUnavailableError } from '../model/errors.js';
 
-interface KeySetEvents {
-  /** The keys cannot be fetched; called once until back(). */
-  away(reason: string): void;
-  back(): void;
-}
-
 // In milliseconds.
 const FETCH_TIMEOUT = 3_000;
 /** Between two fetches, successful or not, whatever clients send. */
@@ -23,13 +17,20 @@ const MAX_AGE = 24 * 60 * 60_000;
  * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old
  * keys while the provider is away, and takes ages from the wall clock, which may step. The function throws
  * JOSEError for a token whose key the provider does not have, ProviderUnavailableError where that is not known.
+ *
+ * @param events `away`: the keys cannot be fetched; once until `back`.
  */
-export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
+export function createKeySet(
+  url: URL,
+  events: { away(reason: string): void; back(): void },
+): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
   let fetching: Promise<void> | undefined;
+
+  const unavailable = () => new ProviderUnavailableError(FETCH_INTERVAL / 1000, { cause: failure });
 
   const fetchNow = async (): Promise<void> => {
     triedAt = performance.now();
@@ -55,7 +56,7 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
     const age = performance.now() - fetchedAt;
     if (age >= MAX_AGE) await refresh();
     else if (age >= REFRESH_AGE) void refresh();
-    if (keys === undefined || performance.now() - fetchedAt >= MAX_AGE) throw unavailable(failure);
+    if (keys === undefined || performance.now() - fetchedAt >= MAX_AGE) throw unavailable();
     return keys;
   };
 
@@ -69,20 +70,16 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await refresh();
       // While the provider is away, the key may be a new one.
-      if (failure !== undefined) throw unavailable(failure);
+      if (failure !== undefined) throw unavailable();
       return (await usableKeys())(header, token);
     }
   };
 }
 
-function unavailable(cause: unknown): ProviderUnavailableError {
-  return new ProviderUnavailableError(FETCH_INTERVAL / 1000, { cause });
-}
-
 const RIGHT_ADDRESS =
   'AUTH_JWKS_URL should be the address that the OpenID configuration of the identity provider has in "jwks_uri"';
 
-/** By no redirect: the keys are where the setting says. @throws Error, whose message tells what is wrong there. */
+/** By no redirect: the keys are where the setting says. @throws Error that tells what is wrong there. */
 async function fetchKeys(url: URL): Promise<JWTVerifyGetKey> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT);
   const accept = 'application/json, application/jwk-set+json';

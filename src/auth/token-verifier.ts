@@ -6,10 +6,7 @@ import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './tokens.js';
 import { SCOPES, type Viewer } from './viewer.js';
 
-/**
- * @throws UnauthenticatedError, an invalidToken(), for one that is malformed, unknown, expired or revoked; what
- *   the database's driver throws where the database is unavailable; ProviderUnavailableError.
- */
+/** @throws UnauthenticatedError, an invalidToken(); ProviderUnavailableError; what the driver throws. */
 export type VerifyToken = (token: string) => Promise<Viewer>;
 
 /** The error of every token that is not valid. @param reason For the log only. */
@@ -23,8 +20,6 @@ export interface ValidToken {
   readonly expiresAt: Instant | null;
 }
 
-const MAX_CACHED = 10_000;
-
 /**
  * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works
  * as soon as it is created; concurrent requests with one token share one verification.
@@ -37,7 +32,7 @@ export function cachedVerifier(
   now: () => Instant,
 ): VerifyToken {
   const known = new LRUCache<string, ValidToken, string>({
-    max: MAX_CACHED,
+    max: 10_000,
     ttl: lifetime,
     ttlResolution: 0,
     ignoreFetchAbort: true,

@@ -5,10 +5,8 @@ import { formatInstant, type Instant } from '../model/instant.js';
 import type { Scope } from './viewer.js';
 
 /** `dms_` and 256 bits in base64url. */
-const FORM = /^dms_[A-Za-z0-9_-]{43}$/;
-
 export function isAccessToken(text: string): boolean {
-  return FORM.test(text);
+  return /^dms_[A-Za-z0-9_-]{43}$/.test(text);
 }
 
 /** What is stored of a token: the SHA-256 of its text. With 256 random bits it needs no salt. */

@@ -125,6 +125,13 @@ const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
 /** What it says at the end of the errors of variables. */
 const TOO_MANY_VARIABLES = 'Too many errors processing variables';
 
+/** The codes of errors that only execution finds, and to which graphql-js gives none. */
+const CODE_OF_NODE: Partial<Record<Kind, string>> = {
+  [Kind.VARIABLE]: 'BAD_USER_INPUT',
+  [Kind.VARIABLE_DEFINITION]: 'BAD_USER_INPUT',
+  [Kind.OPERATION_DEFINITION]: 'OPERATION_RESOLUTION_FAILURE',
+};
+
 /** The code of an error that is the client's fault; null for any other error. */
 function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): string | null {
   const thrown = thrownError(error);
@@ -135,16 +142,8 @@ function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): s
   if (isJsonObject(thrown.extensions['http']) && thrown.extensions['http']['status'] === 400)
     return 'BAD_REQUEST';
   if (formatted.message.startsWith(TOO_MANY_VARIABLES)) return 'BAD_USER_INPUT';
-  // Two that only execution finds, and to which graphql-js gives no code.
-  switch (error instanceof GraphQLError ? error.nodes?.[0]?.kind : undefined) {
-    case Kind.VARIABLE:
-    case Kind.VARIABLE_DEFINITION:
-      return 'BAD_USER_INPUT';
-    case Kind.OPERATION_DEFINITION:
-      return 'OPERATION_RESOLUTION_FAILURE';
-    default:
-      return null;
-  }
+  const [node] = (error instanceof GraphQLError && error.nodes) || [];
+  return (node && CODE_OF_NODE[node.kind]) ?? null;
 }
 
 /** The seconds for Retry-After (RFC 9110, section 10.2.3): the longest of the errors' `retryAfter`. */

@@ -21,16 +21,12 @@ export function onlyListed(
   const texts = new Set(listed.values());
   return (body) => {
     const { query, extensions, ...others } = isJsonObject(body) ? body : {};
-    const text = query == null ? listed.get(idIn(extensions)) : query;
+    const { persistedQuery } = Object(extensions);
+    const text = query ?? listed.get(String(Object(persistedQuery).sha256Hash));
     if (typeof text === 'string' && texts.has(text)) return { ...others, query: text };
     const message = 'Only listed operations are allowed. Send the id or the exact text of one.';
     throw rejection(400, 'PERSISTED_QUERY_NOT_IN_LIST', message);
   };
-}
-
-function idIn(extensions: unknown): string {
-  const persisted = isJsonObject(extensions) ? extensions['persistedQuery'] : undefined;
-  return String(isJsonObject(persisted) ? persisted['sha256Hash'] : undefined);
 }
 
 function requireAllowed(

@@ -7,8 +7,6 @@ import { type Limiters, secondsUntilReset } from '../limits/rates.js';
 import { RateLimitedError } from '../model/errors.js';
 import type { RequestContext } from '../resolvers/context.js';
 
-const WINDOW_SECONDS = 60;
-
 /** The rate limit of each kind of viewer: units in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
@@ -27,7 +25,7 @@ export function limitRates(
   limiters: Limiters,
   onRateLimited?: OnRateLimited,
 ) {
-  const policyOf = (name: Viewer['kind']) => ({ name, limit: limits[name], seconds: WINDOW_SECONDS });
+  const policyOf = (name: Viewer['kind']) => ({ name, limit: limits[name], seconds: 60 });
   const policies = { token: policyOf('token'), anonymous: policyOf('anonymous') };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };

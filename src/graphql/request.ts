@@ -21,11 +21,8 @@ export function rejection(
 
 export const JSON_RESPONSE = 'application/json; charset=utf-8';
 
-/** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
-const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
-
 /** In order of preference where the client has none. */
-const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
+const OF_RESPONSE = [JSON_RESPONSE, 'application/graphql-response+json; charset=utf-8'];
 
 /** For GET: a browser prefers the page. Clients that list multipart/mixed first do not. */
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
@@ -89,27 +86,22 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
   if (method !== 'POST') requireOwnPage(request, response);
 }
 
-/** What browsers say of a request by a page of another origin (Fetch Metadata, section 2.2). */
-const FOREIGN = ['cross-site', 'same-site'];
-
 /**
  * Rejects a GET that a browser sends for a page of another origin, unless CORS allows that page: it would be
  * executed at the expense of the page's reader. Other clients do not say where a request comes from.
  */
 function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse): void {
-  const site = headers['sec-fetch-site'];
-  if (typeof site !== 'string' || !FOREIGN.includes(site)) return;
-  if (response.hasHeader('access-control-allow-origin')) return;
+  // Fetch Metadata, section 2.2.
+  const isForeign = /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']));
+  if (!isForeign || response.hasHeader('access-control-allow-origin')) return;
   throw badRequest(
     'The request comes from a page of another site (CSRF), which CORS_ORIGINS does not allow.',
   );
 }
 
-/** In octets, decompressed. */
-const BODY_LIMIT = 512 * 1024;
-
 const readText = express.text({
-  limit: BODY_LIMIT,
+  // Of what is decompressed.
+  limit: 512 * 1024,
   type: () => true,
   verify(_request, _response, _body, encoding) {
     // RFC 8259, section 8.1.

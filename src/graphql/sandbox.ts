@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { ApolloServerPlugin } from '@apollo/server';
 import { ApolloServerPluginLandingPageLocalDefault } from '@apollo/server/plugin/landingPage/default';
 
-const QUERIES_FILE = new URL('../../samples/queries.graphql', import.meta.url);
-
 /** The ready queries as a part of an address, where short selections in one line and tabs are shorter. */
 export function sandboxDocument(): string {
-  return readFileSync(QUERIES_FILE, 'utf8')
+  return readFileSync(new URL('../../samples/queries.graphql', import.meta.url), 'utf8')
     .replaceAll(
       /\{([^{}]{1,120})\}/g,
       (_set, fields: string) => `{ ${fields.trim().replaceAll(/\s+/g, ' ')} }`,

@@ -5,10 +5,8 @@ import type { RequestContext } from '../resolvers/context.js';
 import { resolvers } from '../resolvers/resolvers.js';
 import { Timestamp, UnsignedInt } from './scalars.js';
 
-const SCHEMA_FILE = new URL('../../schema.graphql', import.meta.url);
-
 export function schemaText(): string {
-  return readFileSync(SCHEMA_FILE, 'utf8');
+  return readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
 }
 
 /** The object types of each interface and union, in the form that Apollo Client's cache takes. */

@@ -21,12 +21,6 @@ export interface GraphqlServerOptions {
 
 /** Every value of a document is a token: 100 domains with every field, by a fragment, have 1,400. */
 const MAX_TOKENS = 10_000;
-/** Of all documents that are kept: a token takes about 500 octets of memory. */
-const MAX_KEPT_TOKENS = 100_000;
-/** Of the texts that clients have registered by their SHA-256, in characters. */
-const MAX_REGISTERED = 4_000_000;
-/** Validation errors that are told: each compares a name with those of the schema. */
-const MAX_VALIDATION_ERRORS = 20;
 
 /**
  * Apollo Server reads requests, finds persisted queries, parses, validates, coerces variables, formats errors and
@@ -86,9 +80,12 @@ export async function startGraphqlServer(
     // over-http.ts knows what comes from pages of other sites.
     csrfPrevention: false,
     parseOptions: { noLocation: true, maxTokens: MAX_TOKENS },
-    validationOptions: { maxErrors: MAX_VALIDATION_ERRORS },
-    documentStore: storeOf<DocumentNode>(MAX_KEPT_TOKENS, ({ tokenCount = MAX_TOKENS }) => tokenCount),
-    persistedQueries: { cache: storeOf<string>(MAX_REGISTERED, ({ length }) => length) },
+    // Each error compares a name with those of the schema.
+    validationOptions: { maxErrors: 20 },
+    // A token takes about 500 octets of memory.
+    documentStore: storeOf<DocumentNode>(100_000, ({ tokenCount = MAX_TOKENS }) => tokenCount),
+    // By characters.
+    persistedQueries: { cache: storeOf<string>(4_000_000, ({ length }) => length) },
     stopOnTerminationSignals: false,
     logger: SILENT,
     formatError,

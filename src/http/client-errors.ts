@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
@@ -10,8 +10,6 @@ export interface RejectionObserver {
   /** Takes the status of what was rejected before it was a request. */
   readonly onRejected?: ((status: number) => void) | undefined;
 }
-
-type Rejection = ReturnType<typeof rejectionOf>;
 
 export const MAX_HEADER_FIELDS = 2_000;
 
@@ -31,7 +29,7 @@ export function handleClientErrors(
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
     if (failed.has(socket)) return;
     failed.add(socket);
@@ -40,7 +38,7 @@ export function handleClientErrors(
       const current = [...exchanges].at(-1);
       if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) socket.destroy();
       else if (current !== undefined) rejectRequest(current, code, observer);
-      else endWith(socket, rejectionOf(code), observer);
+      else endWith(socket, code, observer);
     };
     const before = [...exchanges].findLast(({ req, closed }) => req.complete && !closed);
     if (before === undefined || code === 'ECONNRESET') answer();
@@ -49,28 +47,21 @@ export function handleClientErrors(
 }
 
 /** What handles the request finds that its response has ended. @param reason As rejectionOf() takes it. */
-export function rejectRequest(
-  response: ServerResponse,
-  reason: string | undefined,
-  observer: RejectionObserver,
-): void {
-  const rejection = rejectionOf(reason);
-  // A request that has its id in the response has a line in the log, too.
+export function rejectRequest(response: ServerResponse, reason: string, observer: RejectionObserver): void {
   const logged = response.getHeader(REQUEST_ID_FIELD);
-  const id = logged === undefined ? logRejection(observer, rejection, response.req.headers) : String(logged);
-  response.writeHead(rejection.status, fieldsOf(rejection, id)).end(rejection.body);
+  const requestId = String(logged ?? requestIdOf(response.req.headers));
+  const { status, fields, body } = rejectionOf(reason, requestId);
+  // A request that has its id in the response has a line in the log, too.
+  if (logged === undefined) logRejection(observer, { requestId, status, reason });
+  response.writeHead(status, fields).end(body);
 }
 
-/** For a rejection that has no other log line. @returns its request id. */
 function logRejection(
   { log, onRejected }: RejectionObserver,
-  { status, reason }: Rejection,
-  headers: IncomingHttpHeaders = {},
-): string {
-  const requestId = requestIdOf(headers);
-  log.info({ requestId, status, reason }, 'request rejected');
-  onRejected?.(status);
-  return requestId;
+  told: { readonly requestId: string; readonly status: number; readonly reason: string },
+): void {
+  log.info(told, 'request rejected');
+  onRejected?.(told.status);
 }
 
 const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
@@ -84,33 +75,28 @@ const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
   ],
 };
 
-/** @param reason Node.js' code of what is wrong with a request: for the log, too. */
-function rejectionOf(reason = '') {
-  if (reason === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, reason, body: '' };
+/** @param reason Node.js' code of what is wrong with a request. */
+function rejectionOf(reason: string, requestId: string) {
+  const common = { connection: 'close', [REQUEST_ID_FIELD]: requestId, ...DEFAULT_FIELDS, vary: VARY };
+  if (reason === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, fields: { ...common, 'content-length': '0' }, body: '' };
   const [code, detail] = ERRORS[reason] ?? ['INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).'];
-  const { body } = problemOf(new PublicError(code, detail), () => {});
-  return { status: body.status, reason, body: JSON.stringify(body) };
-}
-
-function fieldsOf({ body }: Rejection, requestId: string): Record<string, string> {
-  return {
-    connection: 'close',
-    [REQUEST_ID_FIELD]: requestId,
-    ...DEFAULT_FIELDS,
-    vary: VARY,
-    ...(body === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
-    'content-length': String(Buffer.byteLength(body)),
-  };
+  const problem = problemOf(new PublicError(code, detail), () => {}).body;
+  const body = JSON.stringify(problem);
+  const length = String(Buffer.byteLength(body));
+  const fields = { ...common, 'content-type': 'application/json; charset=utf-8', 'content-length': length };
+  return { status: problem.status, fields, body };
 }
 
 /** Reads on while the client sends, since a connection closed on unread data loses the response. */
-function endWith(socket: Duplex, rejection: Rejection, observer: RejectionObserver): void {
+function endWith(socket: Duplex, reason: string, observer: RejectionObserver): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('end', () => socket.destroy());
   socket.once('close', () => clearTimeout(timer));
-  const { status, body } = rejection;
-  const fields = Object.entries(fieldsOf(rejection, logRejection(observer, rejection)));
-  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields.map((field) => field.join(': '))];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  const requestId = requestIdOf({});
+  const { status, fields, body } = rejectionOf(reason, requestId);
+  logRejection(observer, { requestId, status, reason });
+  const lines = Object.entries(fields).map((field) => field.join(': '));
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.resume();
 }

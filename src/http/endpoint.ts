@@ -54,8 +54,6 @@ type Unreadiness = {
   readonly cause?: string | undefined;
 } | null;
 
-const STOPPING: Unreadiness = { reason: 'The service is stopping.' };
-
 /**
  * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is
  * available. They are at the root, whatever the base path: they are not requested through the proxy.
@@ -71,13 +69,14 @@ export function createHealth(
   let stopping = false;
   let logged = JSON.stringify(null);
   const readiness = async (): Promise<TextResponse> => {
-    if (stopping) return answerOf(STOPPING);
+    const stopped = { reason: 'The service is stopping.' };
+    if (stopping) return answerOf(stopped);
     const unreadiness = await check();
     const state = JSON.stringify(unreadiness);
     if (state !== logged && unreadiness === null) log.info('ready again');
     else if (state !== logged) log.warn(unreadiness, 'not ready');
     logged = state;
-    return answerOf(stopping ? STOPPING : unreadiness, details());
+    return answerOf(stopping ? stopped : unreadiness, details());
   };
   const endpoint: Endpoint = (request) => {
     const path = pathOf(request);

@@ -23,10 +23,7 @@ export const TIME_LIMITS = {
   header: 10_000,
   /** From the same to the end of its body. */
   request: 30_000,
-  /**
-   * Between a response and the next request on the same connection. Longer than that of usual proxies (60
-   * seconds), so that none sends a request on a connection that is being closed.
-   */
+  /** Between two requests: longer than usual proxies (60 s), so that none sends one as it is being closed. */
   idle: 65_000,
   /** Without a byte in either direction. */
   silence: 60_000,
@@ -49,19 +46,12 @@ export interface ListenOptions extends RejectionObserver {
   readonly settings?: typeof SETTINGS | undefined;
 }
 
-export interface HttpServer {
-  readonly port: number;
-  /** Accepts no more connections, and completes the requests in progress. */
-  close(): Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>;
 
 const SETTINGS = { host: 'HOST', port: 'PORT' };
 
 /** @throws OperationError, one line that names the setting, if it cannot listen there. */
-export async function startHttpServer(
-  listener: RequestListener,
-  options: ListenOptions,
-): Promise<HttpServer> {
+export async function startHttpServer(listener: RequestListener, options: ListenOptions) {
   const { host, port, timeLimits = TIME_LIMITS, lastRequests = 10_000, connectionsPerClient = 250 } = options;
   const server = createServer({
     headersTimeout: timeLimits.header,
@@ -75,7 +65,8 @@ export async function startHttpServer(
   // allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  server.maxRequestsPerSocket = MAX_REQUESTS;
+  // As nginx has it (keepalive_requests): what is pipelined behind the last gets 503.
+  server.maxRequestsPerSocket = 1_000;
   const { connections, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
@@ -87,13 +78,18 @@ export async function startHttpServer(
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   handleClientErrors(server, (socket) => connections.get(socket) ?? new Set(), options);
-  server.listen({ port, host, backlog: BACKLOG });
+  // As Linux allows: beyond Node.js' 511 connections not accepted yet, clients try again after a second.
+  server.listen({ port, host, backlog: 4_096 });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
   // Of a server on a path it would be a text.
   const address = server.address() as AddressInfo;
-  return { port: address.port, close: () => close(lastRequests) };
+  return {
+    port: address.port,
+    /** Accepts no more connections, and completes the requests in progress. */
+    close: () => close(lastRequests),
+  };
 }
 
 /**
@@ -175,12 +171,6 @@ function readTarget(request: IncomingMessage): void {
     request.url = pathname + search;
   }
 }
-
-/** On one connection, as nginx has it (keepalive_requests): what is pipelined behind the last gets 503. */
-const MAX_REQUESTS = 1_000;
-
-/** Of connections not accepted yet, as Linux allows: beyond Node.js' 511, clients try again after a second. */
-const BACKLOG = 4_096;
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
   const next = port === 65_535 ? 4000 : port + 1;

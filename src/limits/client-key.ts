@@ -28,8 +28,6 @@ const keyOfColons = memoized((text: string): string => {
   if (isIP(address) === 0 || !ipaddr.isValid(address)) return '';
   const parsed = ipaddr.process(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();
-  const network = parsed.toByteArray().map((byte, index) => (index < NETWORK_BYTES ? byte : 0));
+  const network = parsed.toByteArray().map((byte, index) => (index < 64 / 8 ? byte : 0));
   return `${ipaddr.fromByteArray(network).toString()}/64`;
 });
-
-const NETWORK_BYTES = 8;

@@ -86,9 +86,8 @@ export class Gate {
   }
 
   #clientOf(key: string): Client {
-    const known = this.#clients.get(key);
-    if (known !== undefined) return known;
-    const client: Client = { key, use: { places: 0, searches: 0, unread: 0 }, waiting: new Set() };
+    const nothing = { places: 0, searches: 0, unread: 0 };
+    const client = this.#clients.get(key) ?? { key, use: nothing, waiting: new Set<Waiting>() };
     this.#clients.set(key, client);
     return client;
   }

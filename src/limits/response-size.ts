@@ -31,7 +31,8 @@ export class LargeHistoryError extends TooLargeError {
 
 /** How much of a response there is so far, and how much was read for its lists that are read by themselves. */
 export class ResponseSize {
-  #octets = 0;
+  /** Only add() changes it. */
+  octets = 0;
   #read = 0;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
@@ -59,14 +60,10 @@ export class ResponseSize {
     this.add(octets * copies, advice);
   }
 
-  get octets(): number {
-    return this.#octets;
-  }
-
   /** @throws TooLargeError */
   add(octets: number, advice: string): void {
-    if (this.#octets + octets > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
-    this.#octets += octets;
+    if (this.octets + octets > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
+    this.octets += octets;
   }
 }
 

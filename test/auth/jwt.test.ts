@@ -122,34 +122,18 @@ const claimed = (claims: object) => () => provider.sign({ claims: { ...claims } 
 const headed = (header: object) => () => provider.sign({ header: { ...header } });
 
 test.each<readonly [what: string, make: () => Promise<string> | string, reason: RegExp]>([
-  [
-    'of another issuer',
-    claimed({ iss: 'https://id.example.net/' }),
-    /^unexpected "iss" claim value: the token has "https:\/\/id\.example\.net\/", AUTH_ISSUER is "https:/,
-  ],
+  ['of another issuer', claimed({ iss: 'x' }), /^unexpected "iss" .* has "x", AUTH_ISSUER is "https:/],
   ['without an issuer', claimed({ iss: undefined }), /^missing required "iss" claim: the token has nothing/],
   [
     'for another audience, of the greatest length',
     claimed({ aud: ['x'.repeat(3_000)] }),
     /^unexpected "aud" claim value: the token has \["x{198}…, AUTH_AUDIENCE is "/,
   ],
-  [
-    'without an audience',
-    claimed({ aud: undefined }),
-    /^missing required "aud" claim: .* AUTH_AUDIENCE is "/,
-  ],
-  [
-    'expired',
-    claimed({ exp: 1_700_000_000 }),
-    /^"exp" claim .*: the token has 1700000000, and it is \d{10} now$/,
-  ],
+  ['for no audience', claimed({ aud: undefined }), /^missing required "aud" claim: .* AUTH_AUDIENCE is "/],
+  ['expired', claimed({ exp: 1_700_000_000 }), /^"exp" .*: the token has 1700000000, and it is \d{10} now$/],
   ['expired six seconds ago', claimed({ exp: seconds(-6) }), /^"exp" claim timestamp check failed/],
   ['that never expires', claimed({ exp: undefined }), /^missing required "exp" claim: the token has nothing/],
-  [
-    'not yet valid',
-    claimed({ nbf: seconds(60) }),
-    /^"nbf" claim .*: the token has \d{10}, and it is \d{10} now$/,
-  ],
+  ['not yet valid', claimed({ nbf: seconds(60) }), /^"nbf" .*: the token has \d{10}, and it is \d{10} now$/],
   ["that is nobody's", claimed({ sub: undefined }), /^the token has neither "sub" nor "client_id"/],
   [
     'whose end is no time',

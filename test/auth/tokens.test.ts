@@ -41,14 +41,7 @@ test('a token is kept nowhere: the database has its SHA-256 and what is said of 
   expect(rows[0].same).toBe(true);
   expect(rows[0].row).not.toContain(token.slice(4));
   expect(await listTokens(database.prisma)).toEqual([
-    {
-      name: 'a',
-      scopes: ['dns:read'],
-      createdAt: NOW,
-      expiresAt: NOW + MINUTE,
-      lastUsed: null,
-      revokedAt: null,
-    },
+    { ...NEW, scopes: ['dns:read'], expiresAt: NOW + MINUTE, lastUsed: null, revokedAt: null },
   ]);
 });
 

@@ -1,13 +1,8 @@
 import { serverAudits } from 'graphql-http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestService, type TestService } from '../support/service.js';
+import { describe, expect, test } from 'vitest';
+import { serviceOfFile } from '../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.stop());
+const service = serviceOfFile();
 
 const audits = serverAudits({ url: () => `${service.url}/graphql` });
 

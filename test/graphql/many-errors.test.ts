@@ -1,19 +1,15 @@
 import { buildSchema, parse, validate } from 'graphql';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { locateErrors } from '../../src/graphql/plugin.js';
 import { askGraphql } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const DOMAINS = Array.from({ length: 20 }, (_, at) => `d${at}.example`);
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({ role: 'api' });
-  for (const name of DOMAINS) await insertDomain(service.database.pool, { name });
+const service = serviceOfFile({ role: 'api' }, async ({ database }) => {
+  for (const name of DOMAINS) await insertDomain(database.pool, { name });
 });
-afterAll(() => service.stop());
 
 const ask = (query: string, variables: object = {}) => askGraphql(service, query, variables);
 

@@ -1,24 +1,21 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { askGraphql } from '../support/ask.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
 import { observation, timeText } from '../support/observations.js';
 import { FIRST_SEEN } from '../support/rows.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const ADDRESS_OF_DIFF = ['192.0.2.1'];
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await insertEverything(service.database.pool);
-  await service.database.pool.query(
+const service = serviceOfFile({}, async ({ database }) => {
+  await insertEverything(database.pool);
+  await database.pool.query(
     `UPDATE domain SET http_first = ${FIRST_SEEN}, http_latest = last_update, http_digest = ''`,
   );
-  await createRecorder(service.database.pool).record([
+  await createRecorder(database.pool).record([
     observation({
       domain: 'example.com',
       at: 1,
@@ -29,7 +26,6 @@ beforeAll(async () => {
     observation({ domain: 'example.com', at: 3, records: ['192.0.2.2', '192.0.2.1'], headers: {} }),
   ]);
 });
-afterAll(() => service.stop());
 
 const send = (query: string, variables = {}) => askGraphql(service, query, variables);
 

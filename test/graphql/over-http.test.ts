@@ -349,17 +349,9 @@ test.each<[string, string, object]>([
   ['a domain that is not recorded', NAME, { name: 'b.example' }],
   ['an invalid name', NAME, { name: '-' }],
   ['a variable of another type', NAME, { name: 7 }],
-  [
-    'a null that is not allowed',
-    'query ($n: String = "a.example") { domain(name: $n) { name } }',
-    { n: null },
-  ],
+  ['a forbidden null', 'query ($n: String = "a.example") { domain(name: $n) { name } }', { n: null }],
   ['an error beside data', '{ a: domain(name: "a.example") { name } b: domain(name: "..") { name } }', {}],
-  [
-    'a union',
-    '{ domain(name: "a.example") { dnsRecords { __typename ... on ARecord { ip firstSeen } } } }',
-    {},
-  ],
+  ['a union', '{ domain(name: "a.example") { dnsRecords { __typename ... on ARecord { ip } } } }', {}],
 ])('a request is answered every time as the first time: %s', async (_case, query, variables) => {
   const answers = new Set<string>();
   for (let time = 0; time < 10; time += 1) {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { rdataText } from '../../src/model/rdata-text.js';
@@ -7,15 +7,9 @@ import { parseRdata } from '../../src/model/rdata-types.js';
 import { askGraphql, askRest } from '../support/ask.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await insertEverything(service.database.pool);
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ database }) => insertEverything(database.pool));
 
 const get = async (path: string) => (await askRest(service, path)).body;
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { getOperationAST, Kind, parse, print, validate } from 'graphql';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sandboxDocument } from '../../src/graphql/sandbox.js';
 import { createSchema } from '../../src/graphql/schema.js';
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { NOW } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const SOURCE = readFileSync(new URL('../../samples/queries.graphql', import.meta.url), 'utf8');
 const DOCUMENT = parse(SOURCE);
@@ -14,13 +14,7 @@ const NAMES = DOCUMENT.definitions.flatMap((node) =>
   node.kind === Kind.OPERATION_DEFINITION && node.name !== undefined ? [node.name.value] : [],
 );
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await recordSamples(createRecorder(service.database.pool), NOW);
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ database }) => recordSamples(createRecorder(database.pool), NOW));
 
 /** What a browser gets at /graphql, with its content security policy. */
 async function open() {

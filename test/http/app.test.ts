@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { askGraphql, graphqlRequest } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../support/service.js';
+import { bearer, serviceOfFile, startServiceForTest } from '../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await insertDomain(service.database.pool, { name: 'example.com' });
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ database }) => insertDomain(database.pool, { name: 'example.com' }));
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(service.url + path, { headers });
 

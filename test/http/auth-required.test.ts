@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { graphqlRequest } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
-import { bearer, startTestService, type TestService } from '../support/service.js';
+import { bearer, serviceOfFile } from '../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({
+const service = serviceOfFile(
+  {
     auth: { provider: undefined, required: 'all' },
     anonymousScopes: new Set(['dns:read'] as const),
-  });
-  await insertDomain(service.database.pool, { name: 'example.com' });
-});
-afterAll(() => service.stop());
+  },
+  ({ database }) => insertDomain(database.pool, { name: 'example.com' }),
+);
 
 const POST = graphqlRequest('{ __typename }');
 

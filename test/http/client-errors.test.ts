@@ -35,18 +35,8 @@ async function linesOf(id: string | undefined) {
 
 test.each([
   ['what is no HTTP', 400, 'INVALID_PARAMETER', 'GARBAGE\r\n\r\n'],
-  [
-    'header fields that are too large',
-    431,
-    'HEADERS_TOO_LARGE',
-    `GET ${PATH} HTTP/1.1\r\nx: ${LONG}\r\n\r\n`,
-  ],
-  [
-    'a header section that does not end',
-    408,
-    undefined,
-    `GET ${PATH} HTTP/1.1\r\nhost: a\r\nx-request-id: a\r\n`,
-  ],
+  ['too large header fields', 431, 'HEADERS_TOO_LARGE', `GET ${PATH} HTTP/1.1\r\nx: ${LONG}\r\n\r\n`],
+  ['a header section without an end', 408, undefined, `GET ${PATH} HTTP/1.1\r\nx-request-id: a\r\n`],
   ['a connection that says nothing', 408, undefined, ''],
 ])(
   '%s is rejected as %i before it is a request: one line of the log under the id of the answer, and counted',

@@ -139,24 +139,14 @@ test('failed authentications take 1 each from what their address may spend, and 
 const OTHERS = Array.from({ length: 300 }, (_, at) => `198.51.100.${at % 250}`).join(', ');
 
 test.each([
-  [
-    'an IPv6 network of 64 bits',
-    1,
-    ['2001:db8::1', '2001:DB8:0:0:ffff::2', '2001:db8:0:0:1::'],
-    '2001:db8:0:1::1',
-  ],
+  ['a network of IPv6', 1, ['2001:db8::1', '2001:DB8:0:0:ffff::2', '2001:db8:0:0:1::'], '2001:db8:0:1::1'],
   [
     'what the nearest proxy names, however long the list is',
     1,
     [`${OTHERS}, 192.0.2.3`, '192.0.2.3', `${OTHERS},192.0.2.3`],
     '192.0.2.4',
   ],
-  [
-    'the address of the connection, where no proxy is trusted',
-    0,
-    ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
-    undefined,
-  ],
+  ['its address, where no proxy is trusted', 0, ['192.0.2.1', '192.0.2.2', '192.0.2.3'], undefined],
 ])('a client is %s', async (_what, trustProxy, addresses, other) => {
   const service = await start(2, { trustProxy });
   const statuses = [];

@@ -1,22 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { askRaw } from '../support/documented-fetch.js';
 import { type RawResponse, readRaw } from '../support/raw-http.js';
 import { insertDomain } from '../support/rows.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const PATH = '/api/v1/domain/example.com';
 const CLOSE = 'host: a\r\nconnection: close\r\n\r\n';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await insertDomain(service.database.pool, { name: 'example.com' });
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ database }) => insertDomain(database.pool, { name: 'example.com' }));
 
 const send = (octets: string) => readRaw(service.port, octets);
 const ask = (octets: string) => askRaw(service.port, octets);

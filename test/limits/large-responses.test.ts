@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { askGraphql, askRest } from '../support/ask.js';
 import { whileLocked } from '../support/locked-table.js';
 import { observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
-
-let service: TestService;
+import { serviceOfFile } from '../support/service.js';
 
 /** TXT records of so many kB together. */
 function texts(domain: string, kilobytes: number) {
@@ -18,9 +16,8 @@ function texts(domain: string, kilobytes: number) {
 const ADDRESSES = Array.from({ length: 5_001 }, (_, at) => `10.0.${at >> 8}.${at & 255}`);
 const PARTS = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-beforeAll(async () => {
-  service = await startTestService({ role: 'api' });
-  await createRecorder(service.database.pool).record([
+const service = serviceOfFile({ role: 'api' }, async ({ database }) => {
+  await createRecorder(database.pool).record([
     observation({ domain: 'many.example', at: 1, records: ADDRESSES, headers: { server: 'nginx' } }),
     observation({ domain: 'small.example', at: 1, records: ['192.0.2.1'] }),
     observation({ domain: 'most.example', at: 1, records: ADDRESSES.slice(1) }),
@@ -29,8 +26,7 @@ beforeAll(async () => {
       observation({ domain, at: 1, records: texts(domain, 350) }),
     ),
   ]);
-}, 60_000);
-afterAll(() => service.stop());
+});
 
 interface Told {
   readonly message: string;

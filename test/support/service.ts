@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { startApplication } from '../../src/application.js';
 import { createToken } from '../../src/auth/tokens.js';
 import { SCOPES, type Scope } from '../../src/auth/viewer.js';
@@ -59,6 +59,20 @@ export async function startTestService(options: TestServiceOptions = {}) {
       if (given === undefined) await database.close();
     },
   };
+}
+
+/** The service of a test file: it starts before its tests, and stops after them. @param prepare Fills it. */
+export function serviceOfFile(
+  options: TestServiceOptions = {},
+  prepare?: (service: TestService) => Promise<unknown>,
+): TestService {
+  let started: TestService | undefined;
+  beforeAll(async () => {
+    started = await startTestService(options);
+    await prepare?.(started);
+  });
+  afterAll(() => started?.stop());
+  return new Proxy(Object.create(null), { get: (_none, name) => Reflect.get(Object(started), name) });
 }
 
 /** The same, stopped when the test has ended. */

@@ -58,7 +58,8 @@ function pagesOf({ basePath, access, anyQuery }: DocumentedService): readonly Pa
     [API_CATALOG_PATH, catalog],
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
-    [ICON_PATH, icon],
+    // Where browsers look for an icon, whatever the base path.
+    ['/favicon.ico', icon],
     ...filesIn(new URL('assets/', PAGES), `${basePath}/assets`),
     // Their names have a digest of the content: what was loaded is never requested again.
     ...filesIn(WEB, `${basePath}/assets/web`, { 'cache-control': 'public, max-age=31536000, immutable' }),
@@ -70,9 +71,6 @@ function pagesOf({ basePath, access, anyQuery }: DocumentedService): readonly Pa
 function utf8(type: string, body: string): StaticResponse {
   return { mediaType: `${type}; charset=utf-8`, body };
 }
-
-/** Where browsers look for an icon, whatever the base path. */
-const ICON_PATH = '/favicon.ico';
 
 /** Where it is (RFC 9727, section 2): at the root of the host, whatever the base path. */
 const API_CATALOG_PATH = '/.well-known/api-catalog';

@@ -4,10 +4,9 @@ import type { Caller } from '../../limits/caller.js';
 import { LargeHistoryError, TooLargeError } from '../../limits/response-size.js';
 import { BusyError, ClientGoneError } from '../../model/errors.js';
 import { memoized } from '../../model/memoized.js';
-import { type MediaType, writeBody } from './media-types.js';
 import type { Requested } from './parameters.js';
 import { foundBy, type PreparedRoute, prepareStored } from './prepared-routes.js';
-import { nextOf, type PageResult, type Place } from './presenters/body.js';
+import { type MediaType, nextOf, type PageResult, type Place, writeBody } from './presenters/body.js';
 import { type DnsRecordResult, presentDnsRecord } from './presenters/dns-records.js';
 
 export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {

@@ -10,9 +10,9 @@ import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
 import { type Asked, bodyFinder } from './find-body.js';
-import type { MediaType } from './media-types.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
+import type { MediaType } from './presenters/body.js';
 import { requireGetOrHead, varyByAccept } from './problem.js';
 import { pathMatcher, ROUTES } from './routes.js';
 import {

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { presentDnsRecord } from '../../../src/rest/v1/presenters/dns-records.js';
 import { askGraphql, askRest } from '../../support/ask.js';
 import { EVERY_FIELD } from '../../support/every-field.js';
 import { EVERY_BODY, EVERYTHING, insertEverything } from '../../support/every-record-type.js';
 import { insertDnsRecords, insertDomain } from '../../support/rows.js';
-import { bearer, startTestService, type TestService } from '../../support/service.js';
+import { bearer, serviceOfFile } from '../../support/service.js';
 
-let service: TestService;
 let headers: Record<string, string>;
 
-beforeAll(async () => {
-  service = await startTestService();
-  await insertEverything(service.database.pool);
-  await insertDomain(service.database.pool, { name: 'empty.example' });
-  headers = bearer(await service.createToken());
+const service = serviceOfFile({}, async ({ database, createToken }) => {
+  await insertEverything(database.pool);
+  await insertDomain(database.pool, { name: 'empty.example' });
+  headers = bearer(await createToken());
 });
-afterAll(() => service.stop());
 
 const get = (path: string, fields = headers) => askRest(service, `/domain/${path}`, fields);
 

@@ -1,22 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { cursorsOf } from '../../../src/model/cursor.js';
 import { askGraphql, askRest } from '../../support/ask.js';
 import { TEST_SERVER } from '../../support/database.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
-import { startTestService, type TestService } from '../../support/service.js';
-
-let service: TestService;
+import { serviceOfFile } from '../../support/service.js';
 
 const NAME = 'changes.example';
 const SECOND = 1_000_000n;
 const at = (second: number) => BigInt(second) * SECOND;
 
 /** 40 addresses that came together and went together, and a header that went and returned. */
-beforeAll(async () => {
-  service = await startTestService();
-  const { pool } = service.database;
+const service = serviceOfFile({}, async ({ database }) => {
+  const { pool } = database;
   await insertDomain(pool, { name: NAME, created: SECOND, lastUpdate: at(9) });
   await insertDomain(pool, { name: 'other.example' });
   const stay = { firstSeen: SECOND, lastSeen: at(5), removed: at(6) };
@@ -32,7 +29,6 @@ beforeAll(async () => {
     { name: 'server', observedAt: at(6), value: 'b' },
   ]);
 });
-afterAll(() => service.stop());
 
 interface Change {
   readonly kind: string;

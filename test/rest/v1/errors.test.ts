@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { askGraphql, askRest } from '../../support/ask.js';
 import { openTestDatabase } from '../../support/database.js';
 import { insertDnsRecords, insertDomain } from '../../support/rows.js';
 import {
   bearer,
+  serviceOfFile,
   startServiceForTest,
-  startTestService,
-  type TestService,
   type TestServiceOptions,
 } from '../../support/service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-  await insertDomain(service.database.pool, { name: 'example.com' });
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ database }) => insertDomain(database.pool, { name: 'example.com' }));
 
 const REALM = 'Bearer realm="Domain Metadata Service"';
 const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
@@ -156,16 +149,9 @@ test.each(PROTECTED)('%s needs a token with %s', async (path, scope) => {
 test('a protected operation is open to all clients where ANONYMOUS_SCOPES says so, with a token too', async () => {
   const open = await startBeside({ anonymousScopes: new Set(['dns:read'] as const) });
   const headers = bearer(await service.createToken({ scopes: ['headers:read'] }));
-  const asked = [
-    ['/dns', {}],
-    ['/headers', {}],
-    ['/dns', headers],
-    ['/headers', headers],
-    ['/details', headers],
-  ] as const;
-  const responses = await Promise.all(
-    asked.map(([path, fields]) => askRest(open, `/domain/example.com${path}`, fields)),
-  );
+  const ask = (path: string, fields = {}) => askRest(open, `/domain/example.com${path}`, fields);
+  const withToken = ['/dns', '/headers', '/details'].map((path) => ask(path, headers));
+  const responses = await Promise.all([ask('/dns'), ask('/headers'), ...withToken]);
   expect(responses.map(({ status }) => status)).toEqual([200, 401, 200, 200, 403]);
   expect(responses[2]?.fields.get('cache-control')).toMatch(/^private/);
 });

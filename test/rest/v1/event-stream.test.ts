@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { askRest } from '../../support/ask.js';
 import { headerChanger, type OpenEvents, openEvents } from '../../support/events.js';
 import { observation } from '../../support/observations.js';
-import { startServiceForTest, startTestService, type TestService } from '../../support/service.js';
+import { serviceOfFile, startServiceForTest, startTestService } from '../../support/service.js';
 
 const EVENTS = { accept: 'text/event-stream' };
 
-let service: TestService;
 let change: ReturnType<typeof headerChanger>;
 
-beforeAll(async () => {
-  service = await startTestService();
-  change = headerChanger(service.database);
+const service = serviceOfFile({}, async ({ database }) => {
+  change = headerChanger(database);
 });
-afterAll(() => service.stop());
 
 beforeEach(() => change('before'));
 

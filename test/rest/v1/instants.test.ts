@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { formatInstant, parseInstant } from '../../../src/model/instant.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { askGraphql, askRest } from '../../support/ask.js';
-import { bearer, startTestService, type TestService } from '../../support/service.js';
+import { bearer, serviceOfFile } from '../../support/service.js';
 
 const NOW = parseInstant('2026-01-01T00:00:00Z');
 
@@ -16,13 +16,11 @@ const OBSERVATIONS = [
   { observedAt: '2024-03-05T00:00:00Z', dnsRecords: [a(1)], httpHeaders: { server: 'two' } },
 ] as const;
 
-let service: TestService;
 let headers: Record<string, string>;
 
-beforeAll(async () => {
-  service = await startTestService({ role: 'api' });
-  headers = bearer(await service.createToken());
-  const recorder = createRecorder(service.database.pool);
+const service = serviceOfFile({ role: 'api' }, async ({ database, createToken }) => {
+  headers = bearer(await createToken());
+  const recorder = createRecorder(database.pool);
   const record = (domain: string, count: number) =>
     recorder.record(
       OBSERVATIONS.slice(0, count).map((line) => parseDmsLine(JSON.stringify({ domain, ...line }), NOW)),
@@ -31,11 +29,10 @@ beforeAll(async () => {
   await record('large.example', OBSERVATIONS.length);
   for (let count = 1; count <= OBSERVATIONS.length; count += 1) await record(`first${count}.example`, count);
   // Read page by page, as a history of that size is.
-  await service.database.pool.query(
+  await database.pool.query(
     "UPDATE domain SET record_octets = 100000, header_octets = 100000 WHERE name = 'large.example'",
   );
 });
-afterAll(() => service.stop());
 
 function a(number: number) {
   return { host: 'a.example', class: 'IN', type: 'A', ip: `192.0.2.${number}` };
@@ -180,13 +177,7 @@ const SERVER = { name: 'server', difference: 'ADDED', old: null, new: 'one' };
 const VIA_GONE = { name: 'via', difference: 'REMOVED', old: 'proxy', new: null };
 
 test.each([
-  [
-    'of what went and returned between its times',
-    '2024-03-03T00:00:00Z',
-    '2024-03-05T00:00:00Z',
-    [],
-    [VIA_GONE],
-  ],
+  ['of what went and returned', '2024-03-03T00:00:00Z', '2024-03-05T00:00:00Z', [], [VIA_GONE]],
   ['from nothing', '2000-01-01T00:00:00Z', '2024-03-01T00:00:01Z', [A, OTHER_A], [SERVER]],
   ['of two times before the first observation', '2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z', [], []],
 ])('a diff %s has what is different at its end', async (_what, from, to, dnsRecordsAdded, httpHeaders) => {

@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { formatInstant, type Instant, parseInstant } from '../../../src/model/instant.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { isTime } from '../../../src/rest/v1/parameters.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { askGraphql, askRest, nextPageOf } from '../../support/ask.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../../support/service.js';
+import { bearer, serviceOfFile, startServiceForTest } from '../../support/service.js';
 
 const HOUR = 3_600_000_000n;
 const started: Instant = BigInt(Date.now()) * 1_000n;
 
-let service: TestService;
 let headers: Record<string, string>;
 
 /** An address of six domains, of which one comes and goes every two hours. */
-beforeAll(async () => {
-  service = await startTestService({ role: 'api' });
-  headers = bearer(await service.createToken());
+const service = serviceOfFile({ role: 'api' }, async ({ database, createToken }) => {
+  headers = bearer(await createToken());
   const lines = [1, 2, 3, 4, 5, 6].flatMap((number) =>
     [20n, 18n, 16n, 14n].map((hours, at) => ({
       domain: `a${number}.example`,
@@ -25,11 +23,10 @@ beforeAll(async () => {
       httpHeaders: { server: 'nginx', via: String(at) },
     })),
   );
-  await createRecorder(service.database.pool).record(
+  await createRecorder(database.pool).record(
     lines.map((line) => parseDmsLine(JSON.stringify(line), started)),
   );
 });
-afterAll(() => service.stop());
 
 /** @param path After `/api/v1`, or with it, as links have it. */
 const get = (path: string, fields: Record<string, string> = {}) =>

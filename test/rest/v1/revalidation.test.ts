@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { LATEST_INSTANT } from '../../../src/model/instant.js';
@@ -8,7 +8,7 @@ import { forget } from '../../../src/recorder/forget.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { graphqlRequest } from '../../support/ask.js';
 import { insertDomain } from '../../support/rows.js';
-import { bearer, startTestService, type TestService } from '../../support/service.js';
+import { bearer, serviceOfFile } from '../../support/service.js';
 
 /** Tue, 14 Nov 2023 22:13:20 GMT, in microseconds. */
 const RECORDED = 1_700_000_000_000_000n;
@@ -19,15 +19,15 @@ const LINE = JSON.stringify({
   httpHeaders: { server: 'a' },
 });
 
-let service: TestService;
 let authorization: Record<string, string>;
 
-beforeAll(async () => {
-  service = await startTestService({ role: 'api', http: { ...readSettings({}).http, maxAge: 60 } });
-  await insertDomain(service.database.pool, { name: NAME });
-  authorization = bearer(await service.createToken());
-});
-afterAll(() => service.stop());
+const service = serviceOfFile(
+  { role: 'api', http: { ...readSettings({}).http, maxAge: 60 } },
+  async ({ database, createToken }) => {
+    await insertDomain(database.pool, { name: NAME });
+    authorization = bearer(await createToken());
+  },
+);
 
 /** As if the domain had been recorded then. */
 async function setState(recordedAt: bigint, version: bigint = recordedAt): Promise<void> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordSamples } from '../../../src/importers/samples.js';
 import { CHANGE_COLUMNS, csvHead, csvLine, DOMAIN_COLUMNS, STAY_COLUMNS } from '../../../src/model/csv.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
-import { preferredType } from '../../../src/rest/v1/media-types.js';
+import { preferredType } from '../../../src/rest/v1/presenters/body.js';
 import { runDms } from '../../journeys/dms-command.js';
 import { askRest, nextPageOf } from '../../support/ask.js';
 import { standInForCitus } from '../../support/citus.js';

@@ -1,8 +1,8 @@
 import { STATUS_OF_CODE } from '../../../graphql/format-error.js';
 import { csvHead } from '../../../model/csv.js';
 import { DESCRIBED, type Schema, schemaReference } from '../described.js';
-import { linesOf } from '../media-types.js';
 import { isTime, type Parameter } from '../parameters.js';
+import { linesOf } from '../presenters/body.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 import { recordSchemas } from './record-schemas.js';
 
@@ -49,11 +49,9 @@ function operationOf(
 ): object {
   const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body } = route;
   // A feed of all domains has an ETag alone.
-  const hasCondition = (name: string) =>
-    state !== null || (body.feed !== undefined && name === 'IfNoneMatch');
   const conditions = Object.keys(CONDITIONS)
-    .filter(hasCondition)
-    .map((each) => ({ $ref: `#/components/parameters/${each}` }));
+    .filter((name) => state !== null || (body.feed !== undefined && name === 'IfNoneMatch'))
+    .map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return {
     operationId,
     summary,

@@ -27,10 +27,7 @@ function presentDomain({ version, ...selected }: DomainResult): object {
 
 interface DiffResult {
   readonly domain: string;
-  readonly diff: {
-    readonly dnsRecordsAdded: readonly DnsRecordResult[];
-    readonly dnsRecordsRemoved: readonly DnsRecordResult[];
-  };
+  readonly diff: Readonly<Record<'dnsRecordsAdded' | 'dnsRecordsRemoved', readonly DnsRecordResult[]>>;
 }
 
 export const DOMAIN_DIFF: Body = {

@@ -62,14 +62,7 @@ export const HTTP_HEADER_MATCHES = matches<HeaderMatchResult>(
   }),
 );
 
-interface DomainMatchResult {
-  readonly domain: string;
-  readonly created: string;
-  readonly lastUpdate: string;
-  readonly lastChange: string;
-}
-
-export const DOMAIN_MATCHES = matches<DomainMatchResult>(
+export const DOMAIN_MATCHES = matches<Record<'domain' | 'created' | 'lastUpdate' | 'lastChange', string>>(
   'DomainMatches',
   (match) => match,
   DOMAIN_COLUMNS,
