@@ -1,6 +1,14 @@
+import {
+  type Asked,
+  counted,
+  otherType,
+  type Reply,
+  reply,
+  rrsig,
+  wanted,
+} from '../../support/dns-evidence.js';
 import { nameOctets as name, uint16 } from '../../support/dns-octets.js';
 import { address, cname, dname, hex, ns, rr, SOA_RDATA, soa } from '../../support/dns-records.js';
-import { type Asked, counted, otherType, type Reply, reply, rrsig, wanted } from './evidence.js';
 
 /** The SOA of the zone above, which proves what it comes with to be absent. */
 const PROOF = soa('test');

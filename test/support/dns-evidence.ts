@@ -3,15 +3,15 @@ import {
   type RecordedObservations,
   recordObservations,
   UNRECORDED,
-} from '../../../src/history/record-observations.js';
-import type { DnsRecord } from '../../../src/model/dns-record.js';
-import type { Observation } from '../../../src/model/observation.js';
-import { readAnswer } from '../../../src/observer/dns/evidence.js';
-import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
-import { createDomainObserver } from '../../../src/observer/observe-domain.js';
-import { type DnsAnswer, failed } from '../../../src/observer/verdict.js';
-import { nameOctets, uint16 } from '../../support/dns-octets.js';
-import { hex, rr, SOA_RDATA } from '../../support/dns-records.js';
+} from '../../src/history/record-observations.js';
+import type { DnsRecord } from '../../src/model/dns-record.js';
+import type { Observation } from '../../src/model/observation.js';
+import { readAnswer } from '../../src/observer/dns/evidence.js';
+import { createQuestion, responseTo } from '../../src/observer/dns/message.js';
+import { createDomainObserver } from '../../src/observer/observe-domain.js';
+import { type DnsAnswer, failed } from '../../src/observer/verdict.js';
+import { nameOctets, uint16 } from './dns-octets.js';
+import { hex, rr, SOA_RDATA } from './dns-records.js';
 
 /*
  * What an observation makes of replies that are written by hand, without a network. The fields of a message
