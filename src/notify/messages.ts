@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SMTPTransportOptions } from 'nodemailer';
-import { formatInstant, type Instant } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { printable } from '../model/text.js';
 import type { RestChange } from './changes.js';
 import type { Answer } from './delivery.js';
@@ -52,11 +52,6 @@ export interface Receiver {
 
 export function newMessageId(): string {
   return `msg_${randomUUID()}`;
-}
-
-/** The body of a message as JSON, as Standard Webhooks have it: `type`, `timestamp` and `data`. */
-export function jsonOf({ notification, at, told: { type, ...told }, links }: Message): string {
-  return JSON.stringify({ type, timestamp: formatInstant(at), data: { notification, ...told, links } });
 }
 
 /** A message for people: a title, and a line for each change, as feeds have it. */

@@ -4,10 +4,11 @@ import { request as requestByHttp } from 'node:http';
 import { request as requestByHttps } from 'node:https';
 import { Webhook } from 'standardwebhooks';
 import { messageOf } from '../model/errors.js';
+import { formatInstant } from '../model/instant.js';
 import { hostOfUrl } from '../model/ip-address.js';
 import { guardedLookup, PrivateAddressError, selectAddresses } from '../observer/http/target.js';
 import type { Answer } from './delivery.js';
-import { jsonOf, type KeptMessage, type Message, type Receiver, type Sending, textOf } from './messages.js';
+import { type KeptMessage, type Message, type Receiver, type Sending, textOf } from './messages.js';
 
 /** In milliseconds, from the look-up of the name to the head of the response. */
 const TIMEOUT = 10_000;
@@ -21,7 +22,8 @@ export function newSecret(): string {
 
 /** A receiver of signed JSON (https://www.standardwebhooks.com/). */
 export const WEBHOOK: Receiver = {
-  bodyOf: jsonOf,
+  bodyOf: ({ notification, at, told: { type, ...told }, links }) =>
+    JSON.stringify({ type, timestamp: formatInstant(at), data: { notification, ...told, links } }),
   async send(message, sending, signal) {
     const { id, body, secret } = message;
     const time = new Date();

@@ -14,6 +14,9 @@ import type { HttpClient } from './http/client.js';
 import type { Priority } from './limiter.js';
 import { addressesOf, type DnsAnswer, failed, type HttpAnswer } from './verdict.js';
 
+/** By type. */
+type Answers = ReadonlyMap<string, DnsAnswer>;
+
 export type DomainObserver = ReturnType<typeof createDomainObserver>;
 
 export type DomainCheck = Awaited<ReturnType<DomainObserver['check']>>;
@@ -50,7 +53,7 @@ export function createDomainObserver(options: DomainObserverOptions) {
       setMaxListeners(0, signal);
       const began = performance.now();
       const answers = await options.dns.query(domain, types, signal, priority);
-      const dns: ReadonlyMap<string, DnsAnswer> = new Map(
+      const dns: Answers = new Map(
         [...withAliases(answers)].map(([type, answer]) => {
           const excess = excessOfRecords(type, recordsOf(answer).length, limits);
           return [type, excess === null ? withTimeout(answer, signal) : failed('too-many', excess)];
@@ -88,12 +91,10 @@ function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer
 }
 
 /**
- * A site is observed at the addresses that DNS has just answered, so that records and headers are of the same
- * moment, and no name is resolved twice.
- *
- * @returns null: they are not known.
+ * Those that DNS has just answered, so that records and headers are of the same moment, and no name is resolved
+ * twice; null: they are not known.
  */
-function siteAddresses(dns: ReadonlyMap<string, DnsAnswer>): readonly string[] | null {
+function siteAddresses(dns: Answers): readonly string[] | null {
   const [ipv4, ipv6] = [dns.get('A'), dns.get('AAAA')];
   // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time
   // before.
@@ -112,7 +113,7 @@ function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>):
 const LINK_TYPES = ['CNAME', 'DNAME'];
 
 /** Adds every alias that led to the records of other types to the answers for CNAME and DNAME. */
-function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<string, DnsAnswer> {
+function withAliases(answers: Answers): Answers {
   const own = LINK_TYPES.flatMap((type) => recordsOf(answers.get(type)));
   const links = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);
   const joined = new Map(answers);
@@ -122,11 +123,7 @@ function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<strin
 }
 
 /** See DnsObservation. Of the types of aliases, what the answers show is not all that there is. */
-function observedOwners(
-  domain: string,
-  answers: ReadonlyMap<string, DnsAnswer>,
-  verdicts: ReadonlyMap<string, DnsAnswer>,
-): ReadonlyMap<string, ReadonlySet<string>> {
+function observedOwners(domain: string, answers: Answers, verdicts: Answers) {
   const owners = new Map<string, ReadonlySet<string>>();
   const complete = completeChains(answers);
   for (const type of LINK_TYPES) {
@@ -136,7 +133,8 @@ function observedOwners(
   // The names below a DNAME show it, whether it was queried or not; of those at and below the domain nothing is
   // known.
   if (!answers.has('DNAME') && complete.length > 0 && verdicts.get('DNAME')?.kind !== 'failed') {
-    const names = [domain, ...complete.flatMap(({ aliases }) => aliases.map(targetOf))];
+    const rdata = complete.flatMap(({ aliases }) => aliases.map((alias) => parseRdata(alias.rdata)));
+    const names = [domain, ...rdata.map(({ target, data }) => String(target ?? data))];
     owners.set('DNAME', new Set(names.flatMap(ancestorsOf)));
   }
   return owners;
@@ -146,7 +144,7 @@ function observedOwners(
  * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records.
  * The answer for CNAME alone does not show where the CNAME leads, and one without that CNAME does not count.
  */
-function completeChains(answers: ReadonlyMap<string, DnsAnswer>) {
+function completeChains(answers: Answers) {
   const own = recordsOf(answers.get('CNAME')).map(textOf);
   return [...answers].flatMap(([type, answer]) => {
     if (answer.kind === 'failed' || type === 'CNAME') return [];
@@ -164,15 +162,10 @@ function textOf({ type, host, rdata }: DnsRecord): string {
   return `${type} ${host} ${rdata}`;
 }
 
-function targetOf({ rdata }: DnsRecord): string {
-  const { target, data } = parseRdata(rdata);
-  return String(target ?? data);
-}
-
 /** Types without an answer keep their records. */
 function dnsObservation(
-  verdicts: ReadonlyMap<string, DnsAnswer>,
-  owners: ReadonlyMap<string, ReadonlySet<string>>,
+  verdicts: Answers,
+  owners: ReturnType<typeof observedOwners>,
 ): Pick<Observation, 'dns'> {
   const types = new Set([...verdicts.keys()].filter((type) => verdicts.get(type)?.kind === 'answered'));
   if (types.size === 0) return {};

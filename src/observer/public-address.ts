@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalIpv6, isIpv4, isIpv6 } from '../model/ip-address.js';
 
-/** Prefixes of IPv6 addresses that contain an IPv4 address, where the packets go in the end. */
+/** IPv6 addresses that contain an IPv4 address, where the packets go in the end. */
 const EMBEDDED_IPV4: readonly { readonly prefix: [ipaddr.IPv6, number]; readonly octet: number }[] = [
   /** IPv4-mapped: the socket speaks IPv4 (RFC 4291, section 2.5.5.2). */
   { prefix: ipaddr.IPv6.parseCIDR('::ffff:0:0/96'), octet: 12 },
@@ -26,14 +26,10 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
  */
 export function isPublicAddress(address: string): boolean {
   if (isIpv4(address)) return ipaddr.IPv4.parse(address).range() === 'unicast';
-  return isIpv6(address) && isPublicIpv6(ipaddr.IPv6.parse(canonicalIpv6(address)));
-}
-
-function isPublicIpv6(address: ipaddr.IPv6): boolean {
-  const embedding = EMBEDDED_IPV4.find(({ prefix }) => address.match(prefix));
-  if (embedding === undefined) {
-    return address.range() === 'unicast' && address.match(GLOBAL_UNICAST) && !address.match(SIXBONE);
-  }
-  const { octet } = embedding;
-  return new ipaddr.IPv4(address.toByteArray().slice(octet, octet + 4)).range() === 'unicast';
+  if (!isIpv6(address)) return false;
+  const ipv6 = ipaddr.IPv6.parse(canonicalIpv6(address));
+  const { octet } = EMBEDDED_IPV4.find(({ prefix }) => ipv6.match(prefix)) ?? {};
+  return octet === undefined
+    ? ipv6.range() === 'unicast' && ipv6.match(GLOBAL_UNICAST) && !ipv6.match(SIXBONE)
+    : new ipaddr.IPv4(ipv6.toByteArray().slice(octet, octet + 4)).range() === 'unicast';
 }

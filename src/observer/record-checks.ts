@@ -21,11 +21,7 @@ const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: []
 /** Records observations, or only compares them with what is known. */
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
 
-/**
- * Records checks of different domains as one batch; those that observed nothing leave no trace.
- *
- * @throws what `record` throws.
- */
+/** Records checks of different domains as one batch. @throws what `record` throws. */
 export async function recordChecks(
   record: RecordObservations,
   checks: readonly DomainCheck[],
@@ -45,7 +41,7 @@ export type ReportCheck = (recorded: RecordedCheck) => void;
 /** Upper bounds in seconds: from a response on the same network to timeouts everywhere. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
 
-/** Reports recorded checks: each is a line in the log, and the metrics are created once for each registry. */
+/** Each check is a line in the log; the metrics are created once for each registry. */
 export function createCheckReport(log: Logger, registry: Registry): ReportCheck {
   const registers = [registry];
   const observations = new Counter({
@@ -80,15 +76,12 @@ export function createCheckReport(log: Logger, registry: Registry): ReportCheck 
     observations.inc({ recording });
     for (const part of dns.answered) parts.inc({ part, outcome: 'answered' });
     for (const [part, { code }] of Object.entries(dns.failures)) parts.inc({ part, outcome: code });
-    parts.inc({ part: 'http', outcome: siteOutcome(http) });
+    const site =
+      'failure' in http ? http.failure.code : http.heldBack === undefined ? 'answered' : 'held-back';
+    parts.inc({ part: 'http', outcome: site });
     for (const [kind, count] of Object.entries(counts)) changes.inc({ kind }, count);
     durations.observe(duration / 1000);
   };
-}
-
-function siteOutcome(http: CheckOutcome['http']): string {
-  if ('failure' in http) return http.failure.code;
-  return http.heldBack === undefined ? 'answered' : 'held-back';
 }
 
 function countChanges({ added, removed, headers }: Changes): Readonly<Record<string, number>> {

@@ -73,11 +73,7 @@ export class Worker {
     this.#leasing = this.#leaseDomains();
   }
 
-  /**
-   * Leases no more domains, lets running checks finish, hands back the others, and settles when all is written.
-   *
-   * @param grace for running checks, in milliseconds.
-   */
+  /** Settles when all is written or handed back. @param grace For running checks, in milliseconds. */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     const abort = setTimeout(() => {
@@ -181,8 +177,7 @@ export class Worker {
   /**
    * Records checks and ends their leases. A worker that is killed between the two leaves domains that are
    * observed again when their leases end: an observation more, and none lost. A check that cannot be recorded
-   * does not keep the others of its batch from it; its domain is observed less and less often, as one that
-   * fails.
+   * does not keep the others of its batch from it.
    */
   async #writeBatch(batch: readonly FinishedCheck[]): Promise<void> {
     if (batch.length === 0) return;

@@ -42,8 +42,7 @@ export function createDnsClient(options: DnsClientOptions) {
      * have different views, which must not mix. A server that invents addresses for the name tells nothing
      * about its other types: all are queried elsewhere. It never rejects.
      *
-     * @param name Any name that DNS allows, as canonicalHostName takes it.
-     * @param signal Settles what is not answered as stopped.
+     * @param name As canonicalHostName takes it.
      * @returns By the type's canonical name. A type or name that cannot be queried has failed as malformed; a
      * failed query has the most telling failure of its tries.
      */
@@ -54,8 +53,8 @@ export function createDnsClient(options: DnsClientOptions) {
       priority: Priority = 'normal',
     ): Promise<ReadonlyMap<string, DnsAnswer>> {
       for (let left = servers; ; ) {
-        const lookup = new Lookup({ ...options, servers: left, name, signal, priority });
-        const answers = await lookup.answers(types);
+        const lookup = new Lookup({ ...options, servers: left, signal, priority });
+        const answers = await lookup.resolve(name, types);
         const { invention } = lookup;
         if (invention === undefined) return answers;
         left = left.filter((server) => server !== invention.server);
@@ -67,7 +66,6 @@ export function createDnsClient(options: DnsClientOptions) {
 
 interface LookupOptions extends DnsClientOptions {
   readonly servers: readonly NameServer[];
-  readonly name: string;
   readonly signal: AbortSignal;
   readonly priority: Priority;
 }
@@ -115,15 +113,14 @@ class Lookup {
     this.#servers = [...this.#options.servers].sort((one, other) => rank(one) - rank(other));
   }
 
-  async answers(types: readonly string[]): Promise<Map<string, DnsAnswer>> {
-    const { name, tries } = this.#options;
+  async resolve(name: string, types: readonly string[]): Promise<Map<string, DnsAnswer>> {
     const answers = new Map<string, DnsAnswer>();
     const queries: Query[] = [];
     for (const type of new Set(types.map((each) => canonicalType(each) ?? each))) {
       answers.set(type, STOPPED);
       try {
         const question = createQuestion(canonicalHostName(name), type);
-        queries.push({ question, tries: 0, mostTries: tries, verdict: STOPPED });
+        queries.push({ question, tries: 0, mostTries: this.#options.tries, verdict: STOPPED });
       } catch (error) {
         answers.set(type, failed('malformed', messageOf(error)));
       }
@@ -138,9 +135,8 @@ class Lookup {
   }
 
   /**
-   * Sends one query after the other, as many as each has tries and each for another type, until there is an
-   * answer. Without one the name is given up: otherwise each query for a dead name would hold its place at a
-   * server for all its tries, and other names would wait for it.
+   * Sends one query after the other, each for another type, until there is an answer. Without one the name is
+   * given up: otherwise each query for a dead name would hold its place at a server for all its tries.
    *
    * @returns the failure of all types; undefined: they are to be queried.
    */
@@ -204,7 +200,7 @@ class Lookup {
   }
 }
 
-/** A denial without proof counts if another server denies the same: one that is queried twice is one witness. */
+/** A denial without proof counts if another server denies the same: one that is asked twice is one witness. */
 function confirmed(witness: FailedAnswer['denial'], answer: DnsAnswer): DnsAnswer {
   if (answer.kind === 'answered' || answer.denial === undefined || witness === undefined) return answer;
   const { server, nameExists } = answer.denial;

@@ -48,7 +48,7 @@ interface Chain {
   readonly fault?: string;
 }
 
-/** Resolvers give up long before (BIND 9 after 11, Unbound after 12 aliases). */
+/** Resolvers give up before (BIND 9 after 11, Unbound after 12 aliases). */
 const MAX_NAMES = 64;
 
 /**
@@ -146,12 +146,7 @@ function aliasOf(record: ResourceRecord): readonly Alias[] {
   return [{ owner, type: type === CNAME ? 'CNAME' : 'DNAME', target, record }];
 }
 
-/**
- * Follows a name through the aliases of a message, in any order.
- *
- * @param stopsAtCname The query is for the CNAME of the name itself, so none is followed (RFC 1034, section
- * 4.3.2).
- */
+/** @param stopsAtCname The query is for the CNAME of the name itself: none is followed (RFC 1034, 4.3.2). */
 function followChain(name: string, aliases: readonly Alias[], stopsAtCname: boolean): Chain {
   const links = new Set<Alias>();
   const passed = new Set<string>();
@@ -174,8 +169,8 @@ function followChain(name: string, aliases: readonly Alias[], stopsAtCname: bool
 }
 
 /**
- * The target of a CNAME; of a DNAME the name with its target in the place of its owner (RFC 6672, section 2.2):
- * the CNAME that a server synthesizes may be missing.
+ * Of a DNAME, the name with its target in the place of its owner (RFC 6672, section 2.2): the CNAME that a
+ * server synthesizes may be missing.
  *
  * @throws InvalidObservationError for a name that becomes too long.
  */
@@ -234,8 +229,8 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
 }
 
 /**
- * The SOA of the zone that the name is in, or of one above it, proves a negative answer. DS records are above the
- * cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
+ * The SOA of the zone that the name is in, or of one above it, proves a negative answer. DS records are above
+ * the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
  */
 function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
@@ -250,10 +245,7 @@ function aliasRecords(chain?: Chain): readonly DnsRecord[] {
   });
 }
 
-/**
- * @param reason Completes a sentence that begins with the server.
- * @param chain An incomplete chain, whose aliases count nevertheless.
- */
+/** @param chain An incomplete one, whose aliases count nevertheless. */
 function noEvidence({ server }: Message, code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
   return { ...failed(code, `${server} ${reason}`), aliases: aliasRecords(chain) };
 }

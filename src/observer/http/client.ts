@@ -45,7 +45,6 @@ export function createHttpClient(options: HttpClientOptions) {
     }),
   });
 
-  /** @param time In milliseconds. */
   async function requestUnlessSilent(
     target: Target,
     breaker: CircuitBreaker,
@@ -63,34 +62,13 @@ export function createHttpClient(options: HttpClientOptions) {
     return outcome;
   }
 
-  async function requestPage(domain: string, addresses: readonly string[], signal: AbortSignal) {
-    let timeLeft = options.timeout;
-    const requestBy = (scheme: 'https' | 'http') =>
-      tryAddresses(addresses, async (address): Promise<HttpAnswer> => {
-        // An IPv4-mapped address leads to the same machine as its IPv4 address.
-        const { limiter, breakers } = states.memo(ipaddr.process(address).toString());
-        if (!(await limiter.enter(signal))) return STOPPED;
-        const began = performance.now();
-        const target = { scheme, domain, address, port: options[`${scheme}Port`] };
-        const outcome = await requestUnlessSilent(target, breakers[scheme], timeLeft, signal);
-        timeLeft = Math.max(0, timeLeft - (performance.now() - began));
-        limiter.leave();
-        return outcome;
-      });
-    const secure = await requestBy('https');
-    if (!isDeclined(secure)) return secure;
-    const plain = await requestBy('http');
-    return plain.kind === 'answered' ? plain : { ...plain, httpsDeclined: true };
-  }
-
   return {
     /**
-     * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-     * at each address that can be reached, its port rejects the connection, speaks no TLS, or declines it for
-     * the name. It never rejects, and closes everything.
+     * Observes `https://{domain}/` once, or `http://{domain}/` where HTTPS is declined: at each address that
+     * can be reached, its port rejects the connection, speaks no TLS, or declines it for the name. It never
+     * rejects, and closes everything.
      *
-     * @param addresses The domain's A and AAAA addresses, as DNS answered them.
-     * @param signal Ends it with the failure `stopped`.
+     * @param addresses Of the domain, as DNS answered them.
      */
     async observe(domain: string, addresses: readonly string[], signal: AbortSignal): Promise<HttpAnswer> {
       if (isIP(domain) !== 0) return failed('no-address', `${domain} is an address, not a domain`);
@@ -98,7 +76,23 @@ export function createHttpClient(options: HttpClientOptions) {
       if (known.length === 0) return NO_ADDRESS;
       const selected = selectAddresses(known, options.allowPrivate);
       if (selected.length === 0) return failed('private-address', new PrivateAddressError(known).message);
-      return requestPage(domain, selected, signal);
+      let timeLeft = options.timeout;
+      const requestBy = (scheme: 'https' | 'http') =>
+        tryAddresses(selected, async (address) => {
+          // An IPv4-mapped address leads to the same machine as its IPv4 address.
+          const { limiter, breakers } = states.memo(ipaddr.process(address).toString());
+          if (!(await limiter.enter(signal))) return STOPPED;
+          const began = performance.now();
+          const target = { scheme, domain, address, port: options[`${scheme}Port`] };
+          const outcome = await requestUnlessSilent(target, breakers[scheme], timeLeft, signal);
+          timeLeft = Math.max(0, timeLeft - (performance.now() - began));
+          limiter.leave();
+          return outcome;
+        });
+      const secure = await requestBy('https');
+      if (!isDeclined(secure)) return secure;
+      const plain = await requestBy('http');
+      return plain.kind === 'answered' ? plain : { ...plain, httpsDeclined: true };
     },
   };
 }

@@ -25,11 +25,10 @@ export interface RequestOptions {
 type Protocol = 'http/1.1' | 'h2';
 
 /**
- * Connects to the target and reads the head of its response to `GET /`; where it speaks no HTTP/1.1, once again
- * by HTTP/2. It never rejects, and leaves neither socket nor timer behind.
+ * Reads the head of the response to `GET /`; where the target speaks no HTTP/1.1, once again by HTTP/2. It
+ * never rejects, and leaves neither socket nor timer behind.
  *
- * @param connectTime In milliseconds, for the connection.
- * @param time In milliseconds, for everything.
+ * @param connectTime In milliseconds, as `time`, which is for everything.
  */
 export async function sendRequest(
   target: Target,
@@ -153,25 +152,21 @@ const SHORTEST_SERVER_HELLO = 47;
 const NO_ROUTE = /^connect (ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/;
 
 /**
- * What OpenSSL 3.0 to 3.5 says of octets that are no TLS record header (RFC 8446, section 5.1). The second octet
- * is not 3: wrong version number, and two names of its own for what looks like a request. It is 3 by chance: the
- * length is beyond any record's, under three names. Fewer than five octets say nothing.
+ * What OpenSSL 3.0 to 3.5 says of octets that are no TLS record header (RFC 8446, section 5.1). The second
+ * octet is not 3: wrong version number, and two names of its own for what looks like a request. It is 3 by
+ * chance: the length is beyond any record's, under three names. Fewer than five octets say nothing.
  */
 const NO_TLS =
   /^(hello|handshake) ERR_SSL_(WRONG_VERSION_NUMBER|HTTPS?_(PROXY_)?REQUEST|\w+_LENGTH_TOO_LONG)$/;
 
 /**
- * An alert with which servers decline a name that has no TLS (RFC 6066, section 3; RFC 8446, section 6.2), if
- * nothing came before it: unrecognized_name, and handshake_failure and internal_error of those that have no
- * certificate for it.
+ * The alerts that decline a name (RFC 6066, section 3; RFC 8446, section 6.2), if nothing came before them; the
+ * last two are of servers that have no certificate for it.
  */
 const DECLINED_NAME =
   /^hello ERR_SSL_(TLSV1_UNRECOGNIZED_NAME|\S+_ALERT_(HANDSHAKE_FAILURE|INTERNAL_ERROR))$/;
 
-/**
- * The alert of a server that speaks none of the protocols offered (RFC 7301, section 3.2), or what OpenSSL says
- * of one that has chosen another.
- */
+/** The server speaks none of the protocols offered (RFC 7301, section 3.2), or has chosen another. */
 const NO_PROTOCOL = /^(hello|handshake) ERR_SSL_(TLSV1_ALERT_NO_APPLICATION_PROTOCOL|BAD_EXTENSION)$/;
 
 /** What errors mean, by step and code: the first row counts. */

@@ -17,10 +17,8 @@ const headTooLarge = () => new TooLargeError(`its head is larger than ${LARGEST_
 const tooManyInterim = () => new TooLargeError(`more than ${MAX_INTERIM_RESPONSES} interim responses came`);
 
 /**
- * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it is not
- * read.
- *
- * Node.js' own parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
+ * Requests `/` on a connected socket, and reads no further than the head of the final response. Node.js' own
+ * parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
  *
  * @returns the head with a character for each octet.
  * @throws TooLargeError; InvalidObservationError for a head that cannot be parsed; the socket's error.
@@ -76,10 +74,7 @@ function checkBeginning(text: string): void {
   if (text.length > LARGEST_HEAD) throw headTooLarge();
 }
 
-/**
- * What Node.js takes of a header section: 64 kB of the shortest lines are so many fields, each of which counts
- * 32 octets more in HTTP/2 (RFC 9113, section 6.5.2).
- */
+/** 64 kB of the shortest lines are so many fields; each counts 32 octets more (RFC 9113, section 6.5.2). */
 const MAX_FIELDS = LARGEST_HEAD / ':\r\n'.length;
 const LARGEST_SECTION = LARGEST_HEAD + 32 * MAX_FIELDS;
 
@@ -130,9 +125,7 @@ export async function requestHeadByHttp2(
   }
 }
 
-/**
- * Node.js ends a stream with too many fields with ENHANCE_YOUR_CALM, and takes nine frames for them at most.
- */
+/** Node.js ends a stream with too many fields with ENHANCE_YOUR_CALM, and takes nine frames for them. */
 function meaningOf(error: Error): Error {
   if (!/^ERR_HTTP2_/.test(errorCode(error))) return error;
   return /ENHANCE_YOUR_CALM|Too many CONTINUATION frames/.test(error.message)

@@ -38,19 +38,12 @@ const CANDIDATES_PER_DOMAIN = 4;
 
 /**
  * Takes domains that are due, until their lease ends (docs/decisions/0005-leases.md). Of two workers that want
- * the same one, one gets it: the update holds only where it is still due.
+ * the same one, one gets it: the update holds only where it is still due. The candidates come from a statement
+ * of their own: on sharded tables, none can lock rows over several shards.
  *
- * The candidates come from a statement of their own, so that this works on sharded tables too, where no
- * statement can lock rows over several shards.
- *
- * @returns `left`: how many more are due, or may be. The worker polls again when there is room for them.
+ * @returns `left`: how many more are due, or may be.
  */
-export async function leaseDue(
-  prisma: PrismaClient,
-  now: Instant,
-  until: Instant,
-  room: Room,
-): Promise<{ domains: readonly LeasedDomain[]; left: Counts }> {
+export async function leaseDue(prisma: PrismaClient, now: Instant, until: Instant, room: Room) {
   const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
   const normal = await candidatesOf(prisma, 'normal', now, room.free);
   const low = lowMost === 0 ? [] : await candidatesOf(prisma, 'low', now, lowMost);
@@ -66,7 +59,8 @@ export async function leaseDue(
   const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
   // What was not queried may be due, and so may what other workers had before this one.
   const lowLeft = lowMost === 0 ? 1 : low.length - taken('low');
-  return { domains, left: { normal: normal.length - taken('normal'), low: lowLeft } };
+  const left: Counts = { normal: normal.length - taken('normal'), low: lowLeft };
+  return { domains, left };
 }
 
 /** Those that are due first, in random order. */
@@ -80,10 +74,7 @@ async function candidatesOf(prisma: PrismaClient, priority: Priority, now: Insta
   return rows.map(({ name }) => name);
 }
 
-/**
- * Each is the condition of a partial index (prisma/migrations/0001_baseline), word for word: the domains of one
- * priority that are due do not hide the others.
- */
+/** The conditions of partial indexes, word for word: what is due of one priority does not hide the other. */
 const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
   normal: Prisma.raw('failures = 0 AND observed_at IS NOT NULL'),
   low: Prisma.raw('(failures > 0 OR observed_at IS NULL)'),
@@ -144,10 +135,9 @@ const DAY = 86_400_000_000n;
 const MOST_DOUBLINGS = 40;
 
 /**
- * When a domain is to be observed next: never before its interval has passed, and up to a tenth later, so that
- * domains that were added together spread out. A failing one waits twice as long each time, up to a day. What
- * is late, after an outage, and what is observed for the first time waits up to a third longer: a backlog must
- * not come back as one wave at each interval.
+ * Never before its interval has passed, and up to a tenth later, so that domains that were added together
+ * spread out. A failing one waits twice as long each time, up to a day. What is late, after an outage, and what
+ * is observed for the first time waits up to a third longer: a backlog must not come back as one wave.
  *
  * @param failures in a row, the observation that ended now included.
  * @param chance A random number from 0 to 1, without 1.

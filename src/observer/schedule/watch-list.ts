@@ -10,13 +10,13 @@ export interface WatchedDomain {
   readonly name: string;
   /** From one observation to the next, in microseconds. */
   readonly every: bigint;
-  /** When it is to be observed next; while a worker has it leased, when it was to be. */
+  /** While a worker has it leased, when it was to be observed. */
   readonly next: Instant;
   readonly leased: boolean;
   /** Of the latest observation; null: there was none. */
   readonly observedAt: Instant | null;
   readonly outcome: CheckOutcome | null;
-  /** How many observations failed in a row. */
+  /** In a row. */
   readonly failures: number;
 }
 
@@ -27,9 +27,8 @@ const DEFAULT_PACE = 86_400_000_000n;
  * Watches domains from now on. One that is watched already is observed at the new interval from its next time
  * on, which comes no later than one interval from now.
  *
- * @param names canonical names, each once.
- * @param every microseconds from one observation to the next; null: a day, and what is watched already
- *   keeps its interval.
+ * @param names canonical, each once.
+ * @param every in microseconds; null: a day, and what is watched already keeps its interval.
  * @returns how many were added, and how many were watched before, at another interval.
  */
 export async function watchDomains(
@@ -62,7 +61,7 @@ export async function watchDomains(
   return { added, changed };
 }
 
-/** Stops watching domains, and returns how many of them were watched. Their history stays. */
+/** @returns how many of them were watched. Their history stays. */
 export async function unwatchDomains(prisma: PrismaClient, names: readonly string[]): Promise<number> {
   return retryOnContention(() => prisma.$executeRaw`DELETE FROM watched_domain WHERE name = ANY (${names})`);
 }

@@ -2,11 +2,20 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
 import type { DnsAnswer } from '../../../src/observer/verdict.js';
+import {
+  addedIn,
+  answerTo,
+  look,
+  observe,
+  presentIn,
+  record,
+  removedIn,
+  toText,
+} from '../../support/dns-evidence.js';
 import { uint16 } from '../../support/dns-octets.js';
+import { goodReply, NAMES, replies, TYPE_NUMBERS } from '../../support/dns-replies.js';
 import { repeats } from '../../support/long-form.js';
-import { addedIn, answerTo, look, observe, presentIn, record, removedIn, toText } from './evidence.js';
 import { judge, NO_EVIDENCE, type Verdict } from './evidence-judge.js';
-import { goodReply, NAMES, replies, TYPE_NUMBERS } from './evidence-replies.js';
 
 /** `npm test` sends some; EVIDENCE_CHECKS=500000 sends more. */
 const CHECKS = Number(process.env['EVIDENCE_CHECKS'] ?? repeats(50_000, 1000));

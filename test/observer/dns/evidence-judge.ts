@@ -4,7 +4,7 @@ import { InvalidObservationError, MalformedMessageError } from '../../../src/mod
 import { ancestorsOf, canonicalHostName } from '../../../src/model/host-name.js';
 import { HEADER_LENGTH, MessageReader } from '../../../src/model/message-reader.js';
 import { readRdata } from '../../../src/model/rdata-text.js';
-import { TYPE_NUMBERS } from './evidence-replies.js';
+import { TYPE_NUMBERS } from '../../support/dns-replies.js';
 
 /*
  * What a reply proves, stated a second time, apart from the observer: RFC 1034 (3.6.2, 4.3.2), 1035 (4),

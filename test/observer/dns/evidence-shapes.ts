@@ -1,21 +1,14 @@
-import { nameOctets as name, uint16 } from '../../support/dns-octets.js';
 import {
   type Asked,
-  address,
-  cname,
   counted,
-  dname,
-  hex,
-  ns,
   otherType,
   type Reply,
   reply,
-  rr,
   rrsig,
-  SOA_RDATA,
-  soa,
   wanted,
-} from './evidence.js';
+} from '../../support/dns-evidence.js';
+import { nameOctets as name, uint16 } from '../../support/dns-octets.js';
+import { address, cname, dname, hex, ns, rr, SOA_RDATA, soa } from '../../support/dns-records.js';
 
 /** The SOA of the zone above, which proves what it comes with to be absent. */
 const PROOF = soa('test');

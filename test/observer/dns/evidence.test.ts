@@ -1,30 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { parseDnsRecord, recordsByType } from '../../../src/model/dns-record.js';
 import { createQuestion, encodeQuery } from '../../../src/observer/dns/message.js';
-import { encodeResponse, readQuery } from '../../support/dns-message.js';
-import { nameOctets } from '../../support/dns-octets.js';
-import { Zone } from '../../support/dns-zone.js';
 import {
   type Asked,
   addedIn,
-  address,
   answerTo,
-  cname,
-  dname,
-  hex,
   look,
-  ns,
   presentIn,
   type Reply,
   record,
   removedIn,
   reply,
-  rr,
   rrsig,
-  soa,
   TYPES,
   wanted,
-} from './evidence.js';
+} from '../../support/dns-evidence.js';
+import { encodeResponse, readQuery } from '../../support/dns-message.js';
+import { nameOctets } from '../../support/dns-octets.js';
+import { address, cname, dname, hex, ns, rr, soa } from '../../support/dns-records.js';
+import { Zone } from '../../support/dns-zone.js';
 import { CHAINS_WITHOUT_PROOF, PROVES_NOTHING } from './evidence-shapes.js';
 
 const ZONE = `

@@ -6,7 +6,8 @@ import { canonicalHostName, hostNameOctets } from '../../../src/model/host-name.
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
 import { createQuestion, encodeQuery, responseTo } from '../../../src/observer/dns/message.js';
 import { truncated } from '../../support/dns-behaviours.js';
-import { uint16, uint32, nameOctets as wireName } from '../../support/dns-octets.js';
+import { uint16, nameOctets as wireName } from '../../support/dns-octets.js';
+import { rr } from '../../support/dns-records.js';
 import { clientForTest, outcomeOf, serverForTest } from './asking.js';
 
 const TYPES = [
@@ -19,9 +20,6 @@ const octets = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) =
 const type = fc.constantFrom(...TYPES);
 const OWNER = 'example.test';
 const MALFORMED = { failure: { code: 'malformed' } };
-
-const recordOf = (owner: Buffer, type: number, rdata: Buffer) =>
-  Buffer.concat([owner, uint16(type, 1), uint32(1), uint16(rdata.length), rdata]);
 
 function read(asked: string, message: Buffer): ReturnType<typeof readAnswer> | undefined {
   const question = createQuestion(OWNER, canonicalType(asked) ?? asked);
@@ -74,7 +72,7 @@ describe('whatever a server sends', () => {
       fc.property(type, fc.array(rdata, { minLength: 1, maxLength: 4 }), (asked, all) => {
         const number = typeNumber(asked) ?? 0;
         const { section } = createQuestion(OWNER, asked);
-        const records = all.map((one) => recordOf(uint16(0xc00c), number, one));
+        const records = all.map((one) => rr(uint16(0xc00c), number, one));
         const header = uint16(1, 0x8000, 1, all.length, 0, 0);
         expectCanonical(read(asked, Buffer.concat([header, section, ...records])));
       }),
@@ -85,7 +83,7 @@ describe('whatever a server sends', () => {
   test('a message that breaks off anywhere in its answers is malformed', () => {
     const { section } = createQuestion(OWNER, 'MX');
     const rdata = Buffer.concat([uint16(10), wireName('mail.example.test')]);
-    const one = recordOf(uint16(0xc00c), 15, rdata);
+    const one = rr(uint16(0xc00c), 15, rdata);
     const message = Buffer.concat([uint16(1, 0x8400, 1, 2, 0, 0), section, one, one]);
     expect(read('MX', message)?.kind).toBe('answered');
     for (let end = 12 + section.length; end < message.length; end += 1) {
@@ -103,7 +101,7 @@ describe('whatever a server sends', () => {
 
   test('a message full of CNAMEs of one name, or of a chain without an end, is malformed and soon read', () => {
     const { section } = createQuestion(OWNER, 'A');
-    const alias = (owner: Buffer, target: Buffer) => recordOf(owner, 5, target);
+    const alias = (owner: Buffer, target: Buffer) => rr(owner, 5, target);
     const wide = Array.from({ length: 3000 }, (_, at) => alias(uint16(0xc00c), wireName(`n${at}`)));
     const deep = Array.from({ length: 2000 }, (_, at) =>
       alias(at === 0 ? uint16(0xc00c) : wireName(`n${at}`), wireName(`n${at + 1}`)),

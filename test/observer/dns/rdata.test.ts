@@ -4,7 +4,8 @@ import { parseDnsRecord } from '../../../src/model/dns-record.js';
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
 import { createQuestion, type Question, responseTo } from '../../../src/observer/dns/message.js';
-import { nameOctets, textOctets, uint16, uint32 } from '../../support/dns-octets.js';
+import { nameOctets, textOctets, uint16 } from '../../support/dns-octets.js';
+import { rr } from '../../support/dns-records.js';
 
 const OWNER = 'example.test';
 
@@ -15,7 +16,7 @@ function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)) {
   const answers = before.length === 0 ? 1 : 2;
   const message = Buffer.concat([
     ...[uint16(1, 0x8180, 1, answers, 0, 0), question.section, before],
-    recordOf(uint16(0xc00c), number, rdata),
+    rr(uint16(0xc00c), number, rdata),
   ]);
   return readMessage(question, message);
 }
@@ -38,8 +39,6 @@ function fields(type: string, rdata: Buffer, before?: Buffer): unknown {
   return own;
 }
 
-const recordOf = (owner: Buffer, type: number, rdata: Buffer) =>
-  Buffer.concat([owner, uint16(type, 1), uint32(0), uint16(rdata.length), rdata]);
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
 
 /** Octets as dns-packet makes them, or after the test vectors of RFC 9460, appendix D; and the fields of the record. */
@@ -150,16 +149,16 @@ describe('names in rdata', () => {
     const place = start + 12 + 2 + 11;
     const message = Buffer.concat([
       ...[uint16(1, 0x8180, 1, 3, 0, 0), question.section],
-      recordOf(uint16(0xc00c), 2, uint16(0xc000 | place)),
-      recordOf(Buffer.of(0), 65_280, nameOctets('a')),
-      recordOf(uint16(0xc000 | place), 2, nameOctets('b')),
+      rr(uint16(0xc00c), 2, uint16(0xc000 | place)),
+      rr(Buffer.of(0), 65_280, nameOctets('a')),
+      rr(uint16(0xc000 | place), 2, nameOctets('b')),
     ]);
     expect([...message.subarray(place, place + 3)]).toEqual([1, 0x61, 0]);
     expect(readMessage(question, message)).toMatchObject({ failure: { code: 'malformed' } });
   });
 
   test('a CNAME beside the queried records must be whole', () => {
-    const alias = (rdata: Buffer) => recordOf(nameOctets('x'), 5, rdata);
+    const alias = (rdata: Buffer) => rr(nameOctets('x'), 5, rdata);
     const address = Buffer.of(192, 0, 2, 1);
     expect(fields('A', address, alias(hex('0161 00')))).toEqual({ ip: '192.0.2.1' });
     expect(fields('A', address, alias(hex('0161 00 00')))).toBe('malformed');
@@ -182,7 +181,7 @@ describe('names in rdata', () => {
     const start = 12 + nameOctets(OWNER).length + 4;
     const pointers = Array.from({ length: 6000 }, (_, at) => uint16(0xc000 | (start + 11 + at * 2)));
     const chain = Buffer.concat([Buffer.of(0, 0), ...pointers]);
-    const before = recordOf(Buffer.of(0), 65_280, chain);
+    const before = rr(Buffer.of(0), 65_280, chain);
     expect(fields('NS', uint16(0xc000 | (start + 11 + 6000 * 2)), before)).toBe('malformed');
     expect(fields('NS', uint16(0xc000 | (start + 11 + 100 * 2)), before)).toEqual({ target: '.' });
   });

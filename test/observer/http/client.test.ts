@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient, type HttpClientOptions } from '../../../src/observer/http/client.js';
 import type { HttpAnswer } from '../../../src/observer/verdict.js';
 import { EXPIRED_CERTIFICATE } from '../../support/web-certificate.js';
@@ -77,16 +77,12 @@ function clientOf({ https, http }: Servers, options: Partial<HttpClientOptions> 
   const end = new AbortController();
   onTestFinished(() => end.abort());
   return {
-    observe: (domain: string, addresses: readonly string[], signal = end.signal) =>
+    observe: (domain = 'a.example', addresses: readonly string[] = ['127.0.0.1'], signal = end.signal) =>
       client.observe(domain, addresses, signal),
   };
 }
 
-function look(
-  servers: Servers,
-  options: Partial<HttpClientOptions> = {},
-  addresses: readonly string[] = ['127.0.0.1'],
-): Promise<HttpAnswer> {
+function look(servers: Servers, options: Partial<HttpClientOptions> = {}, addresses?: readonly string[]) {
   return clientOf(servers, options).observe('a.example', addresses);
 }
 
@@ -98,11 +94,12 @@ function short(answer: HttpAnswer): unknown {
 
 const observe = async (...how: Parameters<typeof look>) => short(await look(...how));
 
-/** How many connections the HTTP server gets meanwhile. */
-async function connectionsWhile(work: () => Promise<unknown>): Promise<number> {
+/** What comes of it, while the HTTP server has no connection. */
+async function withoutHttp(observing: Promise<HttpAnswer>): Promise<unknown> {
   const before = plain.connections;
-  await work();
-  return plain.connections - before;
+  const answer = short(await observing);
+  expect(plain.connections).toBe(before);
+  return answer;
 }
 
 const PLAIN = { http: { server: 'plain' } };
@@ -187,11 +184,8 @@ describe('the front page of a domain', () => {
     ['sends a broken handshake', answersWith(Buffer.from('16030300080200000401010101', 'hex')), 'tls'],
   ])('is not observed by HTTP instead where the HTTPS port %s', async (_what, behaviour, code) => {
     behave = behaviour;
-    const connections = await connectionsWhile(async () => {
-      const timeout = code === 'timeout' ? 200 : AMPLE;
-      expect(await observe({ https: raw, http: plain }, { timeout })).toBe(code);
-    });
-    expect(connections).toBe(0);
+    const timeout = code === 'timeout' ? 200 : AMPLE;
+    expect(await withoutHttp(look({ https: raw, http: plain }, { timeout }))).toBe(code);
   });
 
   test('is observed by HTTP where a server has no certificate for it', async () => {
@@ -311,9 +305,7 @@ describe('a site that speaks HTTP/2 alone', () => {
       seen.push(fields);
       responds({ ':status': '404', server: 'two' })(stream, fields);
     };
-    const answer = await clientOf({ https: two }, { userAgent: 'dms' }).observe('xn--a.example', [
-      '127.0.0.1',
-    ]);
+    const answer = await clientOf({ https: two }, { userAgent: 'dms' }).observe('xn--a.example');
     const headers = new Map([['server', 'two']]);
     expect(answer).toEqual({ kind: 'answered', scheme: 'https', address: '127.0.0.1', status: 404, headers });
     const request = [':path', '/', ':scheme', 'https', ':authority', `xn--a.example:${two.port}`];
@@ -376,10 +368,7 @@ describe('a site that speaks HTTP/2 alone', () => {
     ['sends eleven interim responses', hintsOften, 'too-large'],
   ])('is not observed where it %s', async (_what, streaming, code) => {
     onStream = streaming;
-    const connections = await connectionsWhile(async () => {
-      expect(await observe({ https: two, http: plain })).toBe(code);
-    });
-    expect(connections).toBe(0);
+    expect(await withoutHttp(look({ https: two, http: plain }))).toBe(code);
     await two.idle();
   });
 
@@ -418,7 +407,6 @@ describe('an unusable response is a failure', () => {
   test.each<[string, Behaviour, string]>([
     ['eleven interim responses', answersWith(`${interim(11)}${HEAD}\r\n`), 'too-large'],
     ['50,000 fields', answersWith(`${HEAD}${fields(50_000)}\r\n`), 'too-large'],
-    ['1 MB of fields', answersWith(`${HEAD}${`X: ${'x'.repeat(1000)}\r\n`.repeat(1000)}\r\n`), 'too-large'],
     ['1 MB in one value', answersWith(`${HEAD}X: ${MEGABYTE}\r\n\r\n`), 'too-large'],
     ['1 MB in the status line', answersWith(`HTTP/1.1 200 ${MEGABYTE}\r\n\r\n`), 'too-large'],
     ['1 MB in an interim response', answersWith(`HTTP/1.1 103 X\r\nX: ${MEGABYTE}\r\n\r\n`), 'too-large'],
@@ -462,16 +450,13 @@ describe('the guard', () => {
     ...['127.0.0.1', '10.0.0.1', '169.254.169.254', '0.0.0.0', '::1', '::ffff:10.0.0.1', '::127.0.0.1'],
     ...['64:ff9b::127.0.0.1', '2002:7f00:1::'],
   ])('rejects %s before there is a socket for it, at every port', async (address) => {
-    const sockets: unknown[] = [];
-    const count = (message: unknown) => sockets.push(message);
-    subscribe('net.client.socket', count);
-    onTestFinished(() => {
-      unsubscribe('net.client.socket', count);
-    });
+    const opened = vi.fn();
+    subscribe('net.client.socket', opened);
+    onTestFinished(() => void unsubscribe('net.client.socket', opened));
     const failure = { code: 'private-address', message: `${address} is not a public address` };
     const answer = await look({ https: secure, http: plain }, { allowPrivate: false }, [address]);
     expect(answer).toEqual({ kind: 'failed', failure });
-    expect(sockets).toEqual([]);
+    expect(opened).not.toHaveBeenCalled();
   });
 
   test.each([
@@ -480,19 +465,14 @@ describe('the guard', () => {
     ['a domain without an address', 'a.example', []],
     ['a domain with what is no address', 'a.example', ['', 'a.example', '1.2.3']],
   ])('connects to nothing for %s', async (_what, domain, addresses) => {
-    const connections = await connectionsWhile(async () => {
-      expect(short(await clientOf({ http: plain }).observe(domain, addresses))).toBe('no-address');
-    });
-    expect(connections).toBe(0);
+    const observing = clientOf({ http: plain }).observe(domain, addresses);
+    expect(await withoutHttp(observing)).toBe('no-address');
   });
 
   test('connects to the address given and nowhere else: no name is resolved', async () => {
     const http = await kept(startHttpServer({ address: '127.0.0.2', port: plain.port }));
-    const connections = await connectionsWhile(async () => {
-      const answer = await clientOf({ http }).observe('localhost', ['127.0.0.2']);
-      expect(answer).toMatchObject({ kind: 'answered', address: '127.0.0.2' });
-    });
-    expect([http.connections, connections]).toEqual([1, 0]);
+    await withoutHttp(clientOf({ http }).observe('localhost', ['127.0.0.2']));
+    expect(http.connections).toBe(1);
   });
 
   test('follows no redirect: it is a header like any other', async () => {
@@ -510,7 +490,7 @@ describe('an observation that is stopped', () => {
   test.each(['https', 'http'] as const)('while it waits for the server ends at once: %s', async (scheme) => {
     const controller = new AbortController();
     behave = (socket) => socket.once('data', () => controller.abort());
-    const answer = await clientOf({ [scheme]: raw }).observe('a.example', ['127.0.0.1'], controller.signal);
+    const answer = await clientOf({ [scheme]: raw }).observe(undefined, undefined, controller.signal);
     expect(short(answer)).toBe('stopped');
     await raw.idle();
   });
@@ -523,17 +503,17 @@ describe('an observation that is stopped', () => {
         socket.end(`${HEAD}\r\n`);
       });
     const client = clientOf({ http: raw }, { connectionsPerAddress: 1 });
-    const first = client.observe('a.example', ['127.0.0.1']);
-    const second = client.observe('b.example', ['127.0.0.1'], controller.signal);
+    const first = client.observe('a.example');
+    const second = client.observe('b.example', undefined, controller.signal);
     expect(short(await second)).toBe('stopped');
     expect(short(await first)).toEqual({ http: {} });
-    expect(short(await client.observe('c.example', ['127.0.0.1']))).toEqual({ http: {} });
+    expect(short(await client.observe('c.example'))).toEqual({ http: {} });
   });
 
   test('with others by one signal ends with all of them, and so does one that comes later', async () => {
     const client = clientOf({ http: raw }, { connectionsPerAddress: 1 });
     const controller = new AbortController();
-    const begin = (domain: string) => client.observe(domain, ['127.0.0.1'], controller.signal);
+    const begin = (domain: string) => client.observe(domain, undefined, controller.signal);
     const observations = ['a.example', 'b.example'].map(begin);
     controller.abort();
     observations.push(begin('c.example'));
@@ -544,7 +524,7 @@ describe('an observation that is stopped', () => {
 
 describe('the connections to one address', () => {
   const observeAll = (client: ReturnType<typeof clientOf>, count: number) =>
-    Promise.all(Array.from({ length: count }, (_, at) => client.observe(`${at}.example`, ['127.0.0.1'])));
+    Promise.all(Array.from({ length: count }, (_, at) => client.observe(`${at}.example`)));
 
   test('are limited, and what waits gets one in the end', async () => {
     const limit = 3;
@@ -604,7 +584,7 @@ test('a client keeps no socket and no timer of what it has observed', async () =
   const client = clientOf({ https: raw, http: plain });
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
-  for (let at = 0; at < 50; at += 1) await client.observe('a.example', ['127.0.0.1']);
+  for (let at = 0; at < 50; at += 1) await client.observe();
   await Promise.all([plain.idle(), raw.idle()]);
   expect(timers() - before).toBeLessThan(25);
 });

@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { nameOctets, uint16, uint32 } from '../../support/dns-octets.js';
-import { type Asked, hex, SOA_RDATA } from './evidence.js';
+import type { Asked } from './dns-evidence.js';
+import { nameOctets, uint16, uint32 } from './dns-octets.js';
+import { hex, SOA_RDATA } from './dns-records.js';
 
 export const TYPE_NUMBERS: ReadonlyMap<string, number> = new Map([
   ['A', 1],

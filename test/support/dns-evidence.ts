@@ -1,12 +1,13 @@
-import { type RecordedObservations, recordObservations } from '../../../src/history/record-observations.js';
-import { type Holdings, holdNothing } from '../../../src/history/state.js';
-import type { DnsRecord } from '../../../src/model/dns-record.js';
-import type { Observation } from '../../../src/model/observation.js';
-import { readAnswer } from '../../../src/observer/dns/evidence.js';
-import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
-import { createDomainObserver } from '../../../src/observer/observe-domain.js';
-import { type DnsAnswer, failed } from '../../../src/observer/verdict.js';
-import { nameOctets, uint16 } from '../../support/dns-octets.js';
+import { type RecordedObservations, recordObservations } from '../../src/history/record-observations.js';
+import { type Holdings, holdNothing } from '../../src/history/state.js';
+import type { DnsRecord } from '../../src/model/dns-record.js';
+import type { Observation } from '../../src/model/observation.js';
+import { readAnswer } from '../../src/observer/dns/evidence.js';
+import { createQuestion, responseTo } from '../../src/observer/dns/message.js';
+import { createDomainObserver } from '../../src/observer/observe-domain.js';
+import { type DnsAnswer, failed } from '../../src/observer/verdict.js';
+import { nameOctets, uint16 } from './dns-octets.js';
+import { hex, rr, SOA_RDATA } from './dns-records.js';
 
 /*
  * What an observation makes of replies that are written by hand, without a network. The fields of a message
@@ -114,31 +115,6 @@ export function presentIn(progress: Recorded): string[] {
   const records = progress.holdings.records.values();
   return [...records].flatMap((stays) => Array.from(stays.values(), ({ record }) => toText(record))).sort();
 }
-
-/** Octets from hexadecimal, with other octets between. */
-export function hex(texts: TemplateStringsArray, ...parts: readonly Buffer[]): Buffer {
-  return Buffer.concat(
-    texts.flatMap((text, at) => [Buffer.from(text.replaceAll(/\s/g, ''), 'hex'), parts[at] ?? Buffer.of()]),
-  );
-}
-
-function sized(rdata: Buffer): Buffer {
-  return Buffer.concat([uint16(rdata.length), rdata]);
-}
-
-/** MNAME, RNAME, SERIAL, REFRESH, RETRY, EXPIRE, MINIMUM. */
-export const SOA_RDATA = hex`${nameOctets('ns.test')} ${nameOctets('host.test')} 00000001 00000e10 00000384 00127500 0000012c`;
-
-/** A resource record; it is of class IN unless another is given. */
-export function rr(owner: Buffer, type: number, rdata: Buffer, dnsClass = 1): Buffer {
-  return hex`${owner} ${uint16(type, dnsClass)} 0000003c ${sized(rdata)}`;
-}
-
-export const address = (owner: string) => rr(nameOctets(owner), 1, hex`cb007107`);
-export const ns = (owner: string) => rr(nameOctets(owner), 2, nameOctets('ns.elsewhere.test'));
-export const cname = (owner: string, target: string) => rr(nameOctets(owner), 5, nameOctets(target));
-export const soa = (owner: string, dnsClass = 1) => rr(nameOctets(owner), 6, SOA_RDATA, dnsClass);
-export const dname = (owner: string, target: string) => rr(nameOctets(owner), 39, nameOctets(target));
 
 /** Rdata of each queried type; none of it is in the zone of the tests. */
 const RDATA: ReadonlyMap<string, Buffer> = new Map([
