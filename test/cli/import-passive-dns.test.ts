@@ -2,11 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { httpxLine } from '../support/httpx-lines.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let database: TestDatabase;
@@ -61,12 +59,15 @@ async function addresses() {
 }
 
 async function graphql(query: string) {
+  const body = JSON.stringify({ query });
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${service.url}/graphql`, {
-    ...{ method: 'POST', headers, body: JSON.stringify({ query }) },
-  });
+  const response = await fetch(`${service.url}/graphql`, { method: 'POST', headers, body });
   return JSON.parse(await response.text()).data;
 }
+
+const LAST_SEEN = 'dnsRecords { ... on DnsRecordEntry { lastSeen } }';
+const days = (entries: readonly { lastSeen?: string }[]) =>
+  entries.flatMap(({ lastSeen }) => lastSeen?.slice(0, 10) ?? []);
 
 describe('passive DNS', () => {
   const OLD = sighting('192.0.2.1', '2010-01-01T00:00:00Z', '2012-01-01T00:00:00Z');
@@ -91,15 +92,10 @@ describe('passive DNS', () => {
       ]);
       expect(await dms(['verify'])).toContain('No violations');
       const { domain } = await graphql(
-        '{ domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } changes(first: 9) { nodes { date ... on DnsRecordRemoved { lastSeen } } } } }',
+        `{ domain(name: "example.com") { ${LAST_SEEN} changes(first: 9) { nodes { ... on DnsRecordRemoved { lastSeen } } } } }`,
       );
-      expect(domain.dnsRecords.map(({ lastSeen }: { lastSeen: string }) => lastSeen.slice(0, 10))).toEqual([
-        ...['2012-01-01', '2021-01-01', '2024-01-01'],
-      ]);
-      const gone = domain.changes.nodes.flatMap(
-        ({ lastSeen }: { lastSeen?: string }) => lastSeen?.slice(0, 10) ?? [],
-      );
-      expect(gone).toEqual(['2012-01-01', '2021-01-01']);
+      expect(days(domain.dnsRecords)).toEqual(['2012-01-01', '2021-01-01', '2024-01-01']);
+      expect(days(domain.changes.nodes)).toEqual(['2012-01-01', '2021-01-01']);
     },
   );
 
@@ -107,22 +103,18 @@ describe('passive DNS', () => {
     await dms(['import', '-'], OLD + RECENT);
     expect(await addresses()).toEqual(['192.0.2.1 2010-01-01 present', '192.0.2.2 2019-01-01 present']);
     const data = await graphql(`{
-      domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
-      then: domain(name: "example.com", at: "2019-06-01T00:00:00Z") { lastUpdate dnsRecords { ... on DnsRecordEntry { lastSeen } } }
-      early: domain(name: "example.com", at: "2011-01-01T00:00:00Z") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
+      domain(name: "example.com") { ${LAST_SEEN} }
+      then: domain(name: "example.com", at: "2019-06-01T00:00:00Z") { ${LAST_SEEN} }
+      early: domain(name: "example.com", at: "2011-01-01T00:00:00Z") { ${LAST_SEEN} }
       dnsRecords(where: { network: "192.0.2.0/24" }, first: 9) { nodes { record { ... on ARecord { ip lastSeen } } } }
       changes(first: 9) { nodes { ... on DnsRecordAdded { record { ... on ARecord { lastSeen } } } } }
     }`);
-    const day = ({ lastSeen }: { lastSeen: string }) => lastSeen.slice(0, 10);
-    expect(data.domain.dnsRecords.map(day)).toEqual(['2012-01-01', '2021-01-01']);
-    expect(data.then.dnsRecords.map(day)).toEqual(['2012-01-01', '2019-01-01']);
-    expect(data.early.dnsRecords.map(day)).toEqual(['2010-01-01']);
-    expect(data.dnsRecords.nodes.map(({ record }: { record: { lastSeen: string } }) => day(record))).toEqual([
-      ...['2012-01-01', '2021-01-01'],
-    ]);
-    expect(data.changes.nodes.map(({ record }: { record: { lastSeen: string } }) => day(record))).toEqual([
-      ...['2012-01-01', '2021-01-01'],
-    ]);
+    const now = ['2012-01-01', '2021-01-01'];
+    expect(days(data.domain.dnsRecords)).toEqual(now);
+    expect(days(data.then.dnsRecords)).toEqual(['2012-01-01', '2019-01-01']);
+    expect(days(data.early.dnsRecords)).toEqual(['2010-01-01']);
+    for (const { nodes } of [data.dnsRecords, data.changes])
+      expect(days(nodes.map(({ record }: { record: { lastSeen: string } }) => record))).toEqual(now);
   });
 
   test('passive DNS is to be imported after observations, which the summary says where it comes before them', async () => {
@@ -252,50 +244,4 @@ describe('passive DNS', () => {
       '192.0.2.1 2024-06-01 present',
     ]);
   });
-});
-
-test('files of five formats give the same history in whatever order they are imported', async () => {
-  const time = '2024-03-01T10:20:30Z';
-  const zdns = {
-    ...{ name: 'example.com' },
-    results: {
-      MX: {
-        ...{ status: 'NOERROR', timestamp: '2024-03-05T00:00:00Z' },
-        data: {
-          answers: [
-            { answer: 'mail.example.net.', preference: 10, class: 'IN', name: 'example.com', type: 'MX' },
-          ],
-        },
-      },
-    },
-  };
-  const dnsx = {
-    ...{
-      host: 'example.com',
-      status_code: 'NOERROR',
-      timestamp: '2024-03-04T00:00:00Z',
-      resolver: ['192.0.2.53:53'],
-    },
-    all: ['example.com.\t300\tIN\tTXT\t"v=spf1 -all"'],
-  };
-  const files = new Map<string, string | Buffer>([
-    ['own.ndjson', observed(time, ['192.0.2.2'])],
-    ['httpx.json.gz', gzipSync(`${httpxLine({ timestamp: '2024-03-03T00:00:00Z' })}\n`)],
-    ['zdns.json', `${JSON.stringify(zdns)}\n`],
-    ['dnsx.json', `${JSON.stringify(dnsx)}\n`],
-    ['passive.cof', sighting('192.0.2.1', '2010-01-01T00:00:00Z', '2012-01-01T00:00:00Z')],
-  ]);
-  for (const [name, text] of files) await writeFile(join(folder, name), text);
-  const paths = [...files.keys()].map((name) => join(folder, name));
-  const states = new Set<string>();
-  for (const order of [paths, paths.toReversed(), [...paths.slice(2), ...paths.slice(0, 2)]]) {
-    await emptyTestDatabase(database);
-    expect(await dms(['import', '--backfill', ...order])).toMatch(/^format +cof, dms, dnsx, httpx, zdns$/m);
-    states.add(await dms(['export', 'example.com']));
-  }
-  expect(states.size).toBe(1);
-  const shown = await dms(['show', 'example.com']);
-  for (const part of ['192.0.2.1', '192.0.2.2', 'mail.example.net', 'v=spf1 -all'])
-    expect(shown).toContain(part);
-  expect(await dms(['search', '--ip', '192.0.2.1'])).toContain('example.com');
 });
