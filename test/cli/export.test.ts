@@ -62,26 +62,20 @@ interface Entry {
   readonly lastSeen: string;
 }
 
-/** The records of all domains as the API has them, with their times. */
+/** The records of all domains that the API has at a time; of an earlier one than now, those that were there. */
 async function answered(at: string | undefined) {
-  const entries: Entry[] = [];
-  for (const name of DOMAINS) {
-    const query = `query ($name: String!, $at: Timestamp) {
-      domain(name: $name, at: $at) { dnsRecords { ... on DnsRecordEntry { host firstSeen removed lastSeen } } } }`;
-    const response = await fetch(`${service.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables: { name, at } }),
-    });
-    const { data }: { data: { domain: { dnsRecords: Entry[] } | null } } = JSON.parse(await response.text());
-    entries.push(...(data.domain?.dnsRecords ?? []));
-  }
-  return entries;
-}
-
-/** Those that were there at a time; without one, all. */
-async function present(at: string | undefined) {
-  return (await answered(at)).filter(({ removed }) => at === undefined || removed === null);
+  const query = `query ($names: [String!]!, $at: Timestamp) {
+    domains(names: $names, at: $at) { dnsRecords { ... on DnsRecordEntry { host firstSeen removed lastSeen } } } }`;
+  const response = await fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables: { names: DOMAINS, at } }),
+  });
+  const { data }: { data: { domains: ({ dnsRecords: Entry[] } | null)[] } } = JSON.parse(
+    await response.text(),
+  );
+  const entries = data.domains.flatMap((domain) => domain?.dnsRecords ?? []);
+  return entries.filter(({ removed }) => at === undefined || removed === null);
 }
 
 const atOption = (at: string | undefined) => (at === undefined ? [] : ['--at', at]);
@@ -90,18 +84,16 @@ describe('dms export', () => {
   test.each(SOMETIMES)(
     'dms export --format cof has the records of the API with the same times, those that were there at %s',
     async (at) => {
-      const objects = (await said('export', '--format', 'cof', ...atOption(at)))
-        .split(/(?<=\n)/)
-        .map(parseCofLine);
+      const lines = await said('export', '--format', 'cof', ...atOption(at));
+      const objects = lines.split(/(?<=\n)/).map(parseCofLine);
       const milliseconds = (time: string) => Number(parseInstant(time) / 1000n);
       const times = ({ host, firstSeen, lastSeen }: Entry) => [
         host,
         milliseconds(firstSeen),
         milliseconds(lastSeen),
       ];
-      expect(
-        objects.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]).sort(),
-      ).toEqual((await present(at)).map(times).sort());
+      const exported = objects.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]);
+      expect(exported.sort()).toEqual((await answered(at)).map(times).sort());
     },
   );
 
@@ -110,12 +102,15 @@ describe('dms export', () => {
     async (at) => {
       const rows = parseCsv(await said('export', '--format', 'csv', ...atOption(at)));
       const records = rows.filter(({ kind }) => kind === 'DNS');
-      expect(
-        records.map((row) => [row['name'], row['first_seen'], row['last_seen'], row['removed']]).sort(),
-      ).toEqual(
-        (await present(at))
-          .map((each) => [each.host, each.firstSeen, each.lastSeen, each.removed ?? ''])
-          .sort(),
+      const exported = records.map((row) => [
+        row['name'],
+        row['first_seen'],
+        row['last_seen'],
+        row['removed'],
+      ]);
+      const entries = await answered(at);
+      expect(exported.sort()).toEqual(
+        entries.map((each) => [each.host, each.firstSeen, each.lastSeen, each.removed ?? '']).sort(),
       );
       expect(rows.some(({ kind }) => kind === 'HTTP')).toBe(true);
     },
@@ -129,37 +124,45 @@ describe('dms export', () => {
         ? []
         : dnsRecordData(parseDnsRecord({ host, class: recordClass, type, data }));
     });
-    const bodies = await Promise.all(
-      DOMAINS.map(async (domain) => {
-        const query = at === undefined ? '' : `?at=${at}`;
-        const response = await fetch(`${service.url}/api/v1/domain/${domain}${query}`);
-        const body: { dnsRecords?: { data: object; removed: string | null }[] } = JSON.parse(
-          await response.text(),
-        );
-        return (body.dnsRecords ?? []).filter(({ removed }) => removed === null).map(({ data }) => data);
-      }),
-    );
+    const present: object[] = [];
+    for (const domain of DOMAINS) {
+      const query = at === undefined ? '' : `?at=${at}`;
+      const response = await fetch(`${service.url}/api/v1/domain/${domain}${query}`);
+      const { dnsRecords = [] }: { dnsRecords?: { data: object; removed: string | null }[] } = JSON.parse(
+        await response.text(),
+      );
+      for (const { data, removed } of dnsRecords) if (removed === null) present.push(data);
+    }
     const sorted = (data: readonly object[]) => data.map((each) => JSON.stringify(each)).sort();
-    expect(sorted(records)).toEqual(sorted(bodies.flat()));
+    expect(sorted(records)).toEqual(sorted(present));
   });
 
-  test.each(SOMETIMES)('dms export --at, imported elsewhere, gives the domains as of %s', async (at) => {
+  /** Runs commands against a database into which a text is imported. */
+  async function inCopy<Result>(
+    text: string,
+    read: (dmsOfCopy: typeof dms) => Promise<Result>,
+  ): Promise<Result> {
     const copy = await openTestDatabase();
     try {
-      const exported = await said('export', ...atOption(at));
-      const input = Readable.from([exported]);
-      expect((await runDms(['import', '-'], copy.environment, input)).code).toBe(0);
+      const dmsOfCopy = (args: readonly string[], input?: string) =>
+        runDms(args, copy.environment, input === undefined ? undefined : Readable.from([input]));
+      expect((await dmsOfCopy(['import', '-'], text)).code).toBe(0);
+      return await read(dmsOfCopy);
+    } finally {
+      await copy.close();
+    }
+  }
+
+  test.each(SOMETIMES)('dms export --at, imported elsewhere, gives the domains as of %s', async (at) => {
+    await inCopy(await said('export', ...atOption(at)), async (dmsOfCopy) => {
       for (const domain of DOMAINS) {
-        const show = ['show', domain, '--json'];
-        const original = await dms([...show, ...atOption(at)]);
-        const { code, stdout } = await runDms(show, copy.environment);
+        const original = await dms(['show', domain, '--json', ...atOption(at)]);
+        const { code, stdout } = await dmsOfCopy(['show', domain, '--json']);
         // Of observations that changed nothing, the time of the latest may be lost.
         const body = (text: string) => (text === '' ? '' : { ...JSON.parse(text), lastUpdate: '' });
         expect([code, body(stdout)]).toEqual([original.code, body(original.stdout)]);
       }
-    } finally {
-      await copy.close();
-    }
+    });
   });
 
   test.each(['dms', 'cof', 'csv', 'zone'])(
@@ -179,17 +182,12 @@ describe('dms export', () => {
     const all = parseCsv(await said('export', '--format', 'csv'));
     expect(rows).toEqual(all.filter(({ removed }) => removed === ''));
     expect(rows.length).toBeLessThan(all.length);
-    const copy = await openTestDatabase();
-    try {
-      const input = Readable.from([await said('export', '--present')]);
-      expect((await runDms(['import', '-'], copy.environment, input)).code).toBe(0);
-      const { stdout } = await runDms(['export', '--format', 'csv'], copy.environment);
-      // The latest observations are copied: what is present is seen first then.
-      const seen = ({ first_seen, source, ...row }: Readonly<Record<string, string>>) => JSON.stringify(row);
-      expect(parseCsv(stdout).map(seen).sort()).toEqual(rows.map(seen).sort());
-    } finally {
-      await copy.close();
-    }
+    const copied = await inCopy(await said('export', '--present'), (dmsOfCopy) =>
+      dmsOfCopy(['export', '--format', 'csv']),
+    );
+    // The latest observations are copied: what is present is seen first then.
+    const seen = ({ first_seen, source, ...row }: Readonly<Record<string, string>>) => JSON.stringify(row);
+    expect(parseCsv(copied.stdout).map(seen).sort()).toEqual(rows.map(seen).sort());
   });
 
   test('dms export --from-file has the domains of a file, and no others, each once', async () => {
