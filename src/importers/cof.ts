@@ -99,7 +99,7 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
   return { observations, remarks: [...remarks.values()] };
 }
 
-/** Types whose data may be a name, or any text: such lines read well both ways. */
+/** Their data may be a name, or any text: such lines read well both ways. */
 const AMBIGUOUS: ReadonlySet<string> = new Set(['NS', 'CNAME', 'DNAME', 'PTR', 'TXT']);
 
 /** The record as it is written, or else with name and data exchanged. */
@@ -133,7 +133,7 @@ function isUnquoted(text: string): boolean {
   return !/^(?:"|\\#)/.test(text);
 }
 
-/** Whether the last of an odd number of quotes ends a text that begins with none. */
+/** The last of an odd number of quotes ends a text that begins with none. */
 function isTornText(text: string): boolean {
   const unescaped = text.replace(/\\./gs, '');
   return isUnquoted(text) && unescaped.endsWith('"') && unescaped.split('"').length % 2 === 0;
@@ -147,7 +147,6 @@ function domainOf(host: string, stated: unknown): string {
   throw new InvalidObservationError(`rrname: ${quoted(host)} belongs to no domain.`);
 }
 
-/** When the record was seen first and last; one time where the other is 0, or the same. */
 function timesOf(line: Json, now: Instant): readonly Instant[] {
   const [start, end] = [timeOf('first', line, now), timeOf('last', line, now)];
   const [first, last] = [start ?? end, end ?? start];

@@ -33,13 +33,13 @@ interface LatestLine {
   readonly body: Body;
 }
 
-/** Stands for a domain's first line: of many domains that come once each, hardly any memory is taken. */
+/** In place of a domain's first line: those of many domains that come once each would fill the memory. */
 const FIRST: LatestLine = { rest: '', domain: '', body: {} };
 
 /**
- * The latest line of each domain, by its name there: the next one nearly always says the same at another time,
- * and comparing texts costs a fraction of parsing them. Sizes are in characters: the lines take about 25 MB with
- * what they were parsed to.
+ * The latest line of each domain, by its name there: the next one nearly always says the same at another
+ * time, and comparing texts costs a fraction of parsing them. Sizes are in characters: the lines take about
+ * 25 MB with what they were parsed to.
  */
 const latestLines = new LRUCache<string, LatestLine>({
   maxSize: 3_000_000,
@@ -47,11 +47,8 @@ const latestLines = new LRUCache<string, LatestLine>({
 });
 
 /**
- * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
- * optionally `dnsRecords` (the complete set of records), `dnsTypes` (the types that it is complete for),
- * `httpHeaders` (name to value or values), `site` (where these came from), `sighted` (the records were seen,
- * and nothing else is known) and `source`. Lines of one domain that differ only in their times may give the
- * same `dns` and `httpHeaders` objects.
+ * An observation from a line of format `dms` (docs/importing.md). Lines of one domain that differ only in their
+ * times may give the same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
  * @throws InvalidObservationError that names the key and the reason, for the line as a whole.

@@ -40,9 +40,6 @@ const BEHIND_ALIAS =
   'them.';
 
 /**
- * What was observed, and remarks on the types that were not. A type with more records than the limits allow was
- * not observed.
- *
  * @param unobserved Types without an answer, and why; of one that is not told, by an empty text.
  * @param otherwise Why nothing was observed, if nothing else tells it.
  * @throws InvalidObservationError where nothing was observed.
@@ -84,8 +81,8 @@ export function lineOfAnswers(
  * known before is gone. An answer without any shows nothing of that: some tools leave the alias out where its
  * target has no such records.
  *
- * @param unobserved Gets the types with a record that is not valid, or not of class IN: they were not observed.
- * @returns null where no type was observed.
+ * @param unobserved Gets the types with a record that is not valid, or not of class IN, or with more records
+ *   than the limits allow: they were not observed.
  */
 function observationOf(
   { domain, observedAt, source, types: asked, records: given }: DnsAnswers,
@@ -144,17 +141,12 @@ export function isOf(domain: string, { host }: AnswerRecord): boolean {
   return readOr(isEqual, () => true);
 }
 
-/** @param value Absent: it is IN. */
 function requireClassIn(value: unknown): void {
   if (value === undefined || (typeof value === 'string' && canonicalClass(value) === 'IN')) return;
   throw new InvalidObservationError(`class: ${shownValue(value)} is not IN, and no other is read.`);
 }
 
-/**
- * The records of a response in JSON, if it answers the question: by its status, its flags and its sections.
- *
- * @throws InvalidObservationError that says why it does not.
- */
+/** @throws InvalidObservationError where a response does not answer, by its status, flags and sections. */
 export function recordsOfResponse(
   domain: string,
   response: Json,
@@ -188,7 +180,7 @@ function requireAnswered({ status, error, class: dnsClass }: Json): void {
   throw new InvalidObservationError(told === undefined ? 'it has no status.' : `status ${shownValue(told)}.`);
 }
 
-/** Tells a bit of a message's header, if that is known: by its name in an object, or in a list of those set. */
+/** Bits of a message's header are in an object, by their names, or in a list of those that are set. */
 function flagReader(flags: unknown): (short: string, long: string) => unknown {
   if (Array.isArray(flags)) return (short) => flags.includes(short);
   return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
@@ -212,12 +204,11 @@ export function objectsIn(value: unknown): readonly Json[] {
   throw new InvalidObservationError('it is not a list of objects.');
 }
 
-/** A text, or a number, at a place that messages name. */
 export function textOf(place: string, value: unknown): string {
   return readAt(place, () => requireWhole(typeof value === 'number' ? String(value) : requireText(value)));
 }
 
-/** A type as tools write it, as a name or a number. */
+/** Tools write a type as a name or a number. */
 export function typeText(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : requireText(value);
   return /^\d+$/.test(text) ? `TYPE${text}` : text;
@@ -243,7 +234,7 @@ export function joinedText(octets: Buffer): Json {
   return { txt: characterStringText(octets), joined: true };
 }
 
-/** Records that prove something about others: not all of them come with an answer. */
+/** They prove something about other records: not all of them come with an answer. */
 export const PROOFS: ReadonlySet<string> = new Set(['RRSIG', 'NSEC', 'NSEC3']);
 
 /** What may be beside a CNAME (RFC 2181, section 10.1, and RFC 4034, section 3). */

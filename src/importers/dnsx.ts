@@ -31,12 +31,11 @@ export function createDnsxParser(options: dns.AnswerOptions): FormatParser {
     const answers = { domain, observedAt, source: 'dnsx', types: null, records };
     const remarks = all === undefined && isOmitting(line) ? [OMITTED] : [];
     const shown = status === undefined ? '' : ` (status ${dns.shownValue(status)})`;
-    const none = `the line has no records of ${quoted(domain)}${shown}, and does not tell which types were queried`;
+    const none = `no records of ${quoted(domain)}${shown}, and the line does not tell which types were queried`;
     return dns.lineOfAnswers([answers], options, remarks, new Map(), none);
   };
 }
 
-/** Owner name, TTL, class, type, and rdata. */
 const RECORD = /^(\S+)\s+\d+\s+(\S+)\s+(\S+)\s+(.*)$/s;
 
 /** From lines of a master file; what begins with `;` tells of the message. */
@@ -105,7 +104,6 @@ function startOfAuthority(item: unknown): dns.AnswerRecord {
   return { host: name ?? '.', type: 'SOA', fields: () => Object.fromEntries(whole) };
 }
 
-/** One value that stands without a list counts as a list of it. */
 function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value ?? []].flat();
 }

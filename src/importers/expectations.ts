@@ -55,12 +55,7 @@ export function expectationsOfObservations(observations: readonly Observation[])
   });
 }
 
-/**
- * What YAML documents say, or JSON, which is YAML: an object for each domain, with `records`, complete for the
- * types that it names, and `headers`.
- *
- * @throws InvalidObservationError that begins with the line of what is not valid.
- */
+/** Of YAML, or JSON, which is YAML. @throws InvalidObservationError that begins with the line of the fault. */
 export function expectationsOfYaml(text: string): Expectation[] {
   const lines = new LineCounter();
   const lineOf = (offset: number) => `line ${lines.linePos(offset).line}`;
@@ -86,7 +81,6 @@ function startOf(item: Node, path: readonly (string | number)[]): number {
   return startOf(item, path.slice(0, -1));
 }
 
-/** The result of `read`, whose errors get the line and the path. */
 type At = <Result>(path: readonly (string | number)[], read: () => Result) => Result;
 
 function expectationOf(value: unknown, at: At): Expectation {
@@ -119,13 +113,11 @@ function expectationOf(value: unknown, at: At): Expectation {
   };
 }
 
-/** A data object, or a line of a zone file. */
 function recordsOf(value: unknown, domain: string): DnsRecord[] {
   if (typeof value === 'string') return parseZone(value, `${domain}.`);
   return [parseDnsRecord(isJsonObject(value) ? { class: 'IN', ...value } : value)];
 }
 
-/** @returns the field's name and value, in canonical form. */
 function headerOf(name: string, value: unknown): [string, string | null][] {
   const fields = new Map<string, string[]>();
   // YAML takes `0` and `true` for a number and a truth value.

@@ -5,10 +5,8 @@ import { type Input, peek } from './open-input.js';
 const HEAD_BYTES = 4096;
 
 /**
- * The bytes of an input, unless it begins as a packed file, an archive, or a text of another kind: otherwise
- * each of its lines would be rejected.
- *
- * @throws OperationError, before it gives any, that says what the input is and what to do.
+ * The bytes of an input. @throws OperationError, before it gives any, where it begins as a packed file, an
+ * archive, or a text of another kind, of which each line would be rejected.
  */
 export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
   // Nothing can be imported before the first line is complete, so buffering it delays nothing.

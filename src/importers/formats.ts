@@ -20,12 +20,12 @@ interface ParserOptions extends AnswerOptions {
   /** `line` in bytes: a longer one is rejected. */
   readonly limits: ObservationLimits & { readonly line: number };
   readonly now: () => Instant;
-  /** Called with each format that `auto` has found. */
+  /** Of each format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
 }
 
 interface Format {
-  /** The keys that tell its lines, in each of the forms that they have; with `!` those that they do not have. */
+  /** The keys of its lines, in each of their forms; with `!` those that they do not have. */
   readonly keys: readonly string[];
   createParser(options: ParserOptions): FormatParser;
 }
@@ -48,7 +48,6 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
   cof: { keys: ['rrname rrtype', 'obj', 'cond'], createParser: createCofParser },
 };
 
-/** Parses the lines of one input. */
 export class InputParser {
   readonly #options: ParserOptions;
   readonly #isNamed: boolean;
@@ -69,7 +68,6 @@ export class InputParser {
     return this.#options.limits.line;
   }
 
-  /** Undefined: no line has told it yet. */
   get format(): ImportFormat | undefined {
     return this.#format;
   }
@@ -86,13 +84,9 @@ export class InputParser {
     try {
       return this.#parseAs(format, text);
     } catch (error) {
-      const other = error instanceof InvalidObservationError ? attempt(() => formatOf(text)) : undefined;
+      const other = this.#isNamed ? format : attempt(() => formatOf(text));
       if (other === undefined || other === format) throw error;
-      if (!this.#isNamed) return this.#parseAs(other, text);
-      throw new InvalidObservationError(
-        `the line is in format ${other}, but is read as ${format}: ` +
-          `import lines of ${other} with --format ${other}, from a file of their own.`,
-      );
+      return this.#parseAs(other, text);
     }
   }
 
@@ -109,7 +103,6 @@ export class InputParser {
   }
 }
 
-/** @throws InvalidObservationError where it is no JSON object, or has the keys of no format. */
 function formatOf(text: string): ImportFormat {
   const line = parseJsonLine(text);
   const isMet = (key: string) => Object.hasOwn(line, key.replace('!', '')) !== key.startsWith('!');

@@ -27,12 +27,12 @@ const UNDERSCORES =
   'taken as names with -. Run it with -irr for exact names.';
 
 /**
- * Parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the response headers
- * of a domain's front page. Keys that it does not need are ignored.
+ * Parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the response
+ * headers of a domain's front page. Keys that it does not need are ignored.
  *
  * Its `a`, `aaaa` and `cname` are no observation of DNS: they are what httpx needed to connect, from
- * whichever of its resolvers answered first or from the hosts file, without owners, and nothing tells a
- * type without records from one that was not queried or did not answer.
+ * whichever of its resolvers answered first or from the hosts file, without owners, and nothing tells a type
+ * without records from one that was not queried or did not answer.
  *
  * @param ignored Field names in lower case that are left out, and never count as absent.
  */
@@ -101,7 +101,6 @@ function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Obs
   return isComplete ? { response: { scheme, status, address: canonicalIp(address) } } : {};
 }
 
-/** From `raw_header`, which is exact, or else from `header`. */
 function fieldsOf({ raw_header: raw, header }: Json): readonly Field[] {
   if (raw !== undefined) return readAt('raw_header', () => rawFields(requireText(raw)));
   if (isJsonObject(header)) return Object.entries(header);
@@ -143,12 +142,7 @@ const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 /** Scheme and port, either of which may be missing (RFC 9110, section 4.2). */
 const FRONT_PAGE = /^(?:(?:https?)?:|(?:https)?:443|(?:http)?:80)$/;
 
-/**
- * The domain whose front page an address names. What is seen at another port, path or scheme would alternate with
- * that in one history.
- *
- * @throws InvalidDomainError, InvalidObservationError
- */
+/** What is seen at another port, path or scheme would alternate with the front page in one history. */
 function frontPageDomain(address: string): string {
   const { scheme = '', host, port = '', path } = parseAddress(address);
   if (FRONT_PAGE.test(`${scheme}:${port}`) && /^\/?$/.test(path)) return parseDomainName(host);
@@ -158,7 +152,7 @@ function frontPageDomain(address: string): string {
   );
 }
 
-/** The scheme is in lower case; undefined: there is none. The host is empty where there is none. */
+/** The scheme is in lower case; the host is empty where there is none. */
 export function parseAddress(address: string) {
   const [, scheme, authority = '', path = ''] = ADDRESS.exec(address) ?? [];
   const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];

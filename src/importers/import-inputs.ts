@@ -19,12 +19,9 @@ export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary'
   readonly signal: AbortSignal;
 }
 
-/** All is read, or a line was rejected and `strict`, or the import was stopped. */
 export type ImportEnd = 'complete' | 'rejected' | 'stopped';
 
 /**
- * Records the observations of inputs: one after the other, or together.
- *
  * @param inputs those that are open when `signal` is aborted must throw its reason.
  * @throws what an input, or the database, throws; what came before is recorded.
  */
@@ -42,7 +39,7 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   }
 }
 
-/** Reads the beginning of an input. @throws OperationError where it cannot be read, or cannot be imported. */
+/** @throws OperationError where the beginning of an input cannot be read, or is of another kind. */
 export async function requireImportable(input: Input): Promise<void> {
   for await (const _ of requireLines(input)) return;
 }
@@ -54,7 +51,6 @@ interface Opened {
 
 type Inputs = AsyncIterable<Input> | Iterable<Input>;
 
-/** @param opened Gets each input. */
 async function* readLines(
   inputs: Inputs,
   createParser: InputOptions['createParser'],
@@ -80,7 +76,7 @@ function foresee(parser: InputParser, lines: readonly Line[]): void {
   }
 }
 
-/** @returns false if it stopped at a rejected line. */
+/** Records inputs together. @returns false if it stopped at a rejected line. */
 async function importGroup(inputs: Inputs, options: InputOptions): Promise<boolean> {
   const { backfill, strict, sorting, signal } = options;
   const opened: Opened[] = [];
@@ -92,8 +88,8 @@ async function importGroup(inputs: Inputs, options: InputOptions): Promise<boole
   const parse = (line: Line) => openedFor(line).parser.parse(line);
   const hasLines = (chunks: readonly (readonly Line[])[]) => chunks.some((lines) => lines.length > 0);
   const [, all] = await peek(readLines(inputs, options.createParser, opened), hasLines);
-  // The order of passive DNS has no meaning, and each batch is put into the whole history of its domains. Not of
-  // a pipe: the lines of a running tool are to be recorded at once.
+  // The order of passive DNS has no meaning, and each batch is put into the whole history of its domains. Not
+  // of a pipe: the lines of a running tool are to be recorded at once.
   const isGathered = ({ input, parser }: Opened) => input.size !== null && parser.format === 'cof';
   const byDomain = backfill || (!strict && opened.every(isGathered));
   // By the first observation of a line; one that has none, or is rejected, the import tells of later.

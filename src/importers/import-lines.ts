@@ -90,11 +90,10 @@ class Batch {
   bytes = 0;
 }
 
-/** The batch that is being filled, and those that are being recorded. */
 class BatchQueue {
   readonly #options: ImportOptions;
   #batch = new Batch();
-  /** What the lines said so far, for as long as it is in memory. */
+  /** What lines said, for as long as it is in memory. */
   readonly #contents = new WeakSet<object>();
   readonly #recording = new Map<Batch, Promise<void>>();
   readonly #timer: NodeJS.Timeout | undefined;
@@ -116,7 +115,7 @@ class BatchQueue {
     return !this.#options.byDomain || (next !== undefined && next !== observations.at(-1)?.domain);
   }
 
-  /** @param bytes Of the line. @throws why a batch before could not be recorded. */
+  /** @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
     if (this.#failure !== undefined) throw this.#failure;
     const batch = this.#batch;
@@ -141,7 +140,7 @@ class BatchQueue {
     this.#submit();
   }
 
-  /** Records what is left. @throws why a batch could not be recorded. */
+  /** @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
     await this.submitInTurn();
     await Promise.all(this.#recording.values());

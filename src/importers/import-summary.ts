@@ -10,7 +10,7 @@ const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
 /** More domains than these are not told apart, so that the count does not fill the memory. */
 const MOST_DOMAINS_COUNTED = 1_000_000;
 
-/** The counts of an import, of lines but for what is said otherwise, from its first line to its last. */
+/** Counts of lines, but for what is said otherwise. */
 export class ImportSummary {
   linesRead = 0;
   linesRejected = 0;
@@ -35,9 +35,8 @@ export class ImportSummary {
   headersUpdated = 0;
   readonly #remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
   /**
-   * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one
-   * that repeats what is recorded; null for others. One map, since it is most of what an import keeps in
-   * memory.
+   * Of domains that this import has recorded first, the lines in `lostBetween` since the last one that
+   * repeats what is recorded; null for others. One map, since it is most of what an import keeps in memory.
    */
   readonly #domains = new Map<string, number | null>();
 
@@ -87,7 +86,6 @@ export class ImportSummary {
     this.#domains.set(domain, after);
   }
 
-  /** @param domain Of the line; absent: it tells of none. */
   addRemarks(remarks: readonly Remark[], domain?: string): void {
     for (const { text, example, lines = 1 } of remarks) {
       const where = domain === undefined ? '' : `${domain}: `;
@@ -97,7 +95,6 @@ export class ImportSummary {
     }
   }
 
-  /** What lines could not tell, of how many lines that is true, and the example of the first. */
   get remarks() {
     return [...this.#remarks].filter(([, { lines }]) => lines > 0);
   }
@@ -112,12 +109,10 @@ export class ImportSummary {
     return this.stale - this.lost - this.#olderStale;
   }
 
-  /** With a change or without. */
   get recorded(): number {
     return this.changed + this.unchanged;
   }
 
-  /** How many domains the observations were of. */
   get domains(): { readonly count: number; readonly exact: boolean } {
     return { count: this.#domains.size, exact: this.#domains.size < MOST_DOMAINS_COUNTED };
   }

@@ -12,7 +12,6 @@ export type Json = Readonly<Record<string, unknown>>;
  */
 export type FormatParser = (text: string, now: Instant) => ParsedLine;
 
-/** The JSON object that a line holds, in which no object has a key twice. */
 export function parseJsonLine(line: string): Json {
   const object = parseObject(line);
   requireUniqueKeys(line, object);
@@ -54,8 +53,8 @@ const KEY_END = /(?<!\\)(?:\\\\)*"\s*:/g;
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?/g;
 
 /**
- * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,
- * section 4: the meaning of such an object is unpredictable).
+ * JSON.parse keeps the last value of a key and says nothing (RFC 8259, section 4: the meaning of an object
+ * that has a key twice is unpredictable).
  *
  * @param value What JSON.parse makes of `text`.
  */

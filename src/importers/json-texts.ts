@@ -20,7 +20,6 @@ export async function* readJsonTexts(
   source: AsyncIterable<Buffer>,
   longest: number,
 ): AsyncGenerator<readonly Line[]> {
-  /** Of the object that has no end yet. */
   let pieces: Buffer[] = [];
   let size = 0;
   let number = 0;
@@ -63,7 +62,7 @@ function withoutBlanks(bytes: Buffer): Buffer {
   return Buffer.from(trimmed(bytes.toString('latin1')), 'latin1');
 }
 
-/** The objects of a line, if there are several, and then what follows them. */
+/** The objects of a line, and then what follows them. */
 function objectsOf(line: Line, longest: number): Line[] {
   const { bytes } = line;
   if (bytes.length > longest || !BETWEEN.some((between) => bytes.includes(between))) return [line];

@@ -18,7 +18,6 @@ export interface ParsedLine {
   readonly remarks?: readonly Remark[];
 }
 
-/** What a line cannot tell, or what of it is left out. */
 export interface Remark {
   /** One of few sentences: the summary says how many lines each is about. */
   readonly text: string;
@@ -79,7 +78,7 @@ function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
   return bytes.subarray(isMarked ? BYTE_ORDER_MARK.length : 0, end);
 }
 
-/** The text of a line. @throws InvalidObservationError when the line is too long or is not UTF-8. */
+/** @throws InvalidObservationError when the line is too long or is not UTF-8. */
 export function textOf({ bytes }: Line, longest = Number.POSITIVE_INFINITY): string {
   if (bytes.length > longest) {
     throw new InvalidObservationError(

@@ -35,7 +35,7 @@ export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
 /** Up to the year 2286. Quotes within a text are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d{1,19})/;
 
-/** From nanoseconds since the epoch, of which JSON.parse loses digits. */
+/** In nanoseconds since the epoch, of which JSON.parse loses digits. */
 function receivedAt(value: unknown, text: string): string | undefined {
   if (value === undefined) return undefined;
   const digits = RECEIVED.exec(text)?.[1];
@@ -66,8 +66,8 @@ function fieldsOf(type: string, text: string): Json {
   if (names !== undefined) return { data: names === null ? text : text.replace(names, nameText) };
   if (type === 'CAA') return { data: authorization(text) };
   const data = genericText(octetsOf(text));
-  // Names in octets may be compressed, by the place of another in the message, which is not known here. Of other
-  // octets that are not valid, the form of RFC 3597 is all that there is.
+  // Names in octets may be compressed, by the place of another in the message, which is not known here. Of
+  // other octets that are not valid, the form of RFC 3597 is all that there is.
   if (!LAYOUTS.has(known) || !String(parseRdataText(known, data)['data']).startsWith('\\#')) return { data };
   throw new InvalidObservationError(
     `data: it is not the data of a record of type ${known}, or has a compressed name.`,

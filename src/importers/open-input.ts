@@ -6,11 +6,11 @@ import { createGunzip } from 'node:zlib';
 import { errorCode, OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
 
-/** A file, or standard input, to be read once. */
+/** To be read once. */
 export interface Input {
-  /** As a message names it: its path, or `standard input`. */
+  /** Its path, or `standard input`. */
   readonly name: string;
-  /** Size in bytes as it lies on the disk; null when it is not known beforehand. */
+  /** In bytes, as it lies on the disk; null when it is not known beforehand. */
   readonly size: number | null;
   readonly bytes: AsyncIterable<Buffer>;
 }
@@ -89,7 +89,7 @@ async function* octetsOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
 }
 
-/** How data are recoded, null if they are not, and all of them. Nothing shorter than a magic is a whole line. */
+/** Null: they are not recoded. Nothing shorter than a magic is a whole line. */
 async function recodingOf(source: Bytes, recodings: Recodings): Promise<[recode: Recode | null, all: Bytes]> {
   const [first, all] = await peek(source, (chunks) => Buffer.concat(chunks).length >= LONGEST_MAGIC);
   const head = Buffer.concat(first).toString('latin1', 0, LONGEST_MAGIC);

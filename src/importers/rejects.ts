@@ -24,7 +24,6 @@ export class RejectsFile {
     this.#attempt(() => accessSync(file === undefined ? dirname(path) : path, constants.W_OK));
   }
 
-  /** @throws OperationError when the file cannot be written. */
   write({ bytes }: Line): void {
     this.#attempt(() => {
       this.#file ??= openSync(this.#path, 'a');

@@ -13,7 +13,7 @@ export interface SortKey {
 }
 
 interface KeyedLine extends SortKey, Line {
-  /** Its place among all lines. */
+  /** Among all lines. */
   readonly place: number;
 }
 
@@ -56,12 +56,14 @@ export async function* sortLines(
         size += bytes.length + LINE_OVERHEAD;
       }
       if (size < runBytes) continue;
-      await runs.append(run.sort(compareLines));
+      await runs.append(run);
       [run, size] = [[], 0];
     }
-    run.sort(compareLines);
-    if (!runs.isEmpty) await runs.append(run);
-    yield* runs.isEmpty ? chunksOf(run) : merge(runs.readAll());
+    if (runs.isEmpty) yield* chunksOf(run);
+    else {
+      await runs.append(run);
+      yield* merge(runs.readAll());
+    }
   } finally {
     await runs.close();
   }
@@ -73,9 +75,10 @@ function compareLines(one: KeyedLine, other: KeyedLine): number {
   return compareInstants(one.time, other.time) || one.place - other.place;
 }
 
-function* chunksOf(run: readonly KeyedLine[]): Generator<readonly KeyedLine[]> {
+/** Sorts a run. */
+function* chunksOf(run: KeyedLine[]): Generator<readonly KeyedLine[]> {
   let [start, size] = [0, 0];
-  for (const [at, { bytes }] of run.entries()) {
+  for (const [at, { bytes }] of run.sort(compareLines).entries()) {
     size += bytes.length + LINE_OVERHEAD;
     if (size < CHUNK_BYTES && at < run.length - 1) continue;
     yield run.slice(start, at + 1);
@@ -91,23 +94,23 @@ type Run = AsyncIterator<KeyedLine[], undefined>;
 
 class RunFile {
   #file: FileHandle | undefined;
-  #size = 0;
   /** Of each run, where its chunks begin and the last one ends. */
-  readonly #runs: (readonly number[])[] = [];
+  readonly #runs: number[][] = [];
 
   get isEmpty(): boolean {
     return this.#runs.length === 0;
   }
 
-  async append(run: readonly KeyedLine[]): Promise<void> {
-    const places = [this.#size];
+  async append(run: KeyedLine[]): Promise<void> {
+    let end = this.#runs.at(-1)?.at(-1) ?? 0;
+    const places = [end];
     try {
       this.#file ??= await openUnnamed();
       for (const lines of chunksOf(run)) {
         const chunk = serialize(lines.map(Object.values));
         await this.#file.writeFile(chunk);
-        this.#size += chunk.length;
-        places.push(this.#size);
+        end += chunk.length;
+        places.push(end);
       }
     } catch (error) {
       throw new OperationError(
@@ -130,20 +133,17 @@ class RunFile {
       await this.#file?.read({ buffer, position });
       position = end;
       const lines: Values[] = deserialize(buffer);
-      yield lines.map(([domain, time, place, input, number, bytes]) => ({
-        domain,
-        time,
-        place,
-        input,
-        number,
-        bytes,
-      }));
+      yield lines.map(toLine);
     }
   }
 
   async close(): Promise<void> {
     await this.#file?.close();
   }
+}
+
+function toLine([domain, time, place, input, number, bytes]: Values): KeyedLine {
+  return { domain, time, place, input, number, bytes };
 }
 
 /** A file that is unlinked as soon as it is opened: nothing of it remains however the process ends. */

@@ -44,7 +44,6 @@ export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
   };
 }
 
-/** The oldest first. */
 function joinByTime(answers: readonly dns.DnsAnswers[]): dns.DnsAnswers[] {
   const byTime = new Map<Instant, dns.DnsAnswers>();
   for (const one of answers) {

@@ -23,14 +23,12 @@ const ENTRY = new RegExp(
  * @throws InvalidObservationError that begins with the line of what cannot be read.
  */
 export function parseZone(text: string, origin?: string): DnsRecord[] {
-  // What entries leave to those that follow.
   const known: { origin: string | undefined; owner?: string } = { origin };
   const absolute = (name: string) => absoluteTo(known.origin, name);
   const read = (entry: string): readonly DnsRecord[] => {
     const [directive = '', argument = ''] = entry.split(/\s+/);
     if (!directive.startsWith('$')) return [recordOf(entry, known, absolute)];
     if (directive.toUpperCase() === '$ORIGIN') known.origin = absolute(argument);
-    // RFC 2308, section 4: TTLs are not recorded.
     else if (directive.toUpperCase() !== '$TTL')
       throw new InvalidObservationError(
         `${quoted(directive)} is not read: write the records that it stands for.`,
@@ -53,7 +51,6 @@ function recordOf(entry: string, known: { owner?: string }, absolute: (name: str
   return parseDnsRecord({ host, class: recordClass, type, ...parseRdataText(type, data, absolute) });
 }
 
-/** @param origin Absolute. @throws InvalidObservationError for a relative name without an origin. */
 function absoluteTo(origin: string | undefined, name: string): string {
   // A final dot counts after an even number of backslashes: others escape it.
   if (/(?<!\\)(?:\\\\)*\.$/.test(name)) return name;
@@ -77,7 +74,7 @@ function* entriesOf(text: string): Generator<{ readonly line: number; readonly e
   if (open.depth > 0) throw new InvalidObservationError(`line ${open.line}: a parenthesis is not closed.`);
 }
 
-/** @param depth Of the parentheses before. @returns that after the line, and what is kept of it. */
+/** @param depth Of the parentheses before. */
 function piecesOf(content: string, depth: number): { readonly depth: number; readonly kept: string } {
   let [after, kept] = [depth, ''];
   for (const [piece, comment, parenthesis, other] of content.matchAll(PIECE)) {

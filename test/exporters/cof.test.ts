@@ -53,19 +53,12 @@ test('a stay is a line of passive DNS with its own times: to the last observatio
     { at: 50.5, records: ['192.0.2.1'], types: ['A'] },
   );
   const start = Date.UTC(2024, 0, 1);
-  const common = { rrname: 'example.com', rrtype: 'A', rdata: ['192.0.2.1'] };
-  expect(stays).toEqual([
-    {
-      ...common,
-      ...{ time_first: start / 1000, time_last: start / 1000 + 10 },
-      ...{ time_first_ms: start + 250, time_last_ms: start + 10_000, sensor_id: 'probe' },
-    },
-    {
-      ...common,
-      ...{ time_first: start / 1000 + 30, time_last: start / 1000 + 50 },
-      ...{ time_first_ms: start + 30_000, time_last_ms: start + 50_500 },
-    },
-  ]);
+  const stay = (first: number, last: number) => ({
+    ...{ rrname: 'example.com', rrtype: 'A', rdata: ['192.0.2.1'] },
+    ...{ time_first: start / 1000 + Math.floor(first), time_last: start / 1000 + Math.floor(last) },
+    ...{ time_first_ms: start + first * 1000, time_last_ms: start + last * 1000 },
+  });
+  expect(stays).toEqual([{ ...stay(0.25, 10), sensor_id: 'probe' }, stay(30, 50.5)]);
 });
 
 test('times of passive DNS before 1970 are the second that had begun', () => {

@@ -21,6 +21,10 @@ const HISTORY = historyOf([
   observation({ at: 30, records: ['192.0.2.2'], headers: { server: 'b' } }),
 ]);
 
+const spanOf = (first: number, last: number, removed?: number) => ({
+  ...{ first_seen: time(first), last_seen: time(last) },
+  removed: removed === undefined ? '' : time(removed),
+});
 const record = { domain: 'example.com', kind: 'DNS', name: 'example.com', class: 'IN', type: 'A' };
 const header = { domain: 'example.com', kind: 'HTTP', class: '', type: '' };
 
@@ -42,14 +46,6 @@ test('in CSV as of an instant, what came later is unknown, and what ended later 
   ]);
   expect(rowsOf(HISTORY, instant(-1))).toEqual([]);
 });
-
-function spanOf(first: number, last: number | null, removed?: number) {
-  return {
-    first_seen: time(first),
-    last_seen: last === null ? '' : time(last),
-    removed: removed === undefined ? '' : time(removed),
-  };
-}
 
 test('a reader of RFC 4180 gets every value unchanged, formulas too', () => {
   const unit = fc.constantFrom('"', ',', ' ', '=', '-', '@', '\t', 'a', 'é', '1', ';');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exportDms } from '../../src/exporters/dms.js';
 import { extendHistory } from '../../src/history/extend-history.js';
-import { headerPeriods, type KnownStay, staysAsOf } from '../../src/history/stays-as-of.js';
+import { headerPeriods, staysAsOf } from '../../src/history/stays-as-of.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
@@ -13,47 +13,33 @@ import { repeats } from '../support/long-form.js';
 import { addressRecord, instant, NOW, observation } from '../support/observations.js';
 
 const time = fc.integer({ min: 0, max: 12 });
-const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
-const exchange = fc.constantFrom(1, 2).map((pri) => ({
-  host: 'example.com',
-  class: 'IN',
-  type: 'MX',
-  pri,
-  target: 'mail.example.com',
-}));
+const address = fc
+  .constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3')
+  .map((ip) => addressRecord('example.com', ip));
+const mx = { host: 'example.com', class: 'IN', type: 'MX', target: 'mail.example.com' };
+const exchange = fc.constantFrom(1, 2).map((pri) => ({ ...mx, pri }));
 const headers = fc.dictionary(fc.constantFrom('server', 'via'), fc.constantFrom('a', 'b'), {
   noNullPrototype: true,
 });
-const source = fc.option(fc.constantFrom('one', 'two'), { nil: undefined });
+const dns = fc.record({
+  records: fc.array(fc.oneof(address, exchange), { maxLength: 4 }),
+  types: fc.constantFrom<string[] | undefined>(undefined, ['A'], ['MX'], ['A', 'MX']),
+});
+const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 
 const anyObservation = fc
   .record({
     at: time,
-    dns: fc.option(
-      fc.record({
-        a: fc.uniqueArray(address),
-        mx: fc.uniqueArray(exchange, { selector: ({ pri }) => pri }),
-        types: fc.constantFrom<string[] | undefined>(undefined, ['A'], ['MX'], ['A', 'MX']),
-      }),
-      { nil: undefined },
-    ),
-    headers: fc.option(headers, { nil: undefined }),
-    source,
+    dns: optional(dns),
+    headers: optional(headers),
+    source: optional(fc.constantFrom('one', 'two')),
   })
   .filter((parts) => parts.dns !== undefined || parts.headers !== undefined)
-  .map(({ at, dns, headers: held, source: who }) => {
-    const records = dns && [
-      ...(dns.types?.includes('A') !== false ? dns.a.map((ip) => addressRecord('example.com', ip)) : []),
-      ...(dns.types?.includes('MX') !== false ? dns.mx : []),
-    ];
-    return observation({
-      at,
-      ...(records === undefined ? {} : { records }),
-      ...(dns?.types === undefined ? {} : { types: dns.types }),
-      ...(held === undefined ? {} : { headers: held }),
-      ...(who === undefined ? {} : { source: who }),
-    });
+  .map(({ dns: { records, types } = {}, ...parts }) => {
+    const isQueried = ({ type }: Record<string, unknown>) => types?.includes(String(type)) ?? true;
+    return observation({ ...parts, types, records: records?.filter(isQueried) });
   });
+const observations = fc.array(anyObservation, { minLength: 1, maxLength: 12 });
 
 /** What the API shows of a history. */
 function shown({ state, stays, headers: changes }: StoredHistory) {
@@ -75,29 +61,28 @@ function stored({ state, stays, headers: changes }: StoredHistory) {
 const parsed = (lines: Iterable<string>) => Array.from(lines, (line) => parseDmsLine(line, NOW));
 
 /** A history after observations that come together: before the first of a part, or after the latest. */
-function withOlder(history: StoredHistory, observations: readonly Observation[]) {
-  if (observations.length === 0) return { history, outcomes: [] };
+function withOlder(history: StoredHistory, older: readonly Observation[]) {
+  if (older.length === 0) return { history, outcomes: [] };
   const {
     outcomes,
     later: _,
     extendedFrom: __,
     ...extended
-  } = extendHistory(history, observations, { older: true });
+  } = extendHistory(history, older, { older: true });
   return { history: { ...history, ...extended }, outcomes };
 }
 
 test('what is exported and recorded elsewhere gives the same history, and the same of what comes later: late, older and partial observations, too', () => {
-  const many = fc.array(anyObservation, { minLength: 1, maxLength: 12 });
   const some = fc.array(anyObservation, { maxLength: 4 });
   fc.assert(
-    fc.property(many, some, some, (observations, later, older) => {
-      const original = historyOf(observations);
+    fc.property(observations, some, some, (first, later, older) => {
+      const original = historyOf(first);
       const lines = parsed(exportDms(original));
       const copy = historyOf(lines);
       expect(stored(copy)).toEqual(stored(original));
       expect(findViolations(original)).toEqual([]);
       expect(findViolations(historyOf(lines.slice(0, Math.ceil(lines.length / 2))))).toEqual([]);
-      expect(stored(historyOf([...lines, ...later]))).toEqual(stored(historyOf([...observations, ...later])));
+      expect(stored(historyOf([...lines, ...later]))).toEqual(stored(historyOf([...first, ...later])));
       const [extended, elsewhere] = [withOlder(original, older), withOlder(copy, older)];
       expect(stored(elsewhere.history)).toEqual(stored(extended.history));
       expect(elsewhere.outcomes).toEqual(extended.outcomes);
@@ -110,12 +95,12 @@ test('what is exported and recorded elsewhere gives the same history, and the sa
 
 test('what is exported as of an instant and recorded elsewhere gives what the observations up to it gave', () => {
   fc.assert(
-    fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), time, (unordered, seconds) => {
+    fc.property(observations, time, (unordered, seconds) => {
       const at = instant(seconds);
       // In the order of time none is stale: each is part of the history.
-      const observations = unordered.sort((one, other) => Number(one.observedAt - other.observedAt));
-      const lines = [...exportDms(historyOf(observations), { at })];
-      const upTo = observations.filter(({ observedAt }) => observedAt <= at);
+      const ordered = unordered.sort((one, other) => Number(one.observedAt - other.observedAt));
+      const lines = [...exportDms(historyOf(ordered), { at })];
+      const upTo = ordered.filter(({ observedAt }) => observedAt <= at);
       if (upTo.length === 0) {
         expect(lines).toEqual([]);
         return;
@@ -130,66 +115,53 @@ test('what is exported as of an instant and recorded elsewhere gives what the ob
   );
 });
 
-/** The history that lines give; null: there are none. */
-function recorded(lines: Iterable<string>): StoredHistory | null {
-  const observations = parsed(lines);
-  return observations.length === 0 ? null : historyOf(observations);
+function known(history: StoredHistory, at?: Instant) {
+  return { stays: staysAsOf(history, at), periods: headerPeriods(history, at) };
+}
+
+/** What is known of the history that lines give, of which there may be none. */
+function recorded(lines: Iterable<string>): ReturnType<typeof known> {
+  const given = parsed(lines);
+  return given.length === 0 ? { stays: [], periods: [] } : known(historyOf(given));
 }
 
 /** The records and header values that are there. */
-function presentIn(history: StoredHistory | null, at?: Instant) {
+function presentIn({ stays, periods }: ReturnType<typeof known>) {
   const isThere = ({ removed }: { readonly removed: Instant | null }) => removed === null;
-  const stays = history === null ? [] : staysAsOf(history, at).filter(isThere);
-  const periods = history === null ? [] : headerPeriods(history, at).filter(isThere);
-  return {
-    records: stays
-      .map(({ record }) => record)
-      .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
-    values: new Map(periods.map(({ name, value }) => [name, value])),
-  };
+  const records = stays.filter(isThere).map(({ record }) => record);
+  records.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  return { records, values: new Map(periods.filter(isThere).map(({ name, value }) => [name, value])) };
 }
 
 const someTypes = fc.constantFrom(undefined, new Set(['A']), new Set(['A', 'MX']), new Set(['TXT']));
+const someTime = optional(time.map(instant));
 
 test('what is exported of some types and recorded elsewhere gives that part of the history', () => {
   fc.assert(
-    fc.property(
-      ...[fc.array(anyObservation, { minLength: 1, maxLength: 12 }), someTypes, fc.option(time)],
-      (observations, types, seconds) => {
-        const at = seconds === null ? undefined : instant(seconds);
-        const original = historyOf(observations);
-        const whole = recorded(exportDms(original, { at }));
-        const copy = recorded(exportDms(original, { at, types }));
-        const isWanted = ({ record: { type } }: KnownStay) => types?.has(type) ?? true;
-        expect(copy === null ? [] : staysAsOf(copy, undefined)).toEqual(
-          whole === null ? [] : staysAsOf(whole, undefined).filter(isWanted),
-        );
-        expect(copy === null ? [] : headerPeriods(copy, undefined)).toEqual(
-          whole === null || types !== undefined ? [] : headerPeriods(whole, undefined),
-        );
-      },
-    ),
+    fc.property(observations, someTypes, someTime, (given, types, at) => {
+      const original = historyOf(given);
+      const whole = recorded(exportDms(original, { at }));
+      const copy = recorded(exportDms(original, { at, types }));
+      expect(copy.stays).toEqual(whole.stays.filter(({ record: { type } }) => types?.has(type) ?? true));
+      expect(copy.periods).toEqual(types === undefined ? whole.periods : []);
+    }),
     { numRuns: 500 },
   );
 });
 
 test('what is exported of what is present has all of it, and tells of no absence that was not seen', () => {
   fc.assert(
-    fc.property(
-      ...[fc.array(anyObservation, { minLength: 1, maxLength: 12 }), someTypes, fc.option(time)],
-      (observations, types, seconds) => {
-        const at = seconds === null ? undefined : instant(seconds);
-        const original = historyOf(observations);
-        const lines = [...exportDms(original, { at, types, present: true })];
-        expect(presentIn(recorded(lines))).toEqual(presentIn(recorded(exportDms(original, { at, types }))));
-        for (const { observedAt, dns, httpHeaders } of parsed(lines)) {
-          const { records, values } = presentIn(original, observedAt);
-          const seen = records.filter(({ type }) => dns?.types?.has(type) ?? true);
-          if (dns !== undefined) expect(new Set([...dns.records.values()].flat())).toEqual(new Set(seen));
-          if (httpHeaders !== undefined) expect(httpHeaders).toEqual(values);
-        }
-      },
-    ),
+    fc.property(observations, someTypes, someTime, (given, types, at) => {
+      const original = historyOf(given);
+      const lines = [...exportDms(original, { at, types, present: true })];
+      expect(presentIn(recorded(lines))).toEqual(presentIn(recorded(exportDms(original, { at, types }))));
+      for (const { observedAt, dns: seen, httpHeaders } of parsed(lines)) {
+        const { records, values } = presentIn(known(original, observedAt));
+        const wanted = records.filter(({ type }) => seen?.types?.has(type) ?? true);
+        if (seen !== undefined) expect(new Set([...seen.records.values()].flat())).toEqual(new Set(wanted));
+        if (httpHeaders !== undefined) expect(httpHeaders).toEqual(values);
+      }
+    }),
     { numRuns: 500 },
   );
 });
@@ -198,25 +170,21 @@ test('who observed a type without records is exported, where the same line chang
   const original = historyOf([
     observation({ at: 5, headers: { server: 'a' }, source: 'two' }),
     observation({ at: 5, types: ['A'], records: [], source: 'two' }),
-    observation({
-      at: 5,
-      records: [{ host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'm.example' }],
-    }),
+    observation({ at: 5, records: [{ ...mx, pri: 1 }] }),
   ]);
-  const copy = historyOf(Array.from(exportDms(original), (line) => parseDmsLine(line, NOW)));
   const older = [observation({ at: 0, records: ['192.0.2.1'] })];
   const removal = { removed: instant(5), lastSeen: instant(0), source: 'two', routine: null };
-  for (const history of [original, copy])
+  for (const history of [original, historyOf(parsed(exportDms(original)))])
     expect(withOlder(history, older).history.stays[0]).toMatchObject({ record: { type: 'A' }, removal });
 });
 
 test('of what changed nothing, the first and latest of each part are exported, and the last before a removal or another value', () => {
-  const observations = [
+  const given = [
     ...[1, 2, 3, 4].map((at) => observation({ at, records: ['192.0.2.1'] })),
     ...[5, 6, 7].map((at) => observation({ at, records: [] })),
     ...[11, 12, 13, 14].map((at) => observation({ at, headers: { server: at < 13 ? 'a' : 'b' } })),
   ];
-  const exported = parsed(exportDms(historyOf(observations))).map(({ observedAt }) => observedAt);
+  const exported = parsed(exportDms(historyOf(given))).map(({ observedAt }) => observedAt);
   expect(exported).toEqual([1, 4, 5, 7, 11, 12, 13, 14].map(instant));
 });
 
@@ -227,11 +195,10 @@ test('an observation of all types that is late for one is one of the others by n
     observation({ at: 51, records: [], types: ['A'] }),
     observation({ at: 50, records: [text] }),
   ];
-  const exportedTypes = (observations: Parameters<typeof historyOf>[0]) =>
-    Array.from(exportDms(historyOf(observations)), (line) => JSON.parse(line).dnsTypes);
+  const exportedTypes = (given: Parameters<typeof historyOf>[0]) =>
+    Array.from(exportDms(historyOf(given)), (line) => JSON.parse(line).dnsTypes);
   expect(exportedTypes(late)).toEqual([undefined, ['TXT', '*', '!A'], ['A']]);
-  const exchanged = { host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'mail.example.com' };
-  const older = observation({ at: 49, records: [exchanged], types: ['MX'] });
+  const older = observation({ at: 49, records: [{ ...mx, pri: 1 }], types: ['MX'] });
   expect(exportedTypes([...late, older])).toEqual([undefined, ['TXT', '*', '!A'], ['A']]);
   const unknown = [observation({ at: 51, records: [], types: ['A'] }), observation({ at: 50, records: [] })];
   expect(exportedTypes(unknown)).toEqual([['*', '!A'], ['A']]);

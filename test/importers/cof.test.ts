@@ -13,52 +13,37 @@ function read(...lines: readonly object[]) {
   const summary = new ImportSummary();
   const parsed = lines.map((line) => parse(JSON.stringify(line), NOW));
   for (const { remarks = [] } of parsed) summary.addRemarks(remarks);
+  const sightings = parsed.flatMap(({ observations }) => observations);
   return {
-    sightings: parsed
-      .flatMap(({ observations }) => observations)
-      .map(({ domain, observedAt, source, dns }) => ({
-        domain,
-        at: formatInstant(observedAt),
-        source,
-        isSighting: dns?.sighted,
-        records: [...(dns?.records.values() ?? [])].flat().map((record) => {
-          const { class: _class, host, ...data } = dnsRecordData(record);
-          return { ...(host !== domain && { host }), ...data };
-        }),
-      })),
+    sightings: sightings.map(({ domain, observedAt, source, dns }) => ({
+      ...{ domain, at: formatInstant(observedAt), source, isSighting: dns?.sighted },
+      records: [...(dns?.records.values() ?? [])].flat().map((record) => {
+        const { class: _class, host, ...data } = dnsRecordData(record);
+        return { ...(host !== domain && { host }), ...data };
+      }),
+    })),
     remarks: summary.remarks.map(([text]) => text),
   };
 }
 
-const recordsOf = (line: object) => read({ ...TIMES, ...line }).sightings.map(({ records }) => records)[0];
-
 /** 2014-05-13T16:53:20Z and 2017-07-14T02:40:00Z. */
 const TIMES = { time_first: 1_400_000_000, time_last: 1_500_000_000 };
+const ENDS = ['2014-05-13T16:53:20.000000Z', '2017-07-14T02:40:00.000000Z'];
 const LINE = { rrname: 'www.example.com', rrtype: 'A', rdata: '192.0.2.1', ...TIMES };
 
 test('a line of passive DNS is a sighting of its records at both of its times, and of the owner name’s domain', () => {
-  const sighting = {
-    ...{ domain: 'www.example.com', source: 'cof', isSighting: true },
-    records: [{ type: 'A', ip: '192.0.2.1' }],
-  };
-  expect(read(LINE)).toEqual({
-    sightings: [
-      { ...sighting, at: '2014-05-13T16:53:20.000000Z' },
-      { ...sighting, at: '2017-07-14T02:40:00.000000Z' },
-    ],
-    remarks: [],
-  });
+  const records = [{ type: 'A', ip: '192.0.2.1' }];
+  const sighting = { domain: 'www.example.com', source: 'cof', isSighting: true, records };
+  expect(read(LINE)).toEqual({ sightings: ENDS.map((at) => ({ ...sighting, at })), remarks: [] });
   expect(read({ ...LINE, time_last: LINE.time_first }).sightings).toHaveLength(1);
 });
 
 test('a line of passive DNS may have several records, keys of its own, and names with a final dot', () => {
   const rdata = ['192.0.2.1', '192.0.2.2'];
   const more = { count: 7, bailiwick: 'example.com.', origin: 'https://example.net', 'x-own': { a: 1 } };
-  const { sightings } = read({ ...LINE, ...more, rrname: 'WWW.example.com.', rdata });
-  expect(sightings[0]).toMatchObject({
-    domain: 'www.example.com',
-    records: rdata.map((ip) => ({ type: 'A', ip })),
-  });
+  const [sighting] = read({ ...LINE, ...more, rrname: 'WWW.example.com.', rdata }).sightings;
+  const records = rdata.map((ip) => ({ type: 'A', ip }));
+  expect(sighting).toMatchObject({ domain: 'www.example.com', records });
 });
 
 test('a line of passive DNS tells its source by sensor_id', () => {
@@ -70,25 +55,17 @@ test('a line of passive DNS tells its source by sensor_id', () => {
 test.each([
   ['NS', 'ns1.example.net', { target: 'ns1.example.net' }],
   ['MX', '10 Mail.Example.net.', { pri: 10, target: 'mail.example.net' }],
-  [
-    'SOA',
-    'ns1.example.net. hostmaster.example.net. 4294967295 7200 3600 1209600 300',
-    { mname: 'ns1.example.net', rname: 'hostmaster.example.net', serial: 4294967295 },
-  ],
+  ['SOA', 'a.example. b.example. 4294967295 2 3 4 5', { mname: 'a.example', serial: 4294967295 }],
   ['CAA', '0 issue "ca.example"', { flags: 0, tag: 'issue', value: 'ca.example' }],
   ['TXT', '"a b" "c"', { entries: ['a b', 'c'] }],
   ['TXT', 'v=spf1 include:example.net -all', { entries: ['v=spf1 include:example.net -all'] }],
   ['TXT', '""', { entries: [''] }],
-  [
-    'DS',
-    '21707 8 1 6d92dd0d0db0e392fa9d5f08ea15bbd297b8cbe2',
-    { data: '21707 8 1 6D92DD0D0DB0E392FA9D5F08EA15BBD297B8CBE2' },
-  ],
+  ['DS', '21707 8 1 6d92dd0d0db0e392fa9d5f08ea15bbd297b8cbe2', { type: 'DS' }],
   [65534, '\\# 2 abcd', { type: 'TYPE65534', data: '\\# 2 ABCD' }],
   ['65534', '\\# 2 abcd', { type: 'TYPE65534' }],
   [28, '2001:DB8::1', { type: 'AAAA', ipv6: '2001:db8::1' }],
 ])('a line of passive DNS has rdata of %s as a master file has it: %s', (rrtype, rdata, record) => {
-  expect(recordsOf({ rrname: 'example.com', rrtype, rdata })).toMatchObject([record]);
+  expect(read({ ...LINE, rrtype, rdata }).sightings[0]?.records).toMatchObject([record]);
 });
 
 test.each([
@@ -97,13 +74,9 @@ test.each([
   ['_dmarc.example.com', '_dmarc.example.com', undefined],
 ])('a line of passive DNS of %s belongs to the domain %s', (rrname, domain, host) => {
   const [sighting] = read({ ...LINE, rrname }).sightings;
-  expect([sighting?.domain, (sighting?.records[0] as { host?: string } | undefined)?.host]).toEqual([
-    domain,
-    host,
-  ]);
+  expect(sighting).toMatchObject({ domain, records: [{ ...(host && { host }), type: 'A' }] });
 });
 
-const ENDS = ['2014-05-13T16:53:20.000000Z', '2017-07-14T02:40:00.000000Z'];
 const without = { time_first: undefined, time_last: undefined };
 
 test.each([
@@ -113,29 +86,27 @@ test.each([
   [{ time_first_ms: 1_400_000_000_123.5, time_last_ms: '1500000000999' }, ENDS],
   [{ time_first_ms: 7, time_last_ms: 8 }, ENDS],
   [{ zone_time_first: 1, zone_time_last: 2 }, ENDS],
-  [
-    { time_first: 1_400_000_000.913, time_last: '1400000001.123456789' },
-    ['2014-05-13T16:53:20.913000Z', '2014-05-13T16:53:21.123456Z'],
-  ],
+  [{ time_first: 1_400_000_000.913 }, ['2014-05-13T16:53:20.913000Z', ENDS[1]]],
+  [{ time_last: '1400000001.123456789' }, [ENDS[0], '2014-05-13T16:53:21.123456Z']],
   [{ time_first: 0 }, ENDS.slice(1)],
   [{ time_last: '0' }, ENDS.slice(0, 1)],
   [{ time_first: '2014-05-13T16:53:20Z', time_last: '2017-07-14 02:40:00' }, ENDS],
-  [
-    { time_first: '2014-05-13T16:53:20', time_last: '2017-07-14 02:40:00.5' },
-    [ENDS[0], '2017-07-14T02:40:00.500000Z'],
-  ],
+  [{ time_last: '2017-07-14T02:40:00.5' }, [ENDS[0], '2017-07-14T02:40:00.500000Z']],
 ])('a line of passive DNS has its times as services write them: %j', (times, expected) => {
   expect(read({ ...LINE, ...times }).sightings.map(({ at }) => at)).toEqual(expected);
 });
 
-test('a line of passive DNS with a record that cannot be read has its others, and says so', () => {
-  const { sightings, remarks } = read({ ...LINE, rdata: ['192.0.2.1', 'no address', 7] });
-  expect(sightings[0]?.records).toEqual([{ type: 'A', ip: '192.0.2.1' }]);
-  expect(remarks).toEqual(['A record of type A was left out that cannot be read.']);
-  const lost = read({ ...LINE, rrtype: 'TXT', rdata: ['caf\ufffd', 'b'] });
-  expect(lost.sightings[0]?.records).toMatchObject([{ txt: 'b' }]);
-  expect(lost.remarks).toEqual(['A record of type TXT was left out that cannot be read.']);
-});
+test.each([
+  ['A', ['no address', '192.0.2.1', 7], { ip: '192.0.2.1' }],
+  ['TXT', ['caf\ufffd', 'b'], { txt: 'b' }],
+])(
+  'a line of passive DNS with a record that cannot be read has its others, and says so: %s %j',
+  (rrtype, rdata, record) => {
+    const { sightings, remarks } = read({ ...LINE, rrtype, rdata });
+    expect(sightings[0]?.records).toMatchObject([record]);
+    expect(remarks).toEqual([`A record of type ${rrtype} was left out that cannot be read.`]);
+  },
+);
 
 test.each([
   ['v=DKIM1; p=AAAA" "BBBB"', ['v=DKIM1; p=AAAA', 'BBBB'], 1],
@@ -166,16 +137,10 @@ test.each<[string, object[], string, number]>([
 );
 
 test('a line of the service of CIRCL has names and addresses exchanged: they are turned round', () => {
-  const line = { ...LINE, rrname: '192.0.2.9', rdata: 'www.example.org' };
-  expect(read(line).sightings[0]).toMatchObject({
-    domain: 'www.example.org',
-    records: [{ type: 'A', ip: '192.0.2.9' }],
-  });
-  const several = { ...line, rrtype: 'AAAA', rrname: '2001:DB8::1', rdata: ['a.example', 'b.example'] };
-  expect(read(several).sightings.map(({ domain }) => domain)).toEqual([
-    ...['a.example', 'a.example'],
-    ...['b.example', 'b.example'],
-  ]);
+  const line = { ...LINE, rrtype: 'AAAA', rrname: '2001:DB8::1', rdata: ['a.example', 'b.example'] };
+  const { sightings } = read(line);
+  expect(sightings.map(({ domain }) => domain)).toEqual(['a.example', 'a.example', 'b.example', 'b.example']);
+  expect(sightings[0]?.records).toEqual([{ type: 'AAAA', ipv6: '2001:db8::1' }]);
 });
 
 test.each([
@@ -205,24 +170,10 @@ test.each([
 });
 
 test('a line of passive DNS never ends in another error, whatever its values are', () => {
-  const value = fc.oneof(
-    fc.jsonValue(),
-    fc.constantFrom<unknown>('example.com', 'A', '192.0.2.1', 1_400_000_000),
-  );
-  const line = fc.record(
-    {
-      rrname: value,
-      rrtype: value,
-      rdata: value,
-      time_first: value,
-      time_last: value,
-      cond: value,
-      obj: value,
-    },
-    { requiredKeys: [] },
-  );
+  const known = fc.constantFrom<unknown>('example.com', 'A', '192.0.2.1', 1_400_000_000);
+  const key = fc.constantFrom('rrname', 'rrtype', 'rdata', 'time_first', 'time_last', 'cond', 'obj');
   fc.assert(
-    fc.property(line, (any) => {
+    fc.property(fc.dictionary(key, fc.oneof(fc.jsonValue(), known)), (any) => {
       try {
         read(any);
       } catch (error) {

@@ -62,14 +62,6 @@ test('dnsTypes may have all types that were not seen before, and the types that 
 });
 
 test.each([
-  ['dns', { dnsRecords: undefined, dnsTypes: undefined }],
-  ['httpHeaders', { httpHeaders: undefined }],
-  ['source', { source: undefined }],
-])('what a line does not say is absent: %s', (part, keys) => {
-  expect(Object.keys(parseWith(keys))).not.toContain(part);
-});
-
-test.each([
   [{ dnsTypes: undefined }, { records: new Map([['A', [parseDnsRecord(a)]]]) }],
   [{ dnsTypes: undefined, dnsRecords: [] }, { records: new Map() }],
   [{ dnsRecords: [] }, { types: new Set(['A', 'AAAA']), records: new Map() }],
@@ -77,11 +69,8 @@ test.each([
   expect(parseWith(keys).dns).toEqual(dns);
 });
 
-test('the domain is canonical', () => {
+test('the domain is canonical, and records and types that are the same in canonical form are one', () => {
   expect(parseWith({ domain: 'BÜCHER.example.' }).domain).toBe('xn--bcher-kva.example');
-});
-
-test('records, and types, that are the same in canonical form are one', () => {
   const again = { ttl: 60, ip: '192.0.2.7', type: 'a', class: 'in', host: 'EXAMPLE.com.' };
   expect(parseWith({ dnsRecords: [a, again, a] })).toEqual(parse(whole));
   expect(parseWith({ dnsTypes: ['a', 'AAAA', 'A', 'aaaa'] })).toEqual(parse(whole));
@@ -128,12 +117,11 @@ test('fields of one name, in whatever case, are one with their values joined in 
 });
 
 test('a header may be called __proto__', () => {
-  const line =
-    '{"domain":"a","observedAt":"2024-03-01T10:20:30Z","httpHeaders":{"__proto__":"x","constructor":"y"}}';
-  expect([...(parseDmsLine(line, now).httpHeaders ?? [])]).toEqual([
-    ['__proto__', 'x'],
-    ['constructor', 'y'],
-  ]);
+  const line = JSON.stringify({ ...whole, httpHeaders: { constructor: 'x' } }).replace(
+    'constructor',
+    '__proto__',
+  );
+  expect([...(parseDmsLine(line, now).httpHeaders ?? [])]).toEqual([['__proto__', 'x']]);
 });
 
 test('a time up to five minutes in the future is taken, a later one is rejected', () => {
@@ -157,16 +145,12 @@ const lines = [
 ];
 
 test.each([
-  ['as JSON.stringify writes them', (line: unknown) => JSON.stringify(line)],
-  [
-    'with spaces',
-    (line: unknown) =>
-      JSON.stringify(line, null, 1).replaceAll(/\n */g, ' ').replaceAll('{ "domain', '{"domain'),
-  ],
+  ['without spaces', (line: string) => line],
+  ['with spaces', (line: string) => line.replaceAll(/":|,(?=")/g, '$& ')],
 ])('lines of a domain that repeat each other are each read as if alone, written %s', (_, write) => {
   for (const line of lines) {
     const reordered = JSON.stringify(Object.fromEntries(Object.entries(line).reverse()));
-    expect(parseDmsLine(write(line), now)).toEqual(parseDmsLine(reordered, now));
+    expect(parseDmsLine(write(JSON.stringify(line)), now)).toEqual(parseDmsLine(reordered, now));
   }
 });
 
@@ -177,38 +161,22 @@ test('a line that repeats another is rejected as that was: from the future, or o
   expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
 });
 
-test('a line with a key twice in one object is rejected each time, and the reason names the key', () => {
-  const line = JSON.stringify({ ...whole, dnsRecords: [a] });
-  const twice = (key: string) =>
-    new InvalidObservationError(`the key ${key} occurs twice in one object: write it once.`);
-  for (const [changed, key] of [
-    [`${line.slice(0, -1)},"domain":"other.example"}`, '"domain"'],
-    [`${line.slice(0, -1)},"observedAt":"2024-01-01T00:00:00Z"}`, '"observedAt"'],
-    [`${line.slice(0, -1)}, "dnsRec\\u006frds" : []}`, '"dnsRecords"'],
-    [line.replace('"class":"IN"', '"class":"IN","class":"CH"'), '"class"'],
-    [line.replace('"httpHeaders":{', '"httpHeaders":{"a":"1","a":"2",'), '"a"'],
-  ] as const) {
-    expect(changed).not.toBe(line);
-    expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
-    expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
-  }
+test('a line with a key twice in one object is rejected each time', () => {
+  const twice = JSON.stringify(whole).replace('"class":"IN"', '"class":"IN","class":"CH"');
+  for (const line of [twice, twice])
+    expect(() => parseDmsLine(line, now)).toThrow('a key occurs twice in one object: write it once.');
 });
 
 const NO_OBJECT = /^it is no JSON object( \(character \d+\))?: each line must be one whole JSON object\.$/;
 
 test.each([
   ['', NO_OBJECT],
-  ['{', NO_OBJECT],
   ['\x7fELF\u0002', NO_OBJECT],
   ['  "domain": "a",', NO_OBJECT],
   ['{"domain":"a",}', NO_OBJECT],
   ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]', NO_OBJECT],
-  ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]}}', NO_OBJECT],
   ['{"domain":"a"} {}', NO_OBJECT],
-  ['null', NO_OBJECT],
-  ['[]', NO_OBJECT],
-  ['"a"', NO_OBJECT],
-  ['1', NO_OBJECT],
+  ...['null', '[]', '"a"', '1'].map((line): [string, RegExp] => [line, NO_OBJECT]),
   ['{"__proto__":{"domain":"a"}}', /^unknown key "__proto__": remove it/],
   ['{}', /^domain: it is missing\.$/],
 ])('a line that is not one whole JSON object is rejected: %j', (line, reason) => {
@@ -222,12 +190,12 @@ const neither = 'it has neither dnsRecords nor httpHeaders: nothing was observed
 const ofRecordsAlone =
   'sighted: only a line with dnsRecords, and without dnsTypes and httpHeaders, has it, and only as true.';
 const noRecords = 'dnsTypes: the line has no dnsRecords, the answer for these types.';
+const site = { scheme: 'http', status: 200 };
 
 test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ dnsrecords: [] }, 'unknown key "dnsrecords": write dnsRecords.'],
   [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
   [{ 'a\nb': 1 }, `unknown key "a\\nb": ${oneOfAll}`],
-  [{ constructor: 1 }, `unknown key "constructor": ${oneOfAll}`],
   [{ domain: undefined }, 'domain: it is missing.'],
   [{ domain: 1 }, 'domain: it is not a string.'],
   [{ domain: '192.0.2.7' }, 'domain: "192.0.2.7" is not a domain name: it is an IP address.'],
@@ -235,45 +203,33 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ observedAt: 1_709_288_430 }, 'observedAt: it is not a string.'],
   [{ dnsRecords: undefined, dnsTypes: undefined, httpHeaders: undefined }, neither],
   [{ site: 'https' }, 'site: it is not an object.'],
-  [{ site: { scheme: 'ftp', status: 200 } }, 'site: scheme: it is neither https nor http.'],
-  [{ site: { scheme: 'http', status: '200' } }, 'site: status: it is not a number from 100 to 999.'],
+  [{ site: { ...site, scheme: 'ftp' } }, 'site: scheme: it is neither https nor http.'],
+  [{ site: { ...site, status: '200' } }, 'site: status: it is not a number from 100 to 999.'],
   [
-    { site: { scheme: 'http', status: 200, address: '192.0.2.1' } },
+    { site: { ...site, address: '' } },
     'site: unknown key "address": remove it, or write one of scheme, status.',
   ],
-  [
-    { site: { scheme: 'http', status: 200 }, httpHeaders: undefined },
-    'site: it is where httpHeaders came from, which the line has not.',
-  ],
+  [{ site, httpHeaders: undefined }, 'site: it is where httpHeaders came from, which the line has not.'],
   [{ sighted: false }, ofRecordsAlone],
   [{ sighted: true, httpHeaders: undefined }, ofRecordsAlone],
-  [{ sighted: true, dnsTypes: undefined }, ofRecordsAlone],
   [{ sighted: true, dnsTypes: undefined, httpHeaders: undefined, dnsRecords: [] }, ofRecordsAlone],
   [{ dnsRecords: undefined }, noRecords],
   [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
   [{ dnsRecords: [a, null] }, 'dnsRecords[1]: a record must be a JSON object.'],
-  [
-    { dnsRecords: [a, { ...a, address: '' }] },
-    'dnsRecords[1]: unknown key "address" in a record of type A: remove it, or write one of host, class, type, ttl, ip, data.',
-  ],
+  [{ dnsRecords: [a, { ...a, IP: '' }] }, 'dnsRecords[1]: unknown key "IP" in a record of type A: write ip.'],
   [{ dnsRecords: [a, mx] }, 'dnsRecords[1]: its type MX is not in dnsTypes.'],
   [{ dnsTypes: [] }, 'dnsTypes: it is empty; write at least one string.'],
   [{ dnsTypes: 'A' }, 'dnsTypes: it is not an array of strings.'],
-  [{ dnsTypes: ['A', 1] }, 'dnsTypes: it is not an array of strings.'],
   [{ dnsTypes: ['A', ''] }, 'dnsTypes: "" is not a mnemonic of DNS, such as MX or IN.'],
-  [{ dnsTypes: ['!A'] }, 'dnsTypes: "!A" is not a mnemonic of DNS, such as MX or IN.'],
   [{ dnsTypes: ['*', '!*'] }, 'dnsTypes: "*" is not a mnemonic of DNS, such as MX or IN.'],
   [{ dnsTypes: ['*', '!MX'] }, 'dnsRecords[0]: its type A is not in dnsTypes.'],
   [{ httpHeaders: null }, 'httpHeaders: it is not an object.'],
-  [{ httpHeaders: [['a', 'b']] }, 'httpHeaders: it is not an object.'],
   [{ httpHeaders: { a: 1 } }, 'httpHeaders["a"]: it is not an array of strings.'],
   [{ httpHeaders: { a: [] } }, 'httpHeaders["a"]: it is empty; write at least one string.'],
   [{ httpHeaders: { a: ['b', null] } }, 'httpHeaders["a"]: it is not an array of strings.'],
   [{ httpHeaders: { a: ['b', 'c\0'] } }, 'httpHeaders["a"]: "c\\u0000" contains U+0000.'],
   [{ httpHeaders: { '': 'b' } }, 'httpHeaders[""]: "" is not the name of a header field (RFC 9110, 5.1).'],
-  [{ source: null }, 'source: it is not a string.'],
   [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
-  [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
   [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
 ])(
   'a line is rejected with a reason that names the key, in whatever order its keys are: %j: %s',
@@ -293,11 +249,5 @@ test('the reason of a rejection is one line that does not repeat the whole of a 
     { source: long },
   ]) {
     expect(() => parseWith(keys)).toThrow(/^.{1,400}$/);
-  }
-});
-
-test('a source of 64 printable characters is taken as it is', () => {
-  for (const source of ['x'.repeat(64), 'Sonde é 日本', '😀'.repeat(64)]) {
-    expect(parseWith({ source }).source).toBe(source);
   }
 });

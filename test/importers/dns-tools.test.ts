@@ -5,10 +5,10 @@ import { createDnsxParser } from '../../src/importers/dnsx.js';
 import type { ParsedLine } from '../../src/importers/lines.js';
 import { createMassdnsParser } from '../../src/importers/massdns.js';
 import { createZdnsParser } from '../../src/importers/zdns.js';
+import { attempt } from '../../src/model/attempt.js';
 import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
-import { readOr } from '../../src/model/json-values.js';
 import { presentRdata } from '../../src/model/rdata-text.js';
 
 const NOW = parseInstant('2026-01-01T00:00:00Z');
@@ -20,13 +20,10 @@ function recordText(domain: string, record: DnsRecord): string {
   return [...owner, type, presentRdata(record)].join(' ');
 }
 
-/** What a line gives, as JSON has it. */
 function shown({ observations, remarks = [] }: ParsedLine) {
   return {
     observations: observations.map(({ domain, observedAt, source, dns }) => ({
-      domain,
-      observedAt: formatInstant(observedAt),
-      source,
+      ...{ domain, observedAt: formatInstant(observedAt), source },
       types: [...(dns?.types ?? [])].sort().join(' '),
       owners: [...(dns?.observedOwners ?? [])].map(([type, names]) => [type, ...names].join(' ')),
       records: [...(dns?.records.values() ?? [])].flat().map((record) => recordText(domain, record)),
@@ -57,10 +54,7 @@ function expectRejected(tool: keyof typeof parsers, line: object | string, reaso
 }
 
 const DNSX = {
-  host: 'www.example.com',
-  ttl: 300,
-  resolver: ['192.0.2.53:53'],
-  status_code: 'NOERROR',
+  ...{ host: 'www.example.com', ttl: 300, resolver: ['192.0.2.53:53'], status_code: 'NOERROR' },
   timestamp: '2024-03-01T12:20:30.123456789+02:00',
 };
 const raw = (text: string, host = 'www.example.com.') => `${host}\t300\tIN\t${text}`;
@@ -79,22 +73,16 @@ test('a line of dnsx gives the records in `all`, of the types that occur, and of
     'www.example.com.\t60\tCLASS1\tTYPE65534\t\\# 2 ABCD',
   ];
   const typed = { a: ['192.0.2.1'], mx: ['mail.example.com'], ns: ['ns.example'] };
-  expect(read('dnsx', { ...DNSX, ...typed, all })).toEqual({
-    observations: [
-      {
-        domain: 'www.example.com',
-        observedAt: '2024-03-01T10:20:30.123456Z',
-        source: 'dnsx',
-        types: 'A HTTPS MX TXT TYPE65534',
-        owners: ['A', 'MX', 'TXT', 'HTTPS', 'TYPE65534', 'CNAME'].map((type) => `${type} www.example.com`),
-        records: [
-          ...['A 192.0.2.1', 'MX 10 mail.example.com.', 'TXT "v=spf1 " "-all"', 'HTTPS 1 . alpn="h2,h3"'],
-          'TYPE65534 \\# 2 ABCD',
-        ],
-      },
+  const observation = {
+    ...{ domain: 'www.example.com', observedAt: '2024-03-01T10:20:30.123456Z', source: 'dnsx' },
+    types: 'A HTTPS MX TXT TYPE65534',
+    owners: ['A', 'MX', 'TXT', 'HTTPS', 'TYPE65534', 'CNAME'].map((type) => `${type} www.example.com`),
+    records: [
+      ...['A 192.0.2.1', 'MX 10 mail.example.com.', 'TXT "v=spf1 " "-all"', 'HTTPS 1 . alpn="h2,h3"'],
+      'TYPE65534 \\# 2 ABCD',
     ],
-    remarks: [],
-  });
+  };
+  expect(read('dnsx', { ...DNSX, ...typed, all })).toEqual({ observations: [observation], remarks: [] });
 });
 
 test('a line of dnsx gives only what belongs to the name: not what an alias leads to, nor other sections, nor proofs', () => {
@@ -145,13 +133,14 @@ test.each([
   },
 );
 
-test('a line of dnsx -omit-raw with an alias gives the alias: the addresses are of its target', () => {
-  for (const cname of [['cdn.example.net'], 'cdn.example.net']) {
+test.each([[['cdn.example.net']], ['cdn.example.net']])(
+  'a line of dnsx -omit-raw with an alias gives the alias: the addresses are of its target (%j)',
+  (cname) => {
     const { observations, remarks } = read('dnsx', { ...DNSX, a: ['192.0.2.9'], cname });
     expect(observations).toMatchObject([{ types: 'CNAME', records: ['CNAME cdn.example.net.'] }]);
     expect(remarks).toHaveLength(1);
-  }
-});
+  },
+);
 
 const ROOT_REFERRAL = { a: ['198.41.0.4'], ns: ['a.root-servers.net', 'b.root-servers.net'] };
 
@@ -164,10 +153,7 @@ test.each([
   [{ cname: ['a.example', 'b.example'], a: ['192.0.2.1'] }, /^nothing was observed/],
   [{ status_code: 'NXDOMAIN', ns: ['ns1.example'] }, /^nothing was observed/],
   [{ all: 'nonsense' }, /^all: it is not a list/],
-  [
-    { timestamp: '0001-01-01T00:00:00Z', a: ['192.0.2.1'] },
-    /^timestamp: 0001-.* is before 1990; .*--observed-at/,
-  ],
+  [{ timestamp: '0001-01-01T00:00:00Z', all: [A] }, /^timestamp: 0001-.* is before 1990; .*--observed-at/],
   [{ soa: [{ name: 'example.com' }], ns: ['ns1.example'] }, /^nothing was observed/],
   [{ host: '192.0.2.1', ptr: ['a.example'] }, /^host: /],
   [{ timestamp: undefined, a: ['192.0.2.1'] }, /^timestamp: it is missing; .*--observed-at/],
@@ -175,12 +161,18 @@ test.each([
   [ROOT_REFERRAL, /^nothing was observed: the response is a referral/],
 ])('a line of dnsx is rejected with the reason: %j', (keys, reason) => {
   expectRejected('dnsx', { ...DNSX, ...keys }, reason);
+});
+
+test('a line of dnsx of root-servers.net gives its name servers, which are those of a referral elsewhere', () => {
   expect(read('dnsx', { ...DNSX, ...ROOT_REFERRAL, host: 'root-servers.net' }).observations).toHaveLength(1);
 });
 
 const timestamp = '2024-08-23T13:12:43-04:00';
 const answer = (type: string, fields: object) => ({
-  ...{ class: 'IN', name: 'example.com', ttl: 300, type },
+  class: 'IN',
+  name: 'example.com',
+  ttl: 300,
+  type,
   ...fields,
 });
 const result = (answers: readonly object[] | null, more: object = {}) => ({
@@ -188,8 +180,28 @@ const result = (answers: readonly object[] | null, more: object = {}) => ({
   ...more,
 });
 const zdnsLine = (results: object) => ({ name: 'example.com', results });
-const DIGEST = 'ab'.repeat(32);
-const PARAMETERS = { alpn: ['h3', 'a,b\\c'], ipv4hint: ['192.0.2.1'], port: 8443, 'no-default-alpn': true };
+const DIGEST = 'AB'.repeat(32);
+const SOA = {
+  ns: 'ns1.example.com',
+  mbox: '',
+  serial: 1,
+  refresh: 2,
+  retry: 3,
+  expire: 4,
+  min_ttl: 4294967295,
+};
+const NAPTR = {
+  order: 1,
+  preference: 2,
+  flags: 'S',
+  service: 'SIP+D2T',
+  regexp: '',
+  replacement: 'a.example.',
+};
+const PARAMETERS = {
+  ...{ alpn: ['h3', 'a,b\\c'], ipv4hint: ['192.0.2.1'], port: 8443, 'no-default-alpn': true },
+  ...{ ech: 'AAA=', key99: '/wE=' },
+};
 
 test.each<[string, object, string]>([
   ['A', { answer: '104.18.10.85' }, '104.18.10.85'],
@@ -199,39 +211,25 @@ test.each<[string, object, string]>([
   ['MX', { answer: 'mail.example.com.', preference: 10 }, '10 mail.example.com.'],
   ['MX', { answer: '.', preference: 0 }, '0 .'],
   ['MX', { preference: 0 }, '0 .'],
-  [
-    'SOA',
-    { ns: 'ns1.example.com', mbox: '', serial: 1, refresh: 2, retry: 3, expire: 4, min_ttl: 4294967295 },
-    'ns1.example.com. . 1 2 3 4 4294967295',
-  ],
+  ['SOA', SOA, 'ns1.example.com. . 1 2 3 4 4294967295'],
   ['TXT', { answer: 'v=spf1 \n-all' }, '"v=spf1 " "-all"'],
   ['TXT', { answer: 'a \\"b\\" \\\\ \\255' }, '"a \\"b\\" \\\\ \\255"'],
   ['CAA', { flag: 128, tag: 'issue', value: 'ca.example; a="b"' }, '128 issue "ca.example; a=\\"b\\""'],
   ['SRV', { priority: 1, weight: 2, port: 443, target: 'a.example.' }, '1 2 443 a.example.'],
-  [
-    'NAPTR',
-    { order: 1, preference: 2, flags: 'S', service: 'SIP+D2T', regexp: '', replacement: 'a.example.' },
-    '1 2 "S" "SIP+D2T" "" a.example.',
-  ],
+  ['NAPTR', NAPTR, '1 2 "S" "SIP+D2T" "" a.example.'],
   ['HINFO', { cpu: 'RFC8482', os: '' }, '"RFC8482" ""'],
-  ['DS', { key_tag: 1, algorithm: 13, digest_type: 2, digest: DIGEST }, `1 13 2 ${DIGEST.toUpperCase()}`],
+  ['DS', { key_tag: 1, algorithm: 13, digest_type: 2, digest: DIGEST.toLowerCase() }, `1 13 2 ${DIGEST}`],
   ['DNSKEY', { flags: 257, protocol: 3, algorithm: 8, public_key: 'AwEAAagA' }, '257 3 8 AwEAAagA'],
+  ['TLSA', { cert_usage: 3, selector: 1, matching_type: 1, certificate: DIGEST }, `3 1 1 ${DIGEST}`],
+  ['SSHFP', { algorithm: 4, type: 2, fingerprint: DIGEST }, `4 2 ${DIGEST}`],
   [
-    'TLSA',
-    { cert_usage: 3, selector: 1, matching_type: 1, certificate: DIGEST },
-    `3 1 1 ${DIGEST.toUpperCase()}`,
-  ],
-  ['SSHFP', { algorithm: 4, type: 2, fingerprint: DIGEST }, `4 2 ${DIGEST.toUpperCase()}`],
-  [
-    'HTTPS',
-    { priority: 1, target: '.', svcparams: { ...PARAMETERS, ech: 'AAA=', key99: '/wE=' } },
+    ...(['HTTPS', { priority: 1, target: '.', svcparams: PARAMETERS }] as const),
     '1 . alpn="h3,a\\\\,b\\\\\\\\c" no-default-alpn port=8443 ipv4hint=192.0.2.1 ech=AAA= key99="\\255\\001"',
   ],
   ['DNAME', { answer: 'b.example.' }, 'b.example.'],
 ])('a line of zdns gives a record of %s %j', (type, fields, rdata) => {
-  expect(recordsOf('zdns', zdnsLine({ [type]: result([answer(type, fields)]) }))).toEqual([
-    `${type} ${rdata}`,
-  ]);
+  const line = zdnsLine({ [type]: result([answer(type, fields)]) });
+  expect(recordsOf('zdns', line)).toEqual([`${type} ${rdata}`]);
 });
 
 test('a line of zdns gives each type that was answered, as many observations as there are times', () => {
@@ -244,16 +242,15 @@ test('a line of zdns gives each type that was answered, as many observations as 
     MXLOOKUP: result([]),
   };
   const common = { domain: 'example.com', source: 'zdns' };
+  const [first, second] = ['2024-08-23T17:12:43.000000Z', '2024-08-23T17:12:44.500000Z'];
+  const owners = (...types: readonly string[]) => types.map((type) => `${type} example.com`);
   expect(read('zdns', zdnsLine(results))).toEqual({
     observations: [
       {
-        ...{ ...common, observedAt: '2024-08-23T17:12:43.000000Z', types: 'A MX', records: ['A 192.0.2.1'] },
-        owners: ['A example.com', 'MX example.com', 'CNAME example.com'],
+        ...{ ...common, observedAt: first, types: 'A MX', records: ['A 192.0.2.1'] },
+        owners: owners('A', 'MX', 'CNAME'),
       },
-      {
-        ...{ ...common, observedAt: '2024-08-23T17:12:44.500000Z', types: 'AAAA', records: [] },
-        owners: ['AAAA example.com'],
-      },
+      { ...common, observedAt: second, types: 'AAAA', records: [], owners: owners('AAAA') },
     ],
     remarks: [
       'Some modules of zdns are not read: docs/importing.md names those that are.',
@@ -284,13 +281,18 @@ test.each([
   },
 );
 
-test('a line of zdns without answers gives that the name has no such records, and nothing of an alias', () => {
-  for (const more of [{ status: 'NXDOMAIN', data: {} }, { data: { authorities: [answer('SOA', {})] } }]) {
+test.each([
+  { status: 'NXDOMAIN', data: {} },
+  { status: 'NXDOMAIN', data: undefined },
+  { data: { authorities: [answer('SOA', {})] } },
+])(
+  'a line of zdns without answers gives that the name has no such records, and nothing of an alias: %j',
+  (more) => {
     expect(read('zdns', zdnsLine({ A: result(null, more) })).observations).toMatchObject([
       { types: 'A', owners: ['A example.com'], records: [] },
     ]);
-  }
-});
+  },
+);
 
 test('a line of zdns gives the alias of the name, and not what it leads to', () => {
   const target = answer('A', { name: 'cdn.example.net', answer: '192.0.2.9' });
@@ -318,7 +320,8 @@ test('a line of zdns of a name with a prefix is of the name that was queried', (
   ]);
 });
 
-const REFERRAL = { authorities: [answer('NS', { answer: 'ns1.example' })], flags: {} };
+const caa = (value: unknown) => ({ CAA: result([answer('CAA', { flag: 0, tag: 'issue', value })]) });
+const withData = (data: object) => ({ A: result(null, { data }) });
 
 test.each<[object, string]>([
   [{ A: result([], { status: 'SERVFAIL' }) }, 'nothing was observed: A: status "SERVFAIL".'],
@@ -326,53 +329,36 @@ test.each<[object, string]>([
   [{}, 'nothing was observed: the line has no answers.'],
   [{ A: { status: 'NOERROR', timestamp } }, 'A: data: it is missing'],
   [{ A: result([], { status: { toString: null } }) }, 'nothing was observed: A: status '],
-  [
-    { A: result(null, { data: { flags: { authoritative: false, recursion_available: false } } }) },
-    'nothing was observed: A: the server is neither responsible for the name nor a resolver.',
-  ],
+  [withData({ flags: { authoritative: false, recursion_available: false } }), 'nor a resolver.'],
   [{ '\u001b[2J': {} }, 'nothing was observed: "\\u001b[2J" is not read.'],
   [
-    { A: result([answer('CNAME', { name: 'cdn.example.net', answer: 'b.example' })]) },
-    'nothing was observed: A: the answers are of other names.',
+    { A: result([answer('CNAME', { name: 'b.example', answer: 'c.example' })]) },
+    'the answers are of other names.',
   ],
-  [{ A: result(null, { data: REFERRAL }) }, 'nothing was observed: A: the response is a referral.'],
+  [
+    withData({ authorities: [answer('NS', { answer: 'a.example' })], flags: {} }),
+    'the response is a referral.',
+  ],
   [{ A: { data: {} } }, 'nothing was observed: A: it has no status.'],
   [{ A: [] }, 'A: it is missing, or not an object.'],
-  [{ A: result([], { data: { answers: { 0: {} } } }) }, 'A: data.answers: it is not a list of objects.'],
+  [withData({ answers: { 0: {} } }), 'A: data.answers: it is not a list of objects.'],
   [{ A: result([{ type: 'A', class: 'IN', answer: '192.0.2.1' }]) }, 'name: it is missing.'],
-  [{ NS: result([answer('NS', {})]) }, 'answer: it is missing.'],
   [{ MX: result([answer('MX', { preference: 1, answer: {} })]) }, 'answer: it is not a string.'],
-  [
-    { CAA: result([answer('CAA', { flag: 0, tag: 'issue', value: 0 })]) },
-    'answers[0]: value: it is not a string.',
-  ],
-  [
-    {
-      SOA: result([
-        answer('SOA', {
-          ...{ ns: -1, mbox: 'a.example', serial: 1 },
-          refresh: 1,
-          retry: 1,
-          expire: 1,
-          min_ttl: 1,
-        }),
-      ]),
-    },
-    'answers[0]: mname: it is not a string.',
-  ],
+  [caa(0), 'answers[0]: value: it is not a string.'],
+  [{ SOA: result([answer('SOA', { ...SOA, ns: -1 })]) }, 'answers[0]: mname: it is not a string.'],
   [{ HINFO: result([answer('HINFO', { cpu: 'x' })]) }, 'os: it is missing.'],
   [{ TXT: result([answer('TXT', { answer: 'a"b' })]) }, 'a quote or a backslash that is not escaped'],
-  [
-    { CAA: result([answer('CAA', { flag: 0, tag: 'issue', value: 'a\ufffdb' })]) },
-    'octets that were not UTF-8',
-  ],
+  [caa('a\ufffdb'), 'octets that were not UTF-8'],
   [{ A: result([{ ...answer('A', { answer: '192.0.2.1' }), class: 'CH' }]) }, 'class: "CH" is not IN'],
   [{ A: result([], { class: 'CH' }) }, 'class: "CH" is not IN'],
   [{ A: result([], { timestamp: undefined }) }, 'A: timestamp: it is missing; say when'],
   [{ A: result([answer('A', { answer: 'nonsense' })]) }, 'answers[0]: ip'],
 ])('a line of zdns is rejected with the reason: %j', (results, reason) => {
   expectRejected('zdns', zdnsLine(results), reason);
-  expectRejected('zdns', { ...zdnsLine(results), name: '192.0.2.1' }, 'name: ');
+});
+
+test('a line of zdns of an address is rejected', () => {
+  expectRejected('zdns', { ...zdnsLine({ A: result([]) }), name: '192.0.2.1' }, 'name: ');
 });
 
 const massdnsLine = (type: string, data: string, more = '') =>
@@ -382,19 +368,13 @@ const MASSDNS = massdnsLine('A', '192.0.2.1');
 const withoutAnswers = (sections: string) => MASSDNS.replace(/"answers":.*\]\}/, `${sections}}`);
 
 test('a line of massdns gives the type that was queried, at its time to the microsecond', () => {
-  expect(read('massdns', massdnsLine('SRV', '10 10 1720 a.example.'))).toEqual({
-    observations: [
-      {
-        domain: 'x.example',
-        observedAt: '2024-04-24T16:08:31.725326Z',
-        source: 'massdns',
-        types: 'SRV',
-        owners: ['SRV x.example', 'CNAME x.example'],
-        records: ['SRV 10 10 1720 a.example.'],
-      },
-    ],
-    remarks: [],
-  });
+  const observation = {
+    ...{ domain: 'x.example', observedAt: '2024-04-24T16:08:31.725326Z', source: 'massdns', types: 'SRV' },
+    owners: ['SRV x.example', 'CNAME x.example'],
+    records: ['SRV 10 10 1720 a.example.'],
+  };
+  const line = massdnsLine('SRV', '10 10 1720 a.example.');
+  expect(read('massdns', line)).toEqual({ observations: [observation], remarks: [] });
 });
 
 test.each([
@@ -447,7 +427,10 @@ test('a line of an older massdns, without a time, has the time that is given', (
 });
 
 test.each([
-  ['{"name":"x.example.","type":"A","class":"IN","error":"TIMEOUT"}', 'nothing was observed: "TIMEOUT".'],
+  [
+    '{"name":"x.example.","type":"A","class":"IN","error":"TIMEOUT"}',
+    'nothing was observed: status "TIMEOUT".',
+  ],
   [MASSDNS.replace('NOERROR', 'SERVFAIL'), 'nothing was observed: status "SERVFAIL".'],
   [MASSDNS.replace('"rd"', '"tc"'), 'nothing was observed: the response was truncated.'],
   [massdnsLine('ANY', '192.0.2.1'), 'type: no record can have the type "ANY".'],
@@ -457,16 +440,11 @@ test.each([
   [withoutAnswers('"answers":[]').replace(',"ra"', ''), 'nor a resolver'],
   [massdnsLine('RRSIG', 'x'), 'type: answers for RRSIG need not be complete.'],
   [massdnsLine('CAA', '128 issue "x"'), 'is not a CAA record.'],
-  [massdnsLine('CAA', 'nonsense'), 'data: "nonsense" is not a CAA record.'],
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":9000000000000000000000'), 'rx_ts: it is not a number'],
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":1713974911'), 'rx_ts: 1970-01-01T00:00:01.713974Z is before 1990'],
-  [MASSDNS.replace('"class":"IN"', '"class":"CH"'), 'class: "CH" is not IN'],
-  [MASSDNS.replace('x.example.","data"', 'y.example.","data"'), 'the answers are of other names'],
   [withoutAnswers('"authorities":[{"type":"NS","name":"x.example."}]'), 'the response is a referral'],
   // Whatever its flags say.
   [withoutAnswers('"authorities":[{"type":"NS","name":"."}]').replace('"rd"', '"aa"'), 'is a referral'],
-  [MASSDNS.replace(/"data":\{.*\]\}/, '"data":null'), 'data: it is missing, or not an object'],
-  [MASSDNS.replace('"data":"192.0.2.1"', '"data":["192.0.2.1"]'), 'data: it is not a string'],
   [MASSDNS.replace(',"data":"192.0.2.1"', ''), 'data: it is missing'],
   [massdnsLine('TXT', 'x€y'), 'massdns writes nothing but ASCII'],
   [massdnsLine('AFSDB', '\\x00\\x01\\xc0\\x0c'), 'or has a compressed name'],
@@ -483,16 +461,11 @@ test('a line of massdns gives all octets of a record of any type as they were', 
         .toString('latin1')
         .replace(/[^ -~]|\\/gs, (octet) => `\\x${octet.charCodeAt(0).toString(16).padStart(2, '0')}`);
       const data = `\\# ${octets.length} ${octets.toString('hex')}`;
-      const record = readOr(
-        () => parseDnsRecord({ host: 'x.example', class: 'IN', type, data }),
-        () => undefined,
-      );
+      const input = { host: 'x.example', class: 'IN', type, data };
+      const record = attempt(() => parseDnsRecord(input));
       // Names in octets may be compressed: of a type that is known, octets that are not valid are not taken.
       const isLost = record === undefined || (type !== 'TYPE65534' && presentRdata(record).startsWith('\\#'));
-      const found = readOr(
-        () => recordsOf('massdns', massdnsLine(type, text)),
-        () => undefined,
-      );
+      const found = attempt(() => recordsOf('massdns', massdnsLine(type, text)));
       expect(found).toEqual(isLost ? undefined : [recordText('x.example', record)]);
     }),
   );

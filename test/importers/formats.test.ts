@@ -33,10 +33,7 @@ test.each([
   ['httpx', JSON.stringify({ ...HTTPX_1_7, header: undefined })],
   ['dms', '{"domain":"example.com","url":"https://example.com","timestamp":"2024-01-01T00:00:00Z"}'],
   ['dms', '{"observedAt":"2024-01-01T00:00:00Z"}'],
-  [
-    'dnsx',
-    '{"host":"a.example","resolver":["192.0.2.53:53"],"a":["192.0.2.1"],"timestamp":"2024-01-01T00:00:00Z"}',
-  ],
+  ['dnsx', '{"host":"a.example","resolver":["192.0.2.53:53"],"a":["192.0.2.1"]}'],
   ['zdns', '{"name":"a.example","results":{"A":{"data":{},"status":"NOERROR"}}}'],
   ['zdns', '{"name":"a.example","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
   ['massdns', '{"name":"a.example.","error":"timeout"}'],
@@ -55,7 +52,7 @@ test('the format of an input is told by its first line that has the keys of one;
   const { parse, formats } = detecting();
   expect(() => parse('broken')).toThrow(/^it is no JSON object/);
   expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
-    /^its keys are of no known format \(dms: domain and observedAt; .*\)\. Name the format/,
+    /^its keys are of no known format \(dms: domain observedAt; .*\)\. Name the format/,
   );
   expect(formats).toEqual([]);
   expect(parse(HTTPX).observations[0]?.source).toBe('httpx');
@@ -72,55 +69,35 @@ test('the format of an input is that of its first line, but for lines with the k
   expect(() => parse('{}')).toThrow('url: it is missing.');
 });
 
-const a = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
-const mx = (pri: number) => ({ host: 'example.com', class: 'IN', type: 'MX', pri, target: 'example.com' });
-const headers = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'a']));
-const via = (octets: number) => ({ via: ['é'.repeat(8), 'x'.repeat(octets - 18)] });
+const mx = { host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'example.com' };
+const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+const ofTwoTypes = (...exchanges: readonly (typeof mx)[]) => ({
+  records: [...addresses.slice(1), ...exchanges],
+});
+const headers = (count: number) => ({
+  headers: Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'a'])),
+});
+const via = (octets: number) => ({ headers: { via: ['é'.repeat(8), 'x'.repeat(octets - 18)] } });
 
 test.each([
   [
-    { records: a.slice(1) },
-    { records: a },
-    'dnsRecords: 3 records of type A',
-    'LIMIT_RECORDS_PER_TYPE allows (2)',
+    { records: addresses.slice(1) },
+    { records: addresses },
+    'dnsRecords: 3 records of type A are',
+    'RECORDS_PER_TYPE',
+    2,
   ],
-  [
-    { records: [...a.slice(1), mx(1)] },
-    { records: [...a.slice(1), mx(1), mx(2)] },
-    ...(['dnsRecords: 4 records', 'LIMIT_RECORDS allows (3)'] as const),
-  ],
-  [
-    { headers: headers(20) },
-    { headers: headers(21) },
-    'httpHeaders: 21 headers',
-    'LIMIT_HEADERS allows (20)',
-  ],
-])(
+  [ofTwoTypes(mx), ofTwoTypes(mx, { ...mx, pri: 2 }), 'dnsRecords: 4 records are', 'RECORDS', 3],
+  [headers(20), headers(21), 'httpHeaders: 21 headers are', 'HEADERS', 20],
+  [via(32_768), via(32_769), 'httpHeaders: the value of via has 32769 octets,', 'HEADER_VALUE', 32_768],
+] as const)(
   'a line that exceeds a limit is rejected with the limit and the setting that raises it: %#',
-  (within, beyond, what, limit) => {
-    const reason = `${what} are more than ${limit}: set it higher to import the line.`;
+  (within, beyond, what, setting, limit) => {
+    const reason = `${what} more than LIMIT_${setting} allows (${limit}): set it higher to import the line.`;
     const { parse } = detecting();
     expect(parse(observationLine({ at: 1, ...within })).observations).toHaveLength(1);
     // The second line is compared with the first by its text: it is to be rejected as well.
-    for (const at of [2, 3]) {
+    for (const at of [2, 3])
       expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
-    }
   },
 );
-
-test('a header value that is longer than LIMIT_HEADER_VALUE, in octets, is rejected', () => {
-  const { parse } = detecting();
-  expect(parse(observationLine({ at: 1, headers: via(32_768) })).observations).toHaveLength(1);
-  expect(() => parse(observationLine({ at: 2, headers: via(32_769) }))).toThrow(
-    'httpHeaders: the value of via has 32769 octets, more than LIMIT_HEADER_VALUE allows (32768): set it higher to import the line.',
-  );
-});
-
-test('records that are the same in canonical form count once', () => {
-  const { parse } = detecting();
-  const [line] = parse(
-    observationLine({ at: 1, records: ['192.0.2.1', '192.0.2.1', '192.0.2.1'] }),
-  ).observations;
-  expect(line?.dns?.records.get('A')).toHaveLength(1);
-});

@@ -25,13 +25,8 @@ interface Given {
   readonly linesRead: number;
 }
 
-const parsing = {
-  ...{
-    now: () => NOW,
-    limits: readSettings({ LIMIT_HEADER_VALUE: '100000' }).limits,
-  },
-  ...{ ignoredHeaders: new Set<string>(), onDetected: () => {} },
-};
+const { limits } = readSettings({ LIMIT_HEADER_VALUE: '100000' });
+const parsing = { now: () => NOW, limits, ignoredHeaders: new Set<string>(), onDetected: () => {} };
 
 /** Imports standard input, as long as it is open. */
 function importStandardInput() {
@@ -55,17 +50,12 @@ function importStandardInput() {
     yield await openInput('-', stdin, () => {});
   }
   const end = importInputs(inputs(), {
-    ...{ recorder, summary, createParser: () => new InputParser('dms', parsing) },
-    ...{ strict: false, longestLine: 4_000_000, onRejected: () => {} },
-    ...{ sort: false, backfill: false, sorting: { onRead: () => {}, onSorted: () => {} } },
+    ...{ recorder, summary, createParser: () => new InputParser('dms', parsing), onRejected: () => {} },
+    ...{ strict: false, sort: false, backfill: false, sorting: { onRead: () => {}, onSorted: () => {} } },
     signal: new AbortController().signal,
   });
   return {
-    given,
-    summary,
-    end,
-    mostAtOnce: () => most,
-    close: () => stdin.end(),
+    ...{ given, summary, end, mostAtOnce: () => most, close: () => stdin.end() },
     isRecording: () => recording > 0,
     isGiven: (line: number) => given.reduce((sum, { observations }) => sum + observations, 0) >= line,
     /** Returns once the lines are read. */

@@ -58,19 +58,14 @@ test('a line that is not UTF-8 is rejected, and comes back byte for byte', async
 });
 
 test('objects are read however they are divided into lines', async () => {
-  const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+  const objects = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }));
   const indents = fc.constantFrom(undefined, 2, '\t');
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(object),
-      indents,
-      fc.constantFrom('\n', '', ' ', '\r\n'),
-      async (objects, indent, end) => {
-        const text = objects.map((one) => JSON.stringify(one, null, indent)).join(end);
-        const read = (await objectsOf(text)).map(([, one]) => JSON.parse(one));
-        expect(read).toEqual(objects.map((one) => JSON.parse(JSON.stringify(one))));
-      },
-    ),
+    fc.asyncProperty(objects, indents, fc.constantFrom('\n', '', ' ', '\r\n'), async (given, indent, end) => {
+      const text = given.map((one) => JSON.stringify(one, null, indent)).join(end);
+      const read = (await objectsOf(text)).map(([, one]) => JSON.parse(one));
+      expect(read).toEqual(given.map((one) => JSON.parse(JSON.stringify(one))));
+    }),
     { numRuns: 200 },
   );
 });

@@ -102,8 +102,7 @@ test.each([
   'of packed data that is %s, the error claims nothing of what was recorded',
   async (name, bytes, message) => {
     const path = await file(name, bytes);
-    const { bytes: unpacked } = await open(path);
-    await expect(buffer(unpacked)).rejects.toThrow(`${path} ${message}`);
+    await expect(buffer((await open(path)).bytes)).rejects.toThrow(`${path} ${message}`);
   },
 );
 

@@ -11,12 +11,12 @@ export interface ObservationParts {
   /** Seconds after 2024-01-01T00:00:00Z. */
   readonly at: number;
   /** Addresses of A records, or whole data objects. */
-  readonly records?: readonly (string | Readonly<Record<string, unknown>>)[];
-  readonly types?: readonly string[];
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly records?: readonly (string | Readonly<Record<string, unknown>>)[] | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Of the response with the headers. */
   readonly status?: number;
-  readonly source?: string;
+  readonly source?: string | undefined;
 }
 
 export function observation(parts: ObservationParts): Observation {
