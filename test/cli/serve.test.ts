@@ -262,24 +262,6 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     expect(request.answer()).toMatch(/^HTTP\/1\.1 200 /);
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
-
-  test('dms serve is not ready once it is being stopped, as its port of metrics says', async () => {
-    const database = await openDatabase();
-    const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m', METRICS_PORT: '0' };
-    const { url, metricsUrl, end } = await serve({ ...database.environment, ...settings });
-    expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
-    const request = await beginRequest(url);
-    cleanUp.push(async () => {
-      request.finish();
-      await request.ended;
-    });
-    void end();
-    await untilRejected(url);
-    const ready = await fetch(`${metricsUrl}/readyz`);
-    const stopping = { status: 'unavailable', reason: 'The service is stopping.' };
-    expect([ready.status, await ready.json()]).toEqual([503, stopping]);
-    expect((await fetch(`${metricsUrl}/livez`)).status).toBe(200);
-  });
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('npm start passes %s on to the service', SLOW, async (signal) => {
