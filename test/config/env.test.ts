@@ -260,6 +260,7 @@ test.each([
   ['SMTP_URL', 'smtp://u:hunter2@mail.example', 'write smtp://'],
   ['SMTP_URL', 'smtp://u:hunter2%zz@h', 'write smtp://'],
   ['AUTH_JWKS_URL', 'http://id.example.com/jwks', 'write an https address without user and password'],
+  ['AUTH_JWKS_URL', 'http://localhost.example.com/jwks', 'write an https address'],
   ['AUTH_JWKS_URL', 'http://10.0.0.1/jwks', 'write an https address'],
   ['AUTH_JWKS_URL', 'https://user:hunter2@id.example.com/jwks', 'write an https address'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'u:hunter2@collector', 'write a URL such as http://127.0.0.1:4318'],
