@@ -24,13 +24,12 @@ import { createLogger, type Logger } from './telemetry/logging.js';
 
 export type Application = Awaited<ReturnType<typeof startApplication>>;
 
-/** Replacements for parts that the settings describe. */
 interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
   readonly timeLimits?: TimeLimits;
-  /** Where several processes share the port; absent: this one has it alone. */
+  /** Of the processes that share the port; absent: this one has it alone. */
   readonly cluster?: ClusterMember;
 }
 

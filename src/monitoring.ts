@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { Registry } from 'prom-client';
 import type { ClusterMember } from './cluster/member.js';
 import type { Settings } from './config/settings.js';
@@ -44,10 +45,10 @@ const REASONS: Readonly<Record<DatabaseReadiness, string | null>> = {
 const LAST_SCRAPE = 1000;
 
 interface MonitoringOptions {
-  /** What the process does: the probes use the same pool of connections. */
+  /** The probes use the same pool of connections. */
   readonly work: 'serving' | 'observing';
   readonly replicas?: Replicas | undefined;
-  /** The processes that serve with it, whose metrics are given together, if there are others. */
+  /** The metrics are then those of all its processes. */
   readonly cluster?: ClusterMember | undefined;
 }
 
@@ -96,16 +97,10 @@ export async function startMonitoring(
   };
   const { metricsHost: host, metricsPort: port } = telemetry;
   const whole = either(either(health.endpoint, metricsEndpoint(exposition, log)), nothingHere);
-  const server =
-    port === undefined
-      ? null
-      : await startHttpServer((request, response) => answerAt(whole, request, response), {
-          host,
-          port,
-          log,
-          lastRequests: LAST_SCRAPE,
-          settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
-        });
+  const listener: RequestListener = (request, response) => answerAt(whole, request, response);
+  const names = { host: 'METRICS_HOST', port: 'METRICS_PORT' };
+  const options = { host, log, lastRequests: LAST_SCRAPE, settings: names };
+  const server = port === undefined ? null : await startHttpServer(listener, { ...options, port });
   // OpenTelemetry is loaded only where traces are sent.
   const tracing = telemetry.traces ? new (await import('./telemetry/tracing.js')).Tracing(log) : null;
   const trace: Tracing['trace'] = (name, kind, attributes, work) =>

@@ -23,41 +23,30 @@ import type { Logger } from './telemetry/logging.js';
 const IDLE = 1000;
 
 /**
- * Creates what finds resolvers that invent addresses.
+ * Finds resolvers that invent addresses.
  *
- * @param report has a sentence about each that begins or ends it.
+ * @param tell has a sentence about each that begins or ends it.
  * @throws OperationError where no resolver is known.
  */
 export function createResolverChecks(
   { observe }: Settings,
   now: () => Instant,
-  report: (sentence: string) => void = () => undefined,
+  tell: (sentence: string) => void = () => undefined,
 ): ResolverChecks {
-  return new ResolverChecks({
-    servers: resolversIn(observe),
-    timeout: observe.dnsTimeout,
-    now,
-    report: (state) =>
-      report(
-        state.invented.length > 0
-          ? explainInvention(state)
-          : `The resolver ${state.server} gives no addresses for names that do not exist any more.`,
-      ),
-  });
+  const report = (state: ResolverState) => {
+    const ended = `The resolver ${state.server} gives no addresses for names that do not exist any more.`;
+    tell(state.invented.length > 0 ? explainInvention(state) : ended);
+  };
+  return new ResolverChecks({ servers: resolversIn(observe), timeout: observe.dnsTimeout, now, report });
 }
 
-/** What is wrong with a resolver that invents addresses, in sentences, with what to do. */
+/** In sentences, with what to do. */
 export function explainInvention({ server, invented }: ResolverState): string {
   const what = `The resolver ${server} gives ${invented.join(', ')} for names that do not exist`;
   return `${what}. Such answers are not recorded: name another resolver in DNS_SERVERS.`;
 }
 
-/**
- * Creates the observer of domains.
- *
- * @param checks of the same resolvers.
- * @throws OperationError where no resolver is known.
- */
+/** @param checks of the same resolvers. @throws OperationError where no resolver is known. */
 export function createObserver(
   settings: Settings,
   now: () => Instant,

@@ -40,7 +40,6 @@ interface ServingParts {
   /** The only operations that are allowed; undefined: any is. */
   readonly knownOperations: KnownOperations | undefined;
   readonly timeLimits?: TimeLimits;
-  /** Absent: no other process shares the port. */
   readonly cluster?: ClusterMember;
   readonly now: () => Instant;
   /** Takes what closes the parts that are opened besides the server; the first one is closed last. */

@@ -90,8 +90,7 @@ export interface ChangeOptions {
 /**
  * The parameters of Changes in REST for the options of a command.
  *
- * @param domains As readDomains() takes them, and `*.NAME` for all below a name.
- * @throws as readDomains() does.
+ * @param domains As readDomains() takes and rejects them, and `*.NAME` for all below a name.
  */
 export async function changeParameters(
   context: CommandContext,

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { printable } from '../model/text.js';
 import type { RestChange } from '../notify/changes.js';
 
-/** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
+/** As REST has it: `host`, `class` and `type`, and then the type's own fields. */
 export type RecordData = NonNullable<RestChange['data']>;
 
 export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
@@ -37,7 +37,7 @@ export function painter(option: ColourOption, stream: { hasColors?(): boolean })
   return (colour, text) => (isColoured ? styleText(colour, text, { validateStream: false }) : text);
 }
 
-/** A change in one line, without its time and domain. */
+/** In one line, without its time and domain. */
 export function changeText(change: ChangeData, domain: string, paint: Paint): string {
   const { kind, date, lastSeen, routine } = change;
   const [colour, what] = whatChanged(change, domain);

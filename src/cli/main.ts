@@ -36,8 +36,6 @@ function describe(error: unknown, parent: Process): string {
   // The error may be about that very setting.
   const wantsStack = attempt(() => parent.settings().logLevel) === 'debug';
   if (wantsStack) return error.stack ?? error.message;
-  const failure = explainFailure(error);
-  if (failure !== null) return failure;
   const line = error.message.replace(/\s*\n\s*/g, ' ').trim();
-  return line === '' ? error.name : line;
+  return explainFailure(error) ?? (line || error.name);
 }

@@ -18,9 +18,8 @@ const OUTPUT = 'standard output';
 export async function writeText(stream: Writable, text: string, signal?: AbortSignal): Promise<void> {
   if (text === '') return;
   await new Promise<void>((resolve, reject) => {
-    signal?.addEventListener('abort', () => reject(new OperationError('Stopped by a signal.')), {
-      once: true,
-    });
+    const stop = () => reject(new OperationError('Stopped by a signal.'));
+    signal?.addEventListener('abort', stop, { once: true });
     stream.write(text, (error) => {
       if (error === null || error === undefined) return resolve();
       awaited.add(stream);
@@ -54,7 +53,7 @@ export function isClosedPipe(error: unknown): boolean {
 
 type Row = readonly string[];
 
-/** A column is not wider: a longer cell moves what is beside it. */
+/** Of a column: a longer cell moves what is beside it. */
 const MAX_WIDTH = 60;
 
 /** Makes rows the lines of a table, part by part: the first ones decide how wide its columns are. */
@@ -73,17 +72,13 @@ export interface Listing<Item> {
   readonly title?: string;
   readonly headings?: Row;
   row(item: Item): Row;
-  /** What --json has of an item; absent: the item. */
+  /** For --json; absent: the item. */
   json?(item: Item): object;
   /** The note where there is no item. */
   readonly none?: string;
 }
 
-/**
- * Writes items, page by page, as a table or with --json an object a line.
- *
- * @returns how many there are.
- */
+/** Writes items, page by page, as a table or with --json an object a line. @returns how many there are. */
 export async function writeList<Item extends object>(
   { stdout, notes }: { readonly stdout: Writable; readonly notes: ProgressStream },
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,

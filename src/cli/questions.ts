@@ -31,11 +31,7 @@ export function optionOf(parameter: string): string {
   return `--${parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-interface Page<Item> {
-  readonly changes?: readonly Item[];
-  readonly matches?: readonly Item[];
-  readonly next: string | null;
-}
+type Page<Item> = Readonly<{ changes?: readonly Item[]; matches?: readonly Item[]; next: string | null }>;
 
 /** All pages of a list, as large as they can be. */
 export async function* pagesOf<Item>(ask: Ask, question: Question): AsyncGenerator<readonly Item[]> {

@@ -28,7 +28,7 @@ export function readPersistedOnly(file: string | undefined): KnownOperations | u
   }
 }
 
-/** Ids and documents, not checked yet; undefined for another format, and a manifest of another version. */
+/** Not checked yet; undefined for another format, and a manifest of another version. */
 function entriesIn(content: unknown): [unknown, unknown][] | undefined {
   if (!isJsonObject(content)) return undefined;
   const { format, version, operations } = content;

@@ -116,17 +116,18 @@ export const sourceName = parsed(
   'write 1 to 64 printable characters',
 );
 
-/** The types that are queried for every domain. */
+/** Queried for every domain. */
 const DNS_TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
 
-const dnsType = parsed(
-  canonicalType,
-  'write DNS types that can be queried, by mnemonic or number, such as SRV, HTTPS, TYPE65534',
+const dnsTypes = list(
+  parsed(
+    canonicalType,
+    'write DNS types that can be queried, by mnemonic or number, such as SRV, HTTPS, TYPE65534',
+  ),
 );
 
-/** Every DNS type to query: the usual ones, and those between commas. */
 export function observedDnsTypes(value: string): string[] {
-  return [...new Set([...DNS_TYPES, ...list(dnsType)(value)])];
+  return [...new Set([...DNS_TYPES, ...dnsTypes(value)])];
 }
 
 /** RFC 9110, section 5.6.2. */
@@ -141,15 +142,15 @@ export function ignoredHeaders(value: string): ReadonlySet<string> {
   if (value === 'none') return new Set();
   const parts = splitList(value.toLowerCase());
   if (parts.length === 0) return ignored;
-  const signed = parts.filter((part) => /^[+-]/.test(part));
+  const signs = new Set(parts.map((part) => /^[+-]/.test(part)));
   const names = parts.map((part) => part.replace(/^[+-]/, ''));
-  if (!names.every((name) => FIELD_NAME.test(name)) || ![0, parts.length].includes(signed.length)) {
+  if (!names.every((name) => FIELD_NAME.test(name)) || signs.size > 1) {
     throw new InvalidValue('write header names between commas, each with + or - to change the list, or none');
   }
-  if (signed.length === 0) return new Set(names);
-  for (const part of signed) {
-    if (part.startsWith('+')) ignored.add(part.slice(1));
-    else ignored.delete(part.slice(1));
+  if (signs.has(false)) return new Set(names);
+  for (const [place, name] of names.entries()) {
+    if (parts[place]?.startsWith('+')) ignored.add(name);
+    else ignored.delete(name);
   }
   return ignored;
 }

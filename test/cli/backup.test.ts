@@ -30,15 +30,11 @@ let backup: string;
 
 const dms = (args: readonly string[], directory = dataDirectory, input?: Readable): Promise<CommandResult> =>
   runDms(args, { DATA_DIR: directory }, input);
+const SUCCESS = { code: 0 };
 
 function lines(rounds: number): Readable {
   const made = changingDomains({ domains: DOMAINS.length, rounds, random: randomNumbers(1) });
   return Readable.from([...made].map((line) => `${line}\n`));
-}
-
-async function removeDirectories(): Promise<void> {
-  await removeDataDirectory(dataDirectory);
-  await rm(folder, { recursive: true });
 }
 
 /** What restoring a file says, and what it leaves in the data folder: of what succeeds, without the folder of sockets. */
@@ -53,9 +49,9 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     folder = await mkdtemp(join(tmpdir(), 'dms-backup-test-'));
     dataDirectory = await newDataDirectory();
     await copyTemplate(dataDirectory);
-    expect(await dms(['import', '-'], dataDirectory, lines(4))).toMatchObject({ code: 0 });
+    expect(await dms(['import', '-'], dataDirectory, lines(4))).toMatchObject(SUCCESS);
     backup = join(folder, 'whole.tar.gz');
-    expect(await dms(['backup', backup])).toMatchObject({ code: 0 });
+    expect(await dms(['backup', backup])).toMatchObject(SUCCESS);
   });
 
   beforeEach(async () => {
@@ -63,7 +59,10 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     await mkdir(emptyDirectory);
   });
 
-  afterAll(removeDirectories);
+  afterAll(async () => {
+    await removeDataDirectory(dataDirectory);
+    await rm(folder, { recursive: true });
+  });
 
   test('a backup made while the service runs, and restored elsewhere, gives every answer byte for byte, and its tokens', async () => {
     const file = join(folder, 'served.tar.gz');
@@ -77,7 +76,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     });
 
     expect(await restore(file)).toMatchObject({ code: 0, left: ['postgresql-18'] });
-    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject(SUCCESS);
     expect((await dms(['token', 'list'], emptyDirectory)).stdout).toContain('kept');
     const restored = await serveLocally({ DATA_DIR: emptyDirectory });
     const found = await answersOf(restored.url, DOMAINS);
@@ -106,12 +105,12 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     }
     const input = Readable.from(observations());
     const importing = startDms(['import', '-'], { DATA_DIR: dataDirectory }, input);
-    expect(await importing.result).toMatchObject({ code: 0 });
-    expect(await made).toMatchObject({ code: 0 });
+    expect(await importing.result).toMatchObject(SUCCESS);
+    expect(await made).toMatchObject(SUCCESS);
 
-    expect(await restore(file)).toMatchObject({ code: 0 });
-    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
-    expect(await dms(['import', '-'], emptyDirectory, lines(ROUNDS))).toMatchObject({ code: 0 });
+    expect(await restore(file)).toMatchObject(SUCCESS);
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject(SUCCESS);
+    expect(await dms(['import', '-'], emptyDirectory, lines(ROUNDS))).toMatchObject(SUCCESS);
     const [one, other] = await Promise.all([dms(['export']), dms(['export'], emptyDirectory)]);
     expect(other.stdout).toBe(one.stdout);
   });
@@ -122,8 +121,8 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     const options = { env: environment, cwd: folder, encoding: 'buffer', maxBuffer: 1e9 } as const;
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, 'backup', '-'], options);
     const restored = await dms(['restore', '-'], emptyDirectory, Readable.from([stdout]));
-    expect(restored).toMatchObject({ code: 0 });
-    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
+    expect(restored).toMatchObject(SUCCESS);
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject(SUCCESS);
   });
 
   test.each(['file', '-'])(
@@ -136,19 +135,12 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
       await writeFile(large, '');
       await truncate(large, 8_000_000_000);
       onTestFinished(() => rm(large));
-      const { child, result } = startDms(['backup', target === '-' ? '-' : join(place, target)], {
-        DATA_DIR: dataDirectory,
-        TMPDIR: place,
-      });
+      const args = ['backup', target === '-' ? '-' : join(place, target)];
+      const { child, result } = startDms(args, { DATA_DIR: dataDirectory, TMPDIR: place });
       await expect.poll(() => bytesIn(place), { timeout: 60_000, interval: 20 }).toBeGreaterThan(300_000);
       child.kill('SIGTERM');
-      const said = await result;
-      expect(said).toEqual({
-        code: 143,
-        signal: null,
-        stdout: '',
-        stderr: 'dms: Stopped by a signal: nothing was written.\n',
-      });
+      const stderr = 'dms: Stopped by a signal: nothing was written.\n';
+      expect(await result).toEqual({ code: 143, signal: null, stdout: '', stderr });
       expect(await readdir(place)).toEqual([]);
     },
   );
@@ -172,33 +164,29 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
   test('dms backup never replaces a file without --force', async () => {
     const file = join(folder, 'there.tar.gz');
     await writeFile(file, 'mine');
-    const { code, stderr } = await dms(['backup', file]);
-    expect([code, stderr]).toEqual([
-      1,
-      `dms: ${file} already exists: choose another name, or replace it with --force.\n`,
-    ]);
+    const stderr = `dms: ${file} already exists: choose another name, or replace it with --force.\n`;
+    expect(await dms(['backup', file])).toMatchObject({ code: 1, stderr });
     expect(await readFile(file, 'utf8')).toBe('mine');
-    expect(await dms(['backup', '--force', file])).toMatchObject({ code: 0 });
+    expect(await dms(['backup', '--force', file])).toMatchObject(SUCCESS);
     expect((await stat(file)).size).toBeGreaterThan(1_000_000);
     expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
 
   test('a backup is not restored over a database, and the line says what to do', async () => {
     const { code, stderr } = await dms(['restore', backup]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^dms: .+ already has a database, which is never overwritten: set DATA_DIR to a new folder, or .+\n$/,
-    );
-    expect(await dms(['verify'])).toMatchObject({ code: 0 });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^dms: .+ already has a database, which is never overwritten: set DATA_DIR to .+\n$/,
+      ),
+    ]);
+    expect(await dms(['verify'])).toMatchObject(SUCCESS);
   });
 
-  test('a backup that is damaged is rejected in one line, and nothing is left', async () => {
-    const file = join(folder, 'cut.tar.gz');
-    await writeFile(file, (await readFile(backup)).subarray(0, 1_000_000));
-    const { code, said, left } = await restore(file);
-    expect([code, left]).toEqual([1, []]);
-    expect(said).toMatch(
-      /^dms: .+\/cut\.tar\.gz cannot be restored: .+\. Nothing was restored; use another copy of it\.\n$/,
+  test('dms restore of something else names its source', async () => {
+    const { stderr } = await dms(['restore', '-'], emptyDirectory, Readable.from(['some text\n']));
+    expect(stderr).toMatch(
+      /^dms: Standard input cannot be restored: .+\. Nothing was restored; use another copy of it\.\n$/,
     );
   });
 
@@ -214,13 +202,6 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
   ])('a path that cannot hold a backup is an error of one line: dms %j', async (args, line) => {
     const directory = args[0] === 'backup' ? dataDirectory : emptyDirectory;
     expect(await dms(args, directory)).toMatchObject({ code: 1, stdout: '', stderr: `dms: ${line}\n` });
-  });
-
-  test('dms restore of something else names its source', async () => {
-    const { stderr } = await dms(['restore', '-'], emptyDirectory, Readable.from(['some text\n']));
-    expect(stderr).toMatch(
-      /^dms: Standard input cannot be restored: .+\. Nothing was restored; use another copy of it\.\n$/,
-    );
   });
 
   test('dms restore that was killed leaves no database, and can be restored again', async () => {
@@ -261,14 +242,11 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
   }
 });
 
-describe('with DATABASE_URL', () => {
-  test.each([
-    ['backup', 'pg_dump'],
-    ['restore', 'pg_restore'],
-  ])('with DATABASE_URL, dms %s names PostgreSQL’s own %s', async (command, tool) => {
-    const environment = { DATABASE_URL: 'postgresql://dms@127.0.0.1:1/none' };
-    const { code, stderr } = await runDms([command, '/tmp/dms-none.tar.gz'], environment);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^dms: DATABASE_URL is set, .+ ${tool} .+\\n$`));
-  });
+test.each([
+  ['backup', 'pg_dump'],
+  ['restore', 'pg_restore'],
+])('with DATABASE_URL, dms %s names PostgreSQL’s own %s', async (command, tool) => {
+  const environment = { DATABASE_URL: 'postgresql://dms@127.0.0.1:1/none' };
+  const stderr = expect.stringMatching(new RegExp(`^dms: DATABASE_URL is set, .+ ${tool} .+\\n$`));
+  expect(await runDms([command, '/tmp/dms-none.tar.gz'], environment)).toMatchObject({ code: 1, stderr });
 });

@@ -2,28 +2,21 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
-import { IS_POOLED, openTestDatabase, TEST_SERVER } from '../support/database.js';
+import { IS_POOLED, TEST_SERVER } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
+import { prepareCommands } from './commands.js';
+
+const commands = prepareCommands();
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 /** Runs a line of a shell that sees a disk of its own in a folder. */
 function withSmallDisk(folder: string, line: string): Promise<{ failed: boolean; stderr: string }> {
   const script = `mount -t tmpfs -o size=4m tmpfs "$0" && ${line}`;
-  const args = [
-    '--user',
-    '--map-root-user',
-    '--mount',
-    'sh',
-    '-c',
-    script,
-    folder,
-    process.execPath,
-    PROGRAM,
-  ];
+  const namespaces = ['--user', '--map-root-user', '--mount'];
+  const args = [...namespaces, 'sh', '-c', script, folder, process.execPath, PROGRAM];
   const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], DATA_DIR: folder } };
   return new Promise((resolve) => {
     execFile('unshare', args, options, (error, _stdout, stderr) =>
@@ -73,42 +66,26 @@ const DYING_SERVER = `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS 
   END $$;
   CREATE TRIGGER dying BEFORE INSERT ON domain FOR EACH ROW EXECUTE FUNCTION die();`;
 
+test('an import that a lost node of a cluster ends does not say that the disk is full', async () => {
+  await commands.database.pool.query(`
+    CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE 'connection to the remote node 192.0.2.1:5432 failed' USING ERRCODE = 'io_error'; END $$;
+    CREATE TRIGGER lost BEFORE INSERT ON domain FOR EACH ROW EXECUTE FUNCTION lose()`);
+  const { code, stderr } = await commands.dms(['import', '-'], observationLine({ at: 1, records: [] }));
+  expect(code).toBe(1);
+  for (const part of ['192.0.2.1:5432 failed', 'or a node of its cluster is down'])
+    expect(stderr).toContain(part);
+  expect(stderr).not.toContain('is full');
+});
+
 test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
   'an import says that the disk is full, although other connections are only lost by it',
   async () => {
-    const database = await openTestDatabase();
-    try {
-      await database.pool.query(DYING_SERVER);
-      const lines = Array.from({ length: 6000 }, (_, at) =>
-        JSON.stringify({ domain: `d${at}.example`, observedAt: '2024-01-01T00:00:00Z', dnsRecords: [] }),
-      );
-      const { code, stderr } = await runDms(
-        ['import', '-'],
-        database.environment,
-        Readable.from([lines.join('\n')]),
-      );
-      expect(stderr).toContain('dms: The disk of the database is full');
-      expect(code).toBe(1);
-    } finally {
-      await database.close();
-    }
+    await commands.database.pool.query(`DROP TRIGGER IF EXISTS lost ON domain; ${DYING_SERVER}`);
+    const lines = Array.from({ length: 6000 }, (_, at) =>
+      observationLine({ domain: `d${at}.example`, at: 1, records: [] }),
+    );
+    const { code, stderr } = await commands.dms(['import', '-'], lines.join('\n'));
+    expect([code, stderr]).toEqual([1, expect.stringContaining('dms: The disk of the database is full')]);
   },
 );
-
-test('an import that a lost node of a cluster ends does not say that the disk is full', async () => {
-  const database = await openTestDatabase();
-  try {
-    await database.pool.query(`
-      CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE 'connection to the remote node 192.0.2.1:5432 failed' USING ERRCODE = 'io_error'; END $$;
-      CREATE TRIGGER lost BEFORE INSERT ON domain FOR EACH ROW EXECUTE FUNCTION lose()`);
-    const line = JSON.stringify({ domain: 'a.example', observedAt: '2024-01-01T00:00:00Z', dnsRecords: [] });
-    const { code, stderr } = await runDms(['import', '-'], database.environment, Readable.from([line]));
-    expect(stderr).toContain('192.0.2.1:5432 failed');
-    expect(stderr).toContain('or a node of its cluster is down');
-    expect(stderr).not.toContain('is full');
-    expect(code).toBe(1);
-  } finally {
-    await database.close();
-  }
-});

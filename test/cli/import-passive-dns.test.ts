@@ -162,25 +162,6 @@ describe('passive DNS', () => {
     expect(told(await output('export', '--format', 'cof'))).toBe(told(exported));
   });
 
-  test('passive DNS that was exported as dms gives exactly the same elsewhere: what was observed, and what was sighted', async () => {
-    await importText(OLD + RECENT);
-    await importText(OBSERVED);
-    await importText(sighting('192.0.2.9', '2021-03-01', '2025-06-01', { sensor_id: 'probe' }));
-    const read = async () => [
-      ...(await Promise.all(['dms', 'cof', 'csv'].map((format) => output('export', '--format', format)))),
-      await output('show', 'example.com', '--changes', '--json'),
-    ];
-    const before = await read();
-    const [exported = ''] = before;
-    expect(exported).toContain('"sighted":true');
-    await emptyTestDatabase(commands.database);
-    await importText(exported);
-    expect(await read()).toEqual(before);
-    // Nothing of it is new, in any order.
-    expect(await importText(exported.trim().split('\n').reverse().join('\n'))).toMatch(/^recorded +0 /m);
-    expect(await read()).toEqual(before);
-  });
-
   test('an observation that is imported again contradicts nothing, though a record was sighted since', async () => {
     await importText(OBSERVED);
     await importText(sighting('192.0.2.9', '2024-06-01', '2025-06-01'));
@@ -191,16 +172,6 @@ describe('passive DNS', () => {
       const summary = JSON.parse(await importText(text, '--json'));
       expect(summary).toMatchObject({ changed: 0, unchanged: 0, contradicting });
     }
-  });
-
-  test('passive DNS keeps what is sighted late out of what observations of its type are stale by', async () => {
-    await importText(sighting('192.0.2.1', '2018-01-01', '2024-06-01'));
-    expect(await importText(observed('2022-01-01', '192.0.2.2'))).toMatch(/^recorded +1 /m);
-    expect(await addresses()).toEqual([
-      '192.0.2.1 2018-01-01 2022-01-01',
-      '192.0.2.2 2022-01-01 present',
-      '192.0.2.1 2024-06-01 present',
-    ]);
   });
 });
 

@@ -1,8 +1,7 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { findViolations } from '../../src/history/violations.js';
 import { emptyTestDatabase } from '../support/database.js';
-import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
+import { httpxLine } from '../support/httpx-lines.js';
 import { observationLine, timeText } from '../support/observations.js';
 import { prepareCommands } from './commands.js';
 
@@ -74,14 +73,6 @@ describe('dms import of the lines of httpx', () => {
     expect((await dms(['import', '-'], `${FIRST}\n${SECOND}\n`)).stderr).not.toContain('Warning');
     const { stderr } = await dms(['import', '-'], lineAt(2, 'Server: other'));
     expect(stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
-    expect(await answered()).toMatchObject({ server: ['a', 'b'] });
-  });
-
-  test('dms import --sort orders lines of httpx by their times, packed or not', async () => {
-    const packed = gzipSync(`${SECOND}\n${JSON.stringify(HTTPX_1_7)}\n${FIRST}\n`);
-    const { code, stdout, stderr } = await dms(['import', '--sort', await file('unsorted.gz', packed)]);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^1 line: httpx -irh .*\n$/)]);
-    expect(stdout).toMatch(/^stale +0$/m);
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });
   });
 
@@ -169,32 +160,6 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
       'example.com TXT v=spf1 -all v=spf1 -all 10:00 ',
       'example.com A 192.0.2.3 11:00 ',
     ]);
-  });
-
-  test('a TXT record is the same, whether its tool tells how it is divided into strings or not, in any order', async () => {
-    const text = { ...IN_EXAMPLE, type: 'TXT', entries: ['v=spf1 ', '-all'] };
-    const lines = [
-      own('08:00', text),
-      massdns('09:00', 'TXT', 'v=spf1 -all'),
-      dnsx('10:00', 'example.com.\t60\tIN\tTXT\t"v=spf1 " "-all"'),
-      JSON.stringify({ host: 'example.com', txt: ['v=spf1 -all'], timestamp: at('11:00') }),
-      own('12:00', text),
-    ];
-    for (const line of lines) await importFiles([line]);
-    const inOrder = await records();
-    expect(inOrder).toEqual(['example.com TXT v=spf1 -all v=spf1 ,-all 08:00 ']);
-    await emptyTestDatabase(commands.database);
-    for (const line of lines.toReversed()) await importFiles([line], '--backfill');
-    expect(await records()).toEqual(inOrder);
-    await emptyTestDatabase(commands.database);
-    for (const line of lines.slice(1, 4).toReversed()) await importFiles([line], '--backfill');
-    const first = ['example.com TXT v=spf1 -all v=spf1 -all 09:00 '];
-    expect(await records()).toEqual(first);
-    const exported = await said(['export']);
-    await emptyTestDatabase(commands.database);
-    await importFiles([exported.trim()]);
-    expect((await importFiles([own('12:00', text)])).stdout).toMatch(/^recorded +1 \(0 with a change\)$/m);
-    expect(await records()).toEqual(first);
   });
 
   test('an alias that is known is gone when an answer comes without one', async () => {

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { runDms, startDms } from '../journeys/dms-command.js';
 import { untilServing } from '../journeys/serving.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
@@ -30,18 +30,10 @@ afterEach(async () => {
 });
 afterAll(() => database.close());
 
-interface Service extends DmsCommand {
-  readonly url: string;
-  readonly port: number;
-  readonly metricsUrl: string;
-  /** The first process. */
-  readonly processId: number;
-  /** What it has written to standard error so far. */
-  readonly log: () => string;
-}
+type Service = Awaited<ReturnType<typeof start>>;
 
 /** Starts a service for one test. */
-async function serve(environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function serve(environment: Readonly<Record<string, string>>): Promise<Service> {
   const service = await start(environment);
   cleanUp.push(() => end(service));
   return service;
@@ -53,7 +45,7 @@ async function end({ child, result, processId }: Service): Promise<void> {
   await result;
 }
 
-async function start(environment: Readonly<Record<string, string>>): Promise<Service> {
+async function start(environment: Readonly<Record<string, string>>) {
   const settings = { ...database.environment, PORT: '0', METRICS_PORT: '0', ROLE: 'api', ...environment };
   const command = startDms(['serve', '--workers', String(WORKERS)], settings);
   const { child, result } = command;
@@ -63,14 +55,8 @@ async function start(environment: Readonly<Record<string, string>>): Promise<Ser
   });
   const { said, url, metricsUrl } = await untilServing(child.stdout, result);
   expect(said.match(/Stop with Ctrl-C\./g)).toHaveLength(1);
-  return {
-    ...command,
-    url,
-    port: Number(new URL(url).port),
-    metricsUrl,
-    processId: child.pid ?? 0,
-    log: () => log,
-  };
+  /** `processId` is that of the first one; `log` what it has written to standard error so far. */
+  return { ...command, url, metricsUrl, processId: child.pid ?? 0, log: () => log };
 }
 
 /** The response to a request on a connection of its own. */
@@ -80,15 +66,10 @@ async function send(url: string, options: { signal?: AbortSignal; localAddress?:
   return { status: response.statusCode, fields: response.headers, body: await text(response) };
 }
 
-/**
- * A connection that is being handed over to a process which ends is closed only when the first process ends (node:cluster).
- * In milliseconds.
- */
-const HANDED_OVER = 1_000;
-
 /** What comes of a probe: its status, or that there was no response. */
 async function probe(url: string): Promise<number | 'rejected' | 'silent'> {
-  const signal = AbortSignal.timeout(HANDED_OVER);
+  // A connection that is handed over to a process which ends is closed only when the first one ends (node:cluster).
+  const signal = AbortSignal.timeout(1_000);
   return send(`${url}/livez`, { signal }).then(
     ({ status }) => status,
     () => (signal.aborted ? 'silent' : 'rejected'),
@@ -99,7 +80,7 @@ const BODY = '{"query":"{__typename}"}';
 
 /** Requests whose bodies are not complete, on connections of their own, which all processes have begun to read. */
 async function beginRequests(service: Service) {
-  const begun = Array.from({ length: WORKERS }, () => beginRequest(service.port));
+  const begun = Array.from({ length: WORKERS }, () => beginRequest(Number(new URL(service.url).port)));
   await expect.poll(async () => (await series(service)).get('dms_http_requests_in_flight')).toBe(WORKERS);
   return begun;
 }
@@ -206,13 +187,12 @@ describe('the processes of dms serve --workers', SLOW, () => {
     await expect.poll(service.log).toMatch(reported);
 
     let after = 0;
+    const count = async () => {
+      after = (await series(service)).get(NOT_FOUND) ?? 0;
+      return after;
+    };
     // While a process starts, a scrape may fail.
-    await expect
-      .poll(async () => {
-        after = (await series(service)).get(NOT_FOUND) ?? 0;
-        return after;
-      })
-      .toBeGreaterThan(0);
+    await expect.poll(count).toBeGreaterThan(0);
     process.kill(kept, 'SIGSTOP');
     // The other one gets the first.
     const requests = [send(`${service.url}/nothing`), send(`${service.url}/nothing`)];
@@ -251,10 +231,8 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
       for (const id of [service.processId, ...(toAll ? children : [])]) process.kill(id, name);
       await expect.poll(() => probe(service.url), { interval: 20 }).toBe('rejected');
       const { status, body } = await send(`${service.metricsUrl}/readyz`);
-      expect([status, JSON.parse(body)]).toEqual([
-        503,
-        { status: 'unavailable', reason: 'The service is stopping.' },
-      ]);
+      const stopping = { status: 'unavailable', reason: 'The service is stopping.' };
+      expect([status, JSON.parse(body)]).toEqual([503, stopping]);
       for (const { finish } of requests) finish();
       for (const { response } of requests) expect(await response).toMatch(/^HTTP\/1\.1 200 /);
       expect(await service.result).toMatchObject({

@@ -65,7 +65,6 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['HOST=::1', 'host', '::1'],
   ['PORT=65535', 'port', 65_535],
   ['BASE_PATH=/', 'basePath', ''],
-  ['BASE_PATH=dms', 'basePath', '/dms'],
   ['BASE_PATH=/a/b/', 'basePath', '/a/b'],
   ['DATABASE_URL=postgres://u:a,b@127.0.0.1/dms', 'databaseUrl', 'postgres://u:a,b@127.0.0.1/dms'],
   ['DATABASE_PREPARED=off', 'databasePrepared', 'off'],
@@ -76,7 +75,6 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['RATE_LIMIT_TOKEN=1000000', 'rateLimits.token', 1_000_000],
   ['REQUESTS_AT_ONCE=128', 'gate.places', 128],
   ['SEARCHES_AT_ONCE=32', 'gate.searchPlaces', 32],
-  ['REDIS_URL=redis://127.0.0.1', 'redisUrl', 'redis://127.0.0.1'],
   ['REDIS_URL=redis://:p%40ss@[::1]:6379/0', 'redisUrl', 'redis://:p%40ss@[::1]:6379/0'],
   ['REDIS_URL=rediss://u:p@redis.example:6380', 'redisUrl', 'rediss://u:p@redis.example:6380'],
   ['AUTH_REQUIRED=all', 'auth.required', 'all'],
@@ -88,22 +86,13 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['DOMAINS_KEPT=730d', 'domainsKept', 730 * DAY],
   ['TRUST_PROXY=2', 'trustProxy', 2],
   ['TRUST_PROXY=linklocal uniquelocal', 'trustProxy', ['linklocal', 'uniquelocal']],
-  [
-    'TRUST_PROXY=10.0.0.0/8, 2001:db8::/32 192.0.2.1',
-    'trustProxy',
-    ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'],
-  ],
+  ['TRUST_PROXY=10.0.0.0/8, 2001:db8::/32', 'trustProxy', ['10.0.0.0/8', '2001:db8::/32']],
   ['SHUTDOWN_TIMEOUT=500ms', 'shutdownTimeout', 500],
-  ['DNS_SERVERS=192.0.2.53', 'observe.dnsServers', [{ address: '192.0.2.53', port: 53 }]],
   ['DNS_SERVERS=192.0.2.54:5353', 'observe.dnsServers', [{ address: '192.0.2.54', port: 5353 }]],
   ['DNS_SERVERS=[2001:db8::53]:54', 'observe.dnsServers', [{ address: '2001:db8::53', port: 54 }]],
   ['DNS_SERVERS=2001:db8::54', 'observe.dnsServers', [{ address: '2001:db8::54', port: 53 }]],
   ['DNS_SERVERS=192.0.2.1,192.0.2.2 192.0.2.3', 'observe.dnsServers.length', 3],
-  [
-    'OBSERVE_DNS_TYPES=srv, HTTPS, type65534, A',
-    'observe.dnsTypes',
-    [...USUAL_TYPES, 'SRV', 'HTTPS', 'TYPE65534'],
-  ],
+  ['OBSERVE_DNS_TYPES=srv, type65534, A', 'observe.dnsTypes', [...USUAL_TYPES, 'SRV', 'TYPE65534']],
   ['OBSERVE_DNS_TIMEOUT=500ms', 'observe.dnsTimeout', 500],
   ['OBSERVE_DNS_TRIES=1', 'observe.dnsTries', 1],
   ['OBSERVE_HTTPS_PORT=8443', 'observe.httpsPort', 8443],
@@ -111,12 +100,7 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['OBSERVE_HTTP_TIMEOUT=30s', 'observe.httpTimeout', 30_000],
   ['OBSERVE_HTTPS_GRACE=12h', 'observe.httpsGrace', 43_200_000_000n],
   ['OBSERVE_HTTPS_GRACE=off', 'observe.httpsGrace', 0n],
-  ['OBSERVE_HTTPS_GRACE=0s', 'observe.httpsGrace', 0n],
-  [
-    'OBSERVE_USER_AGENT=probe/1.0 (+https://a.example)',
-    'observe.userAgent',
-    'probe/1.0 (+https://a.example)',
-  ],
+  ['OBSERVE_USER_AGENT=probe/1.0 (+x)', 'observe.userAgent', 'probe/1.0 (+x)'],
   ['OBSERVE_SOURCE=probe 1', 'observe.source', 'probe 1'],
   ['OBSERVE_IGNORED_HEADERS=Date, x-Request-ID', 'observe.ignoredHeaders', new Set(['date', 'x-request-id'])],
   ['OBSERVE_IGNORED_HEADERS=none', 'observe.ignoredHeaders', new Set()],
@@ -180,9 +164,7 @@ test('the passwords in settings are known as secrets, as they are written and de
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x, x-key = k',
     PGPASSWORD: 'pg',
   });
-  expect(new Set(secrets)).toEqual(
-    new Set(['p', 'q%2C', 'q,', 'r', 's', 'Bearer%20x', 'Bearer x', 'k', 'pg']),
-  );
+  expect(secrets.toSorted().join(' ')).toBe('Bearer x Bearer%20x k p pg q%2C q, r s');
 });
 
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
@@ -193,10 +175,8 @@ test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no s
 test('whatever TRUST_PROXY says is rejected by name, or understood by Express', () => {
   const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('::ffff:192.0.2.1', 'loopback', '1', ''));
   const length = fc.oneof(fc.integer({ min: 0, max: 129 }).map(String), fc.constantFrom('00', '08', 'x', ''));
-  const part = fc.oneof(
-    address,
-    fc.tuple(address, length).map((parts) => parts.join('/')),
-  );
+  const subnet = fc.tuple(address, length).map((parts) => parts.join('/'));
+  const part = fc.oneof(address, subnet);
   fc.assert(
     fc.property(fc.array(part, { minLength: 1, maxLength: 3 }), (parts) => {
       const environment = { TRUST_PROXY: parts.join(',') };
@@ -213,15 +193,12 @@ test('whatever TRUST_PROXY says is rejected by name, or understood by Express', 
 test.each([
   ['PORT', 'http', 'write a whole number from 0 to 65535'],
   ['PORT', '65536', 'write a whole number from 0 to 65535'],
-  ['PORT', '-1', 'write a whole number from 0 to 65535'],
   ['PORT', '1e3', 'write a whole number from 0 to 65535'],
   ['BASE_PATH', '/a//b', 'write a path of letters'],
   ['BASE_PATH', '/a/../b', 'write a path of letters'],
-  ['BASE_PATH', '/a?b', 'write a path of letters'],
   ['LOG_LEVEL', 'loud', 'write debug or info or warn or error or silent'],
   ['ROLE', 'worker', 'write all or api'],
   ['RATE_LIMIT_ANONYMOUS', '0', 'write a whole number from 1 to'],
-  ['RATE_LIMIT_TOKEN', '1.5', 'write a whole number from 1 to'],
   ['AUTH_REQUIRED', 'yes', 'write scopes or all'],
   ['AUTH_ISSUER', 'a b', 'write it as in the tokens: printable characters without blanks'],
   ['ANONYMOUS_SCOPES', 'dns', 'write dns:read or headers:read'],
@@ -229,50 +206,31 @@ test.each([
   ['CHANGES_KEPT', '1m', 'write a time from 1h to 3650d'],
   ['DOMAINS_KEPT', '1h', 'write a time from 1d to 36500d, such as 730d, or off'],
   ['TRUST_PROXY', 'true', 'write the number of proxies before this server, such as 1, or their addr'],
-  ['TRUST_PROXY', '10.0.0.0/33', 'write the number of proxies'],
   ['TRUST_PROXY', '0.0.0.0/0', 'write the number of proxies'],
   ['TRUST_PROXY', '10.0.0.1, ::/0', 'write the number of proxies'],
-  ['TRUST_PROXY', '10.0.0.0/255.0.0.0', 'write the number of proxies'],
-  ['TRUST_PROXY', 'proxy.example', 'write the number of proxies'],
-  [
-    'CORS_ORIGINS',
-    'https://app.example/',
-    'https://app.example/ is not an origin; write origins as browsers',
-  ],
-  ['CORS_ORIGINS', 'HTTPS://APP.example', 'HTTPS://APP.example is not an origin'],
+  ['CORS_ORIGINS', 'https://a.example/', 'https://a.example/ is not an origin; write origins as browsers'],
   ['CORS_ORIGINS', 'https://bücher.example', 'https://bücher.example is not an origin'],
-  ['CORS_ORIGINS', 'app.example', 'app.example is not an origin'],
   ['CORS_ORIGINS', 'null', 'null is not an origin'],
   ['CORS_ORIGINS', '*,https://app.example', '* is not an origin'],
   ['CORS_ORIGINS', 'https://*.app.example', 'https://*.app.example is not an origin'],
-  ['CORS_ORIGINS', 'file:///x', 'file:///x is not an origin'],
   ['DNS_SERVERS', 'dns.example', 'write addresses of resolvers between commas'],
-  ['DNS_SERVERS', '192.0.2.53:0', 'write addresses of resolvers'],
   ['DNS_SERVERS', '[192.0.2.53]:53', 'write addresses of resolvers'],
   ['OBSERVE_DNS_TYPES', 'SRV,WIBBLE', 'write DNS types that can be queried, by mnemonic or number'],
   ['OBSERVE_DNS_TYPES', 'ANY', 'write DNS types that can be queried'],
-  ['OBSERVE_DNS_TIMEOUT', '2', 'write a time up to 1m, such as 500ms or 10s'],
   ['OBSERVE_DNS_TIMEOUT', '0s', 'write a time up to 1m'],
   ['OBSERVE_DNS_TRIES', '0', 'write a whole number from 1 to 10'],
   ['OBSERVE_HTTP_PORT', '0', 'write a whole number from 1 to 65535'],
   ['OBSERVE_HTTP_TIMEOUT', '61s', 'write a time up to 1m'],
   ['OBSERVE_HTTPS_GRACE', 'on', 'write a time up to 365d, such as 12h or 1d, or off'],
-  ['OBSERVE_HTTPS_GRACE', '366d', 'write a time up to 365d'],
   ['OBSERVE_USER_AGENT', 'agent\u00e9', 'write up to 256 printable characters of ASCII'],
   ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
   ['OBSERVE_IGNORED_HEADERS', '+etag, via', 'write header names between commas, each with + or - to change'],
   ['OBSERVE_IGNORED_HEADERS', 'date, a:b', 'write header names between commas'],
-  ['OBSERVE_PRIVATE', 'yes', 'write deny or allow'],
-  ['OBSERVE_CONCURRENCY', '0', 'write a whole number from 1 to'],
   ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
   ['LIMIT_RECORDS', '1k', 'write a whole number from 1 to 1000000'],
   ['LIMIT_HEADER_VALUE', '1023', 'write a size from 1024 to 16777216 bytes, such as 65536, 64kB or 4MB'],
-  ['LIMIT_LINE', '4 MiB', 'write a size from 1024 to 268435456 bytes'],
   ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to 10m, such as 10s'],
   ['HTTP_MAX_AGE', '31536001', 'write a whole number from 0 to 31536000'],
-  ['GRAPHQL_MAX_COST', '0', 'write a whole number from 1 to'],
-  ['GRAPHQL_INTROSPECTION', 'yes', 'write on or off'],
-  ['METRICS_PORT', '65536', 'write a whole number from 0 to 65535'],
   ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],
 ])(
   'a bad setting stops the program with one line that names and shows it, and says what to write: %s=%s',
@@ -290,35 +248,23 @@ const PROVIDER = {
 
 test.each([
   ['DATABASE_URL', 'mysql://u:hunter2@host/db', 'write postgresql://user:password@host:5432/name'],
-  ['DATABASE_URL', 'hunter2', 'write postgresql://user:password@host:5432/name'],
   ['DATABASE_URL', 'host=a password=hunter2', 'write postgresql://user:password@host:5432/name'],
-  [
-    'DATABASE_URL',
-    'postgresql://u:hunter2@a,b/db?target_session_attrs=read-write',
-    'one host that leads to the primary',
-  ],
   ['DATABASE_URL', 'postgresql://u:hunter2@a:5432,b:5433/db', 'one host that leads to the primary'],
   ['DATABASE_URL', 'postgresql://u:hunter2@/db?host=a,b', 'one host that leads to the primary'],
   ['DATABASE_READ_URLS', 'postgresql://a/b, mysql://u:hunter2@c/d', 'write postgresql://user:password@host'],
   ['REDIS_URL', 'redis.example:6379', 'write redis://user:password@host:6379, '],
   ['REDIS_URL', 'http://:hunter2@redis.example', 'write redis://'],
-  ['REDIS_URL', 'redis://', 'write redis://'],
   ['REDIS_URL', 'redis://:hunter2@h/name', 'write redis://'],
   ['REDIS_URL', 'redis://:hunter2%zz@h', 'write redis://'],
-  ['REDIS_URL', 'redis://hunter2%ff:p@h', 'write redis://'],
   ['SMTP_URL', 'mail.example', 'write smtp://user:password@host:587?from=dms@example.com'],
   ['SMTP_URL', 'smtp://u:hunter2@mail.example', 'write smtp://'],
-  ['SMTP_URL', 'https://u:hunter2@h?from=a@b', 'write smtp://'],
   ['SMTP_URL', 'smtp://u:hunter2%zz@h', 'write smtp://'],
   ['AUTH_JWKS_URL', 'http://id.example.com/jwks', 'write an https address without user and password'],
   ['AUTH_JWKS_URL', 'http://localhost.example.com/jwks', 'write an https address'],
   ['AUTH_JWKS_URL', 'http://10.0.0.1/jwks', 'write an https address'],
   ['AUTH_JWKS_URL', 'https://user:hunter2@id.example.com/jwks', 'write an https address'],
-  ['AUTH_JWKS_URL', 'file:///etc/jwks.json', 'write an https address'],
-  ['AUTH_JWKS_URL', 'id.example.com', 'write an https address'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'u:hunter2@collector', 'write a URL such as http://127.0.0.1:4318'],
   ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,hunter2', 'write name=value, with commas between several'],
-  ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'hunter2', 'write name=value'],
 ])('a bad setting that may contain a password is not shown: %s=%s', (name, value, advice) => {
   const complaint = complaintOf({ [name]: value, OTEL_TRACES_EXPORTER: 'otlp' });
   expect(complaint).toContain(`${name} is not valid (it is not shown, since it may contain a password): `);
@@ -328,36 +274,24 @@ test.each([
 
 test.each([
   [{ ...PROVIDER, AUTH_ISSUER: '' }, 'AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong together'],
-  [{ AUTH_JWKS_URL: PROVIDER.AUTH_JWKS_URL }, 'AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong together'],
   [{ AUTH_AUDIENCE: 'dms' }, 'AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong together'],
   [{ DATABASE_READ_URLS: 'postgresql://a/b' }, 'DATABASE_READ_URLS is set, and DATABASE_URL is not'],
-  [
-    { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-    'PROTOCOL is "grpc": write http/protobuf',
-  ],
+  [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, ': write http/protobuf'],
 ])('settings that need each other are missed by name: %j', (environment, complaint) => {
   expect(complaintOf(environment)).toContain(complaint);
 });
 
-test.each([
-  'http://127.0.0.1:8080/jwks',
-  'http://localhost/jwks',
-  'http://[::1]:8080/jwks',
-  'https://id.example.com/jwks?tenant=1',
-])('an identity provider may have its keys at %s', (url) => {
-  expect(readSettings({ ...PROVIDER, AUTH_JWKS_URL: url }).auth.provider).toEqual({
-    jwksUrl: new URL(url),
-    issuer: 'https://id.example.com/',
-    audience: 'dms',
-  });
-});
+test.each(['http://localhost/jwks', 'http://[::1]:8080/jwks', 'https://id.example.com/jwks?tenant=1'])(
+  'an identity provider may have its keys at %s',
+  (url) => {
+    const provider = { jwksUrl: new URL(url), issuer: 'https://id.example.com/', audience: 'dms' };
+    expect(readSettings({ ...PROVIDER, AUTH_JWKS_URL: url }).auth).toMatchObject({ provider });
+  },
+);
 
 test.each([
   ['smtp://mail.example?from=dms@a.example', ['mail.example', 587, false, undefined, false, 'dms@a.example']],
-  [
-    'smtps://dms%40a.example:p@mail.example',
-    ['mail.example', 465, true, 'dms@a.example', false, 'dms@a.example'],
-  ],
+  ['smtps://a%40a.example:p@mail.example', ['mail.example', 465, true, 'a@a.example', false, 'a@a.example']],
   ['smtp://u:p@[::1]:25?from=x@a.example', ['::1', 25, false, 'u', false, 'x@a.example']],
   ['smtp://u:p@mail.example?from=x@a.example', ['mail.example', 587, false, 'u', true, 'x@a.example']],
 ])('a mail server may be at %s, and a password goes to it by TLS alone', (url, expected) => {

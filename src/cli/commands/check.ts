@@ -67,9 +67,9 @@ export async function runCheck(context: CommandContext, file: string, options: C
   const differences = differencesOf(seen, found);
   await writeText(context.stdout, differences.map(json ? asJson : asText).join(''));
   const domains = new Set(differences.map(({ domain }) => domain));
+  const upTo = at === undefined ? '' : ' up to then';
   for (const domain of domains) {
-    if (!found.has(domain))
-      context.notes.write(`Nothing is recorded of ${domain}${at === undefined ? '' : ' up to then'}.\n`);
+    if (!found.has(domain)) context.notes.write(`Nothing is recorded of ${domain}${upTo}.\n`);
   }
   if (domains.size > 0) {
     context.setExitCode(DIFFERENT);
@@ -259,17 +259,17 @@ async function expectationsIn(
   return expectationsOfObservations(observations);
 }
 
-/** Of the record's data, as a master file has it where one can. */
-function rdataOf(record: DnsRecord): string {
-  return attempt(() => presentRdata(record)) ?? record.rdata;
+/** Rdata is as a master file has it where one can. */
+function valueText(value: DnsRecord | string | null): string | null {
+  if (value === null || typeof value === 'string') return value;
+  return attempt(() => presentRdata(value)) ?? value.rdata;
 }
 
 function asText({ domain, name, expected, found }: Difference): string {
   const line = (mark: string, value: DnsRecord | string | null) => {
     if (value === null) return '';
-    const shown =
-      typeof value === 'string' ? `${domain} ${name}: ${value}` : `${name} ${value.type} ${rdataOf(value)}`;
-    return `${mark} ${printable(shown)}\n`;
+    const what = typeof value === 'string' ? `${domain} ${name}:` : `${name} ${value.type}`;
+    return `${mark} ${printable(`${what} ${valueText(value)}`)}\n`;
   };
   return line('-', expected) + line('+', found);
 }
@@ -278,8 +278,5 @@ function asJson({ domain, name, expected, found }: Difference): string {
   const side = expected ?? found;
   const type = side === null || typeof side === 'string' ? 'header' : side.type;
   const kind = found === null ? 'missing' : expected === null ? 'unexpected' : 'different';
-  const [one, other] = [expected, found].map((value) =>
-    value === null || typeof value === 'string' ? value : rdataOf(value),
-  );
-  return jsonLine({ domain, kind, type, name, expected: one, found: other });
+  return jsonLine({ domain, kind, type, name, expected: valueText(expected), found: valueText(found) });
 }

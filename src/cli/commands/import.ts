@@ -114,10 +114,7 @@ const NOTHING =
   'There was nothing to import: the input is empty. Expected are observations, one JSON object per line: ' +
   'see docs/importing.md.\n';
 
-/**
- * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make
- * its observations stale, and no database is opened.
- */
+/** Where one file cannot be imported nothing is: later ones would make its observations stale. */
 async function requireAllImportable(files: readonly string[], stdin: Readable): Promise<void> {
   try {
     for (const file of new Set(files)) {
@@ -138,9 +135,8 @@ function followInputs(summary: ImportSummary) {
   let size: number | null = null;
   /** Lines that were read before this input. */
   let before = 0;
-  /** Lines that were read to be sorted, of the inputs that are sorted together, and whether they all are. */
-  let sorted = 0;
-  let isSorted = false;
+  /** Lines that were read to be sorted, of the inputs that are sorted together; whether they all are. */
+  let [sorted, isSorted] = [0, false];
   return {
     state(): ProgressState {
       const isSorting = sorted > 0 && !isSorted;

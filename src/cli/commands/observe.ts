@@ -66,9 +66,8 @@ export async function runObserve(
   if (failed.length > 0) throw new OperationError(`Nothing could be observed of ${failed.join(', ')}.`);
   if (late.length === 0) return;
   const newer = `Later observations are recorded of ${late.join(', ')}`;
-  throw new OperationError(
-    `${newer}. If there should be none, the clock is or was wrong: set it, by NTP say.`,
-  );
+  const advice = 'If there should be none, the clock is or was wrong: set it, by NTP say.';
+  throw new OperationError(`${newer}. ${advice}`);
 }
 
 const AT_ONCE = 20;

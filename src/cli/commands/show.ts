@@ -95,12 +95,9 @@ interface Difference {
   readonly to: string;
   readonly dnsRecordsAdded: readonly { readonly data: RecordData }[];
   readonly dnsRecordsRemoved: readonly { readonly data: RecordData }[];
-  readonly httpHeaders: readonly {
-    readonly name: string;
+  readonly httpHeaders: readonly (Pick<ChangeData, 'name' | 'old' | 'new'> & {
     readonly difference: keyof typeof HEADER_KINDS;
-    readonly old: string | null;
-    readonly new: string | null;
-  }[];
+  })[];
 }
 
 const HEADER_KINDS = { ADDED: 'HEADER_CREATED', CHANGED: 'HEADER_UPDATED', REMOVED: 'HEADER_GONE' } as const;
