@@ -62,6 +62,9 @@ class ProcessesFirst extends BaseSequencer {
 const TAKES_LONG =
   /\/test\/(?:journeys|cli|database|http\/pages-in-browser|notify|graphql\/subscriptions|web\/page|telemetry\/traces)/;
 
+/** In milliseconds; the long forms take up to half an hour. */
+const LONGEST_TEST = process.env['JOURNEYS'] === 'long' ? 1_800_000 : 120_000;
+
 /** Loaded by each process that a test starts. */
 const QUICK_START = fileURLToPath(new URL('test/support/quick-start.cjs', import.meta.url));
 
@@ -84,8 +87,8 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: ProcessesFirst },
     // Against a test that hangs, not one that is slow: machines are shared.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: LONGEST_TEST,
+    hookTimeout: LONGEST_TEST,
     expect: { poll: { timeout: 60_000 } },
     teardownTimeout: 60_000,
     // Where others take nine tenths of the processors for seconds, a limit of time can pass that a test does not mean: there

@@ -55,14 +55,12 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
 
   function waysToAsk(url: string, token: string): readonly Way[] {
     const path = (domain: string) => `${url}/api/v1/domain/${domain}`;
+    const headers = bearer(token);
     const query = (domain: string) =>
       `{ domain(name: "${domain}") { lastUpdate dnsRecords { __typename } } }`;
     return [
       { name: 'REST', ask: (domain) => fetch(path(domain)) },
-      {
-        name: 'REST with a token',
-        ask: (domain) => fetch(`${path(domain)}/dns`, { headers: bearer(token) }),
-      },
+      { name: 'REST with a token', ask: (domain) => fetch(`${path(domain)}/dns`, { headers }) },
       { name: 'GraphQL', ask: (domain) => fetch(`${url}/graphql`, graphqlRequest(query(domain))) },
     ];
   }
@@ -98,14 +96,9 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
     let acknowledged = 0;
     while (!stopped.aborted) {
       const at = acknowledged + 1;
-      const parts = {
-        domain: 'recorded.example',
-        at,
-        records: [`192.0.2.${at % 250}`],
-        headers: { server: `${at}` },
-      };
+      const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `${at}` } };
       try {
-        await recorder.record([observation(parts)]);
+        await recorder.record([observation({ domain: 'recorded.example', ...parts })]);
         acknowledged = at;
       } catch {
         await pause(20);
@@ -143,9 +136,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
       const wrong = [...outcomes.keys()].filter((key) => !/: (?:answered|unavailable)$/.test(key));
       expect(wrong).toEqual([]);
       for (const { name } of ways) expect(outcomes.get(`${name}: answered`)).toBeGreaterThan(0);
-      expect(await recordedValues()).toEqual(
-        Array.from({ length: acknowledged }, (_, place) => `${place + 1}`),
-      );
+      const recorded = Array.from({ length: acknowledged }, (_, place) => `${place + 1}`);
+      expect(await recordedValues()).toEqual(recorded);
       expect(await runDms(['verify'], { DATABASE_URL: cluster.url })).toMatchObject({ code: 0 });
     },
     (60 + 20 * KILLS) * SECOND,

@@ -132,11 +132,10 @@ interface Body {
     readonly firstSeen: string;
     readonly removed: string | null;
   }[];
-  readonly httpHeaders: readonly {
-    readonly name: string;
-    readonly history: readonly { readonly date: string; readonly new: string }[];
-  }[];
+  readonly httpHeaders: readonly { readonly name: string; readonly history: readonly Item[] }[];
 }
+
+type Item = Readonly<{ date: string; new: string }>;
 
 test(
   'a service that is killed while it records has every observation that it logged, and none in part',

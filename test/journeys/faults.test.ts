@@ -79,17 +79,20 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
 
   const address = (operation = '') => `${service.url}/api/v1/domain/example.com${operation}`;
 
-  function ask(url: string, credential?: string): Promise<Response> {
-    return fetch(url, { headers: credential === undefined ? {} : bearer(credential) });
-  }
+  const headersOf = (credential: string | undefined) => (credential === undefined ? {} : bearer(credential));
+
+  const ask = (url: string, credential?: string) => fetch(url, { headers: headersOf(credential) });
 
   const askByGraphql = (credential?: string) => {
-    const headers = credential === undefined ? {} : bearer(credential);
-    return fetch(
-      `${service.url}/graphql`,
-      graphqlRequest('{ domain(name: "example.com") { name } }', {}, headers),
-    );
+    const query = '{ domain(name: "example.com") { name } }';
+    return fetch(`${service.url}/graphql`, graphqlRequest(query, {}, headersOf(credential)));
   };
+
+  /** Stops the server and starts it again, so that connections have what was set. */
+  async function restart(): Promise<void> {
+    await cluster.stop();
+    await cluster.start();
+  }
 
   async function record(at: number): Promise<void> {
     const recorder = createRecorder(database.pool);
@@ -129,8 +132,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
 
   test('a service answers 503 while its database has no connection left, and recovers when it has', async () => {
     const held: pg.Client[] = [];
-    await cluster.stop();
-    await cluster.start();
+    await restart();
     try {
       // Those that are kept for administrators too: the user of the tests is one.
       for (let full = false; !full; ) {
@@ -159,18 +161,15 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
   test('a service whose database is read-only answers as always, tokens included, and says plainly that nothing can be recorded', async () => {
     await cluster.run('ALTER DATABASE postgres SET default_transaction_read_only = on');
     try {
-      await cluster.stop();
-      await cluster.start();
+      await restart();
       expect((await ask(address())).status).toBe(200);
       expect((await ask(address('/dns'), token)).status).toBe(200);
       expect((await askByGraphql(token)).status).toBe(200);
       await expectProbes(service.url, 200);
       await expect(record(51)).rejects.toMatchObject({ code: '25006' });
       const created = await runDms(['token', 'create', '--name', 'x'], { DATABASE_URL: cluster.url });
-      expect(created.code).toBe(1);
-      expect(created.stderr).toMatch(
-        /^dms: The database is read-only, so nothing can be written to it now: .+\n$/,
-      );
+      const said = /^dms: The database is read-only, so nothing can be written to it now: .+\n$/;
+      expect(created).toMatchObject({ code: 1, stderr: expect.stringMatching(said) });
     } finally {
       await cluster.run(
         'SET default_transaction_read_only = off',
@@ -200,49 +199,43 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
       'CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON domain EXECUTE FUNCTION disk_full()',
     );
     try {
-      await cluster.stop();
-      await cluster.start();
+      await restart();
       await expectUnavailable(await ask(`${service.url}/api/v1/domain/large.example`));
       expect((await ask(address())).status).toBe(200);
       await expect(record(52)).rejects.toMatchObject({ code: '53100' });
       await expectProbes(service.url, 200);
     } finally {
       await cluster.run('DROP FUNCTION disk_full CASCADE', 'ALTER DATABASE postgres RESET ALL');
-      await cluster.stop();
+      await restart();
     }
-    await cluster.start();
     await record(53);
     expect((await ask(`${service.url}/api/v1/domain/large.example`)).status).toBe(200);
   });
 
   test(`a service goes through ${ROUNDS * 100} requests to a database that is gone without keeping anything of them`, async () => {
-    const statusesOf = async (count: number) => {
-      const statusOf = async () => {
-        const answer = await ask(address());
-        // A body that was not read holds its connection.
-        await answer.arrayBuffer();
-        return answer.status;
-      };
-      return new Set(await Promise.all(Array.from({ length: count }, statusOf)));
+    const statusOf = async () => {
+      const answer = await ask(address());
+      // A body that was not read holds its connection.
+      await answer.arrayBuffer();
+      return answer.status;
     };
+    const hundredStatuses = async () => new Set(await Promise.all(Array.from({ length: 100 }, statusOf)));
     await cluster.stop();
     // What is made once, such as connections and caches, is there after the first.
-    expect(await statusesOf(100)).toEqual(new Set([503]));
+    expect(await hundredStatuses()).toEqual(new Set([503]));
     const before = memoryInUse();
     const requests = followRequests();
-    for (let round = 0; round < ROUNDS; round += 1) expect(await statusesOf(100)).toEqual(new Set([503]));
+    for (let round = 0; round < ROUNDS; round += 1) expect(await hundredStatuses()).toEqual(new Set([503]));
     requests.stop();
     await cluster.start();
-    await statusesOf(100);
+    await hundredStatuses();
     // A connection has its latest request at hand: no more than there are connections.
     await expect.poll(() => requests.count()).toBeLessThan(repeats(400, 250));
     // 100 kB a request: the lines of the log, which the test keeps, are some of it.
     expect(memoryInUse() - before).toBeLessThan(repeats(100, 50));
-    const [row] = await cluster.run(
-      "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'dms'",
-    );
-    expect(row?.['open']).toBeLessThanOrEqual(20);
+    const open = await cluster.run("SELECT FROM pg_stat_activity WHERE application_name = 'dms'");
+    expect(open.length).toBeLessThanOrEqual(20);
     const sockets = process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap');
     expect(sockets.length).toBeLessThan(500);
-  }, 300_000);
+  });
 });

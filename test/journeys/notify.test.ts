@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
@@ -109,7 +110,7 @@ interface FaultyReceiver {
   readonly inbox: Inbox;
   /** Where its messages go to, or what sends its mail. */
   readonly url: string;
-  close(): Promise<void>;
+  close(): Promise<unknown>;
 }
 
 const RESPONSES: Readonly<Record<Fault, (response: ServerResponse) => void>> = {
@@ -167,19 +168,11 @@ async function startFaultyMailServer(faults: Faults): Promise<FaultyReceiver> {
     },
   });
   server.on('error', () => {});
-  await new Promise<void>((listening) => {
-    server.listen(0, '127.0.0.1', () => listening());
-  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   // A server on a port has such an address.
   const { port } = server.server.address() as AddressInfo;
-  return {
-    inbox,
-    url: `smtp://127.0.0.1:${port}?from=dms@service.example`,
-    close: () =>
-      new Promise<void>((closed) => {
-        server.close(closed);
-      }),
-  };
+  const url = `smtp://127.0.0.1:${port}?from=dms@service.example`;
+  return { inbox, url, close: () => new Promise<void>((closed) => void server.close(closed)) };
 }
 
 interface FeedItem {
@@ -189,6 +182,11 @@ interface FeedItem {
   readonly routine: string | null;
   readonly data: { readonly type: string };
   readonly rdata: string;
+}
+
+interface Page {
+  readonly changes: readonly FeedItem[];
+  readonly next: string;
 }
 
 interface Told {
@@ -219,10 +217,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
     // One that hangs does so for ten seconds: that takes too long for the short form.
     const kinds = (['fails', 'is gone', 'is busy', 'is slow', 'hangs'] as const).slice(0, repeats(5, 4));
     const all = await startFaultyReceiver({ every: repeats(60, 4), kinds }, () => secrets.all);
-    const some = await startFaultyReceiver(
-      { every: repeats(15, 2), kinds: kinds.toReversed() },
-      () => secrets.some,
-    );
+    const others = { every: repeats(15, 2), kinds: kinds.toReversed() };
+    const some = await startFaultyReceiver(others, () => secrets.some);
     const mail = await startFaultyMailServer({ every: repeats(90, 4), kinds: ['fails', 'is slow'] });
     environment = {
       DATABASE_URL: cluster.url,
@@ -232,11 +228,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
       LOG_LEVEL: 'warn',
     };
     const add = async (name: string, url: string, ...options: readonly string[]) => {
-      const from = ['--from', '2000-01-01'];
-      const { code, stdout } = await runDms(
-        ['notify', 'add', name, '--url', url, ...from, ...options],
-        environment,
-      );
+      const args = ['notify', 'add', name, '--url', url, '--from', '2000-01-01', ...options];
+      const { code, stdout } = await runDms(args, environment);
       expect(code).toBe(0);
       return stdout.trim();
     };
@@ -244,21 +237,14 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
     secrets.some = await add('some', some.url, '--domains', '*.red.example', '--types', 'MX');
     await add('mail', 'mailto:ops@team.example', '--domains', '*.blue.example');
     const idOf = ({ id }: FeedItem) => id;
+    const isOf = (zone: string) => (item: FeedItem) => item.domain.endsWith(`.${zone}.example`);
+    const isRedMx = (item: FeedItem) => isOf('red')(item) && item.data.type === 'MX';
+    const lineOf = ({ domain, kind, data, rdata }: FeedItem) =>
+      `${domain}: ${data.type} ${rdata} ${kind === 'DNS_RECORD_ADDED' ? 'added' : 'removed'}`;
     notifications = [
       { name: 'all', receiver: all, tells: () => true, text: idOf },
-      {
-        name: 'some',
-        receiver: some,
-        tells: ({ domain, data }) => domain.endsWith('.red.example') && data.type === 'MX',
-        text: idOf,
-      },
-      {
-        name: 'mail',
-        receiver: mail,
-        tells: ({ domain }) => domain.endsWith('.blue.example'),
-        text: ({ domain, kind, data, rdata }) =>
-          `${domain}: ${data.type} ${rdata} ${kind === 'DNS_RECORD_ADDED' ? 'added' : 'removed'}`,
-      },
+      { name: 'some', receiver: some, tells: isRedMx, text: idOf },
+      { name: 'mail', receiver: mail, tells: isOf('blue'), text: lineOf },
     ];
   });
 
@@ -293,20 +279,13 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
   }
 
   function observed(domain: string, round: number): Observation {
+    const some = (count: number, dataOf: (place: number) => object) =>
+      Array.from({ length: count }, (_, place) => ({ host: domain, class: 'IN', ...dataOf(place) }));
     const records = [
-      ...Array.from({ length: RECORDS.TXT }, (_, at) => ({ type: 'TXT', txt: `${round}-${at}` })),
-      ...Array.from({ length: RECORDS.MX }, (_, at) => ({
-        type: 'MX',
-        pri: at,
-        target: `mail-${round}.example`,
-      })),
+      ...some(RECORDS.TXT, (place) => ({ type: 'TXT', txt: `${round}-${place}` })),
+      ...some(RECORDS.MX, (pri) => ({ type: 'MX', pri, target: `mail-${round}.example` })),
     ];
-    return observation({
-      domain,
-      at: round * 86_400,
-      records: records.map((record) => ({ host: domain, class: 'IN', ...record })),
-      types: ['TXT', 'MX'],
-    });
+    return observation({ domain, at: round * 86_400, records, types: ['TXT', 'MX'] });
   }
 
   /** Records what domains have, round after round. What fails is recorded again. */
@@ -358,10 +337,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
     const items: FeedItem[] = [];
     for (let next: string | null | undefined; ; ) {
       const parameters = { first: '500', ...(next && { after: next }) };
-      const page: { changes: readonly FeedItem[]; next: string } = await ask({
-        operation: 'getChanges',
-        parameters,
-      });
+      const page: Page = await ask({ operation: 'getChanges', parameters });
       items.push(...page.changes.filter(({ routine }) => routine === null));
       if (page.next === next || page.changes.length === 0) return items;
       next = page.next;
@@ -378,9 +354,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
       const resuming = resume();
       const half = DOMAINS.length / 2;
       const recording = [record(DOMAINS.slice(0, half)), record(DOMAINS.slice(half))];
-      const moments = Array.from({ length: KILLS + 1 }, () => Math.ceil(random() * CHANGES * 0.95)).sort(
-        (one, other) => one - other,
-      );
+      const moments = Array.from({ length: KILLS + 1 }, () => Math.ceil(random() * CHANGES * 0.95));
+      moments.sort((one, other) => one - other);
       const lostAt = Math.floor(random() * moments.length);
       for (const [place, moment] of moments.entries()) {
         await until(`${moment} changes are told`, () => isToldTo(first.receiver, moment));
@@ -419,10 +394,9 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
         const expected = items.filter(tells).map(text);
         const place = expected.findIndex((item, at) => item !== told[at]);
         expect([name, place, told.length]).toEqual([name, -1, expected.length]);
-        const unexplained = doubles.filter(
-          ({ firstAt, at }) => !kills.some((killedAt) => firstAt <= killedAt && killedAt <= at),
-        );
-        expect([name, unexplained]).toEqual([name, []]);
+        const isExplained = ({ firstAt, at }: (typeof doubles)[number]) =>
+          kills.some((killedAt) => firstAt <= killedAt && killedAt <= at);
+        expect([name, doubles.filter((double) => !isExplained(double))]).toEqual([name, []]);
         expect(doubles.length).toBeLessThanOrEqual(kills.length);
         expect(met.size).toBeGreaterThan(0);
       }

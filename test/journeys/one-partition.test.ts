@@ -6,7 +6,7 @@ import { handBack, leaseDue } from '../../src/observer/schedule/leases.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
-import { askGraphql } from '../support/ask.js';
+import { askGraphql, askRest } from '../support/ask.js';
 import {
   IS_POOLED,
   onShards,
@@ -112,15 +112,13 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       '/diff?from=2024-01-01T00:00:01Z&to=2024-01-01T00:00:05Z',
     ])('GET /domain/{domain}%s reads one partition of each table', async (path) => {
       const found = await executedBy(async () => {
-        const response = await fetch(`${service.url}/api/v1/domain/d1.example${path}`, {
-          headers: authorization,
-        });
-        expect(response.status).toBe(200);
-        await response.arrayBuffer();
+        const { status } = await askRest(service, `/domain/d1.example${path}`, authorization);
+        expect(status).toBe(200);
       });
       expect(inSeveral(found)).toEqual([]);
     });
 
+    const AT = ', at: "2024-01-01T00:00:02Z"';
     const PAGES = `dnsRecordsConnection(first: 5, types: ["A"]) { nodes { ... on ARecord { ip lastSeen } } }
       httpHeadersConnection(first: 5) { nodes { name lastSeen historyConnection(first: 5) { nodes { date } } } }`;
     test.each([
@@ -133,11 +131,8 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
         '',
         'diff(from: "2024-01-01T00:00:01Z", to: "2024-01-01T00:00:05Z") { dnsRecordsAdded { __typename } }',
       ],
-      [', at: "2024-01-01T00:00:02Z"', `${PAGES} changes(first: 5) { nodes { __typename } }`],
-      [
-        ', at: "2024-01-01T00:00:02Z"',
-        'changeCount parts { name } dnsRecords { __typename } httpHeaders { name history { date } }',
-      ],
+      [AT, `${PAGES} changes(first: 5) { nodes { __typename } }`],
+      [AT, 'changeCount parts { name } dnsRecords { __typename } httpHeaders { name history { date } }'],
     ])(
       'GraphQL reads one partition of each table for domain(name: "d1.example"%s) { %s }',
       async (at, fields) => {
@@ -162,23 +157,14 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       expect(inSeveral(found)).toEqual([]);
     });
 
+    const at = (domain: string, seconds: number, octet: number): ObservationParts => {
+      return { domain, at: seconds, records: [`192.0.2.${octet}`] };
+    };
     test.each<[what: string, older: boolean, observationAt: (time: number) => ObservationParts]>([
-      [
-        'that changes',
-        false,
-        (at) => ({ domain: 'd2.example', at: 20 + at, records: [`192.0.2.${20 + at}`] }),
-      ],
-      [
-        'that changes nothing',
-        false,
-        (at) => ({ domain: 'd3.example', at: 20 + at, records: ['192.0.2.200'] }),
-      ],
-      ['that is the first', false, (at) => ({ domain: `new${at}.example`, at: 1, records: ['192.0.2.1'] })],
-      [
-        'from before what is known',
-        true,
-        (at) => ({ domain: 'd7.example', at: -at, records: [`192.0.2.${at}`] }),
-      ],
+      ['that changes', false, (time) => at('d2.example', 20 + time, 20 + time)],
+      ['that changes nothing', false, (time) => at('d3.example', 20 + time, 200)],
+      ['that is the first', false, (time) => at(`new${time}.example`, 1, 1)],
+      ['from before what is known', true, (time) => at('d7.example', -time, time)],
     ])(
       'recording an observation %s reads and writes one partition of each table',
       async (_, older, partsAt) => {

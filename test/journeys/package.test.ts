@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TEST_SERVER } from '../support/database.js';
@@ -14,36 +15,26 @@ import { observationLine } from '../support/observations.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 function packed(): readonly string[] {
-  const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
+  const options = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const { stdout } = spawnSync('npm', options, { cwd: ROOT, encoding: 'utf8' });
   const [{ files }]: readonly [{ readonly files: readonly { readonly path: string }[] }] = JSON.parse(stdout);
   return files.map(({ path }) => path);
 }
 
 test('the package has what is run, and neither sources nor tests', () => {
   const files = packed();
-  const folders = new Set(
-    files.map((path) =>
-      path
-        .replace(/[^/]+$/, '')
-        .split('/')
-        .slice(0, 4)
-        .join('/'),
-    ),
+  const folders = files.map((path) =>
+    path
+      .replace(/[^/]+$/, '')
+      .split('/')
+      .slice(0, 4)
+      .join('/'),
   );
-  const places = [...folders].filter((folder) => !folder.startsWith('dist/')).sort();
+  const places = [...new Set(folders)].filter((folder) => !folder.startsWith('dist/')).sort();
   const migrations = readdirSync(join(ROOT, 'prisma/migrations')).map((name) => `prisma/migrations/${name}/`);
   expect(places).toEqual(['', 'bin/', ...migrations, 'samples/', 'src/rest/v1/operations'].sort());
-  expect(files).toEqual(
-    expect.arrayContaining([
-      'schema.graphql',
-      'dist/main.js',
-      'dist/web/index.html',
-      'dist/web/operations.json',
-    ]),
-  );
+  const needed = ['schema.graphql', 'dist/main.js', 'dist/web/index.html', 'dist/web/operations.json'];
+  expect(files).toEqual(expect.arrayContaining(needed));
   expect(files.filter((path) => /\.(?:ts|map)$|\/\.|package-lock/.test(path))).toEqual([]);
 });
 
@@ -84,19 +75,9 @@ describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () 
   afterAll(() => rm(folder, { recursive: true }));
 
   async function run(program: string, args: readonly string[], cwd: string) {
-    const child = spawn(program, args, {
-      cwd,
-      env: ENVIRONMENT,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (part: string) => {
-      stdout += part;
-    });
-    child.stderr.setEncoding('utf8').on('data', (part: string) => {
-      stderr += part;
-    });
-    const [code] = await once(child, 'close');
+    const child = spawn(program, args, { cwd, env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [said, closed] = [Promise.all([text(child.stdout), text(child.stderr)]), once(child, 'close')];
+    const [[stdout, stderr], [code]] = [await said, await closed];
     return { code, stdout, stderr };
   }
 
@@ -148,15 +129,8 @@ describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () 
       const url = `http://127.0.0.1:${port}`;
       const statusOf = async (path: string) => (await fetch(url + path).catch(() => undefined))?.status;
       await expect.poll(() => statusOf('/readyz')).toBe(200);
-      for (const path of [
-        '/api/v1/domain/packed.example',
-        '/graphql?query=%7B__typename%7D',
-        '/',
-        '/docs/settings',
-        '/graphiql',
-        '/api/v1/docs',
-        '/api/v1/openapi.json',
-      ]) {
+      const pages = ['/', '/docs/settings', '/graphiql', '/api/v1/docs', '/api/v1/openapi.json'];
+      for (const path of ['/api/v1/domain/packed.example', '/graphql?query=%7B__typename%7D', ...pages]) {
         expect([path, await statusOf(path)]).toEqual([path, 200]);
       }
     } finally {

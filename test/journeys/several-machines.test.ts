@@ -34,16 +34,9 @@ const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
 const LEASE = 5;
 
 /** What a client has of a domain: the entity tag of the answer, and the number of its latest observation. */
-interface Held {
-  readonly tag: string;
-  readonly number: number;
-}
+type Held = Readonly<{ tag: string; number: number }>;
 
-interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
+type Reply = Readonly<{ status: number; headers: Headers; text: string }>;
 
 describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== undefined)(
   'a service of many processes on a replicated database',
@@ -89,7 +82,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       };
       apis.push(...(await Promise.all(Array.from({ length: APIS }, () => serve(environment)))));
       for (let worker = 0; worker < WORKERS; worker += 1) workers.push(startWorker());
-    }, 120_000);
+    });
 
     afterAll(async () => {
       isOver = true;
@@ -99,7 +92,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       await database?.close();
       await Promise.all([pooler?.close(), redis?.close(), dns?.close(), site?.close()]);
       for (const server of [...(replicas ?? []), primary]) await server?.remove();
-    }, 60_000);
+    });
 
     function startWorker(): DmsCommand {
       return startDms(['worker'], {
@@ -279,15 +272,13 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       }
       const observed = await database.prisma.watchedDomain.findMany({ where: { observedAt: { not: null } } });
       expect(observed).toHaveLength(2);
-    }, 180_000);
+    });
   },
 );
 
 function numbered(domain: string, number: number): Observation {
-  return observation({
-    ...{ domain, at: number, records: [addressOf(number)] },
-    headers: { 'x-number': String(number) },
-  });
+  const headers = { 'x-number': String(number) };
+  return observation({ domain, at: number, records: [addressOf(number)], headers });
 }
 
 function addressOf(number: number): string {
@@ -303,26 +294,17 @@ function numberIn(text: string): number {
 function bodyOf(domain: string, number: number): string {
   const at = (each: number) => timeText(each).replace('Z', '000Z');
   const numbers = Array.from({ length: number }, (_, place) => place + 1);
-  return JSON.stringify({
-    domain,
-    created: at(1),
-    lastUpdate: at(number),
-    dnsRecords: numbers.map((each) => ({
-      data: { host: domain, class: 'IN', type: 'A', ip: addressOf(each) },
-      firstSeen: at(each),
-      removed: each === number ? null : at(each + 1),
-    })),
-    httpHeaders: [
-      {
-        name: 'x-number',
-        value: String(number),
-        history: numbers.map((each) => ({
-          event: each === 1 ? 'created' : 'updated',
-          date: at(each),
-          new: String(each),
-          old: each === 1 ? null : String(each - 1),
-        })),
-      },
-    ],
-  });
+  const dnsRecords = numbers.map((each) => ({
+    data: { host: domain, class: 'IN', type: 'A', ip: addressOf(each) },
+    firstSeen: at(each),
+    removed: each === number ? null : at(each + 1),
+  }));
+  const history = numbers.map((each) => ({
+    event: each === 1 ? 'created' : 'updated',
+    date: at(each),
+    new: String(each),
+    old: each === 1 ? null : String(each - 1),
+  }));
+  const httpHeaders = [{ name: 'x-number', value: String(number), history }];
+  return JSON.stringify({ domain, created: at(1), lastUpdate: at(number), dnsRecords, httpHeaders });
 }

@@ -16,7 +16,6 @@ import { graphqlRequest } from '../support/ask.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 import { HAS_POSTGRESQL } from '../support/postgresql-cluster.js';
-
 import { runDms, startDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
@@ -85,14 +84,11 @@ describe('with a process that serves', () => {
   }
 
   function lines(from: number, to: number): string {
-    const numbers = Array.from({ length: to - from }, (_, place) => from + place);
-    const parts = (at: number) => ({
-      records: [`192.0.2.${at}`, '192.0.2.200'],
-      headers: { server: `${at}` },
-    });
-    return numbers
-      .map((at) => `${observationLine({ domain: `d${at % 5}.example`, at, ...parts(at) })}\n`)
-      .join('');
+    return Array.from({ length: to - from }, (_, place) => {
+      const at = from + place;
+      const parts = { records: [`192.0.2.${at}`, '192.0.2.200'], headers: { server: `${at}` } };
+      return `${observationLine({ domain: `d${at % 5}.example`, at, ...parts })}\n`;
+    }).join('');
   }
 
   async function recorded(name: string): Promise<string | undefined> {
@@ -153,17 +149,11 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
   async () => {
     const home = await createTestHome();
     const database = await openDatabase(home.options);
-    const sighted = {
-      rrname: 'example.com',
-      rrtype: 'A',
-      rdata: ['192.0.2.1'],
-      time_first: 1e9,
-      time_last: 1e9 + 1,
-    };
+    const times = { time_first: 1e9, time_last: 1e9 + 1 };
+    const sighted = { rrname: 'example.com', rrtype: 'A', rdata: ['192.0.2.1'], ...times };
     for (const line of [observationLine({ at: 1, headers: { via: 'a' } }), JSON.stringify(sighted)]) {
-      expect(await runDms(['import', '-'], home.environment, Readable.from([line]))).toMatchObject({
-        code: 0,
-      });
+      const { code } = await runDms(['import', '-'], home.environment, Readable.from([line]));
+      expect(code).toBe(0);
     }
     const before = await runDms(['export'], home.environment);
     await returnToBaseline(database.pool);
@@ -178,9 +168,8 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
 
     const [, step = ''] = /^```sh\n(baseline=.*?)^```$/ms.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
     const script = step.replaceAll('npx dms', 'node bin/dms.js');
-    const { stdout } = await promisify(execFile)('bash', ['-euc', script], {
-      env: { ...home.environment, PATH: process.env['PATH'] },
-    });
+    const env = { ...home.environment, PATH: process.env['PATH'] };
+    const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env });
     expect(stdout).toContain('No violations in 1 domains');
     expect(await runDms(['export'], home.environment)).toEqual(before);
     await database.close();
@@ -191,11 +180,11 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
 /** Makes the tables anew as the first migration does, with the rows that are there. */
 async function returnToBaseline(pool: pg.Pool): Promise<void> {
   const tables = ['domain', 'dns_record', 'header_change', 'known_name', 'known_text', 'change_feed'];
-  const kept = tables.map(async (table) => {
+  const stored: [table: string, rows: string][] = [];
+  for (const table of tables) {
     const { rows } = await pool.query(`SELECT json_agg(${table}) AS rows FROM ${table}`);
-    return [table, JSON.stringify(rows[0].rows)] as const;
-  });
-  const stored = await Promise.all(kept);
+    stored.push([table, JSON.stringify(rows[0].rows)]);
+  }
   await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   const folder = await mkdtemp(join(tmpdir(), 'dms-test-baseline-'));
   await cp('prisma/migrations/0001_baseline', join(folder, '0001_baseline'), { recursive: true });

@@ -15,9 +15,7 @@ import { NOW } from './observations.js';
 export function historyOf(observations: readonly Observation[]): StoredHistory {
   const { state, changes, firsts } = recordObservations(null, holdNothing(), observations);
   const [first] = observations;
-  if (state === null || first === undefined) {
-    throw new Error('no observation was recorded');
-  }
+  if (state === null || first === undefined) throw new Error('no observation was recorded');
   const { added, headers, responses, earlier } = mergeChanges(changes);
   return {
     name: first.domain,

@@ -5,7 +5,7 @@ export async function whileLocked(
   pool: Pool,
   work: () => Promise<void>,
   tables = 'domain, schema_migration',
-): Promise<void> {
+) {
   const client = await pool.connect();
   try {
     await client.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);

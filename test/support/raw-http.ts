@@ -14,16 +14,16 @@ export interface RawResponse {
 
 export type RawOutcome =
   | { readonly kind: 'answered'; readonly response: RawResponse }
-  /** Why there is no response, or none that was read to its end. */
   | { readonly kind: Failure };
 
-type Failure = 'closed' | 'refused' | 'silent' | 'endless' | 'garbled';
+/**
+ * There was no connection, it was closed without an answer, nothing came for 20 seconds, or an answer of more octets than may
+ * be, or one that is no HTTP.
+ */
+type Failure = 'refused' | 'closed' | 'silent' | 'endless' | 'garbled';
 
 /**
- * Sends octets to a server on loopback, whatever they are, and takes the first final response of the
- * connection. Without one the outcome is `refused` where there was no connection, `closed` where it was
- * closed without an answer, and `silent` where nothing came for 20 seconds; `endless` is an answer of more
- * octets than may be, and `garbled` one that is no HTTP.
+ * Sends octets to a server on loopback, whatever they are, and takes the first final response of the connection.
  *
  * @param octets A request with `connection: close`, or what is none.
  * @param mostOctets How many an answer may have.
@@ -98,9 +98,8 @@ class Received {
     if (this.#content === undefined) return false;
     const { start, end } = this.#content;
     if (end !== undefined) return this.length >= end;
-    return (
-      this.length > start && Buffer.concat(this.#parts.slice(-8)).toString('latin1').endsWith(LAST_CHUNK)
-    );
+    const latest = Buffer.concat(this.#parts.slice(-8)).toString('latin1');
+    return this.length > start && latest.endsWith(LAST_CHUNK);
   }
 }
 

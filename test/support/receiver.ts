@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -20,9 +21,7 @@ export async function startReceiver(
     received.push({ method, path, headers, body: await text(request) });
     receiver.respond(response, received.length);
   });
-  await new Promise<void>((listening) => {
-    server.listen(0, '127.0.0.1', listening);
-  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   // A server on a port has such an address.
   const { port } = server.address() as AddressInfo;
   return Object.assign(receiver, {
@@ -30,9 +29,7 @@ export async function startReceiver(
     url: `http://127.0.0.1:${port}/hooks/a-secret-path`,
     async close() {
       server.closeAllConnections();
-      await new Promise((closed) => {
-        server.close(closed);
-      });
+      await new Promise((closed) => void server.close(closed));
     },
   });
 }

@@ -3,15 +3,6 @@ import { readSettings } from '../../src/config/env.js';
 /** The names of all settings that the program reads, those of OpenTelemetry (`OTEL_…`) and PostgreSQL (`PG…`) among them. */
 export function settingNames(): ReadonlySet<string> {
   const names = new Set<string>();
-  readSettings(
-    new Proxy(
-      {},
-      {
-        get: (_, name) => {
-          names.add(String(name));
-        },
-      },
-    ),
-  );
+  readSettings(new Proxy({}, { get: (_, name) => void names.add(String(name)) }));
   return names;
 }

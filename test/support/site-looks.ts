@@ -25,10 +25,9 @@ export function observationOf({ kind, at }: Look): Observation {
       return { ...seen, httpHeaders: headers('https'), response: { scheme: kind, ...response } };
     case 'http':
       return {
-        ...seen,
-        httpHeaders: headers('http'),
+        ...observationOf({ kind: 'neither', at }),
+        httpHeaders: headers(kind),
         response: { scheme: kind, ...response },
-        httpsDeclined: true,
       };
     case 'neither':
       return { ...seen, httpsDeclined: true };

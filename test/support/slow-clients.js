@@ -5,15 +5,8 @@ const BYTE_EVERY = 1_000;
 /** One may have 250 connections. */
 const ADDRESSES = 4;
 
-const BODY_FOLLOWS = [
-  'POST /graphql HTTP/1.1',
-  'host: a',
-  'content-type: application/json',
-  'content-length: 1000',
-  '',
-  '',
-].join('\r\n');
-
+const BODY_FOLLOWS =
+  'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n';
 const HEAD_UNFINISHED = 'GET /api/v1/domain/example.com HTTP/1.1\r\nhost: a\r\nx-slow: ';
 
 /**

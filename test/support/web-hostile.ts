@@ -1,15 +1,12 @@
 import type { Socket } from 'node:net';
 
 /** Behaviours of servers that mean no good, for startRawServer: each does its worst to one connection. */
-export type Behaviour = (socket: Socket) => void;
+export type Behaviour = (socket: Socket) => unknown;
 
 /** Waits for the first octets of the client, sends these, and closes. */
 export function answersWith(octets: string | Buffer): Behaviour {
-  return (socket) => {
-    socket.once('data', () =>
-      socket.end(typeof octets === 'string' ? Buffer.from(octets, 'latin1') : octets),
-    );
-  };
+  const answer = typeof octets === 'string' ? Buffer.from(octets, 'latin1') : octets;
+  return (socket) => socket.once('data', () => socket.end(answer));
 }
 
 /** Sends these before the client has said anything, and waits. */
@@ -20,17 +17,9 @@ export function greetsWith(octets: string): Behaviour {
   };
 }
 
-export const saysNothing: Behaviour = (socket) => {
-  socket.resume();
-};
-
-export const closes: Behaviour = (socket) => {
-  socket.once('data', () => socket.end());
-};
-
-export const resets: Behaviour = (socket) => {
-  socket.once('data', () => socket.resetAndDestroy());
-};
+export const saysNothing: Behaviour = (socket) => socket.resume();
+export const closes: Behaviour = (socket) => socket.once('data', () => socket.end());
+export const resets: Behaviour = (socket) => socket.once('data', () => socket.resetAndDestroy());
 
 /** Sends the octets a few at a time, at this interval in milliseconds, again and again from the start. */
 export function trickles(start: string, again: string, interval: number): Behaviour {

@@ -48,7 +48,7 @@ export interface WebServer extends LoopbackServer {
 }
 
 /** Starts a web server over plain TCP. Its first response is an empty 200 without fields. */
-export async function startHttpServer(place: Place = {}): Promise<WebServer> {
+export function startHttpServer(place: Place = {}): Promise<WebServer> {
   return startWebServer(createHttpServer(), place);
 }
 
@@ -66,10 +66,8 @@ export async function startHttp2Server(
   onStream: (stream: ServerHttp2Stream, fields: readonly string[]) => void,
   place: Place = {},
 ): Promise<LoopbackServer> {
-  const server = createSecureServer({
-    ...{ key: TEST_KEY, cert: TEST_CERTIFICATE },
-    maxSendHeaderBlockLength: 2 ** 30,
-  });
+  const certificate = { key: TEST_KEY, cert: TEST_CERTIFICATE };
+  const server = createSecureServer({ ...certificate, maxSendHeaderBlockLength: 2 ** 30 });
   server.on('stream', (stream: ServerHttp2Stream, _headers: unknown, _flags: unknown, fields: string[]) => {
     // What a client that goes away at once leaves behind.
     stream.on('error', () => undefined);
@@ -117,11 +115,12 @@ async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place
     socket.on('error', () => undefined);
     socket.on('close', () => open.delete(socket));
   });
-  server.listen({ host: address, port });
-  await once(server, 'listening');
+  await once(server.listen({ host: address, port }), 'listening');
+  // A server on a port has such an address.
+  const { port: taken } = server.address() as AddressInfo;
   return {
     address,
-    port: portOf(server.address()),
+    port: taken,
     get connections() {
       return connections;
     },
@@ -134,11 +133,6 @@ async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place
       await once(server, 'close');
     },
   };
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new Error('The server listens on no port.');
-  return address.port;
 }
 
 function seen({ method = '', url = '', rawHeaders, socket }: IncomingMessage): SeenRequest {
