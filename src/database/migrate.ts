@@ -23,8 +23,9 @@ const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
  * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits
- * behind it, so it gives way, and begins again after a while. It is shorter than PostgreSQL's `deadlock_timeout`
- * (1 s), after which one of those that wait for each other fails: that is to be the migration.
+ * behind it, so it gives way, and begins again after a while. It is shorter than PostgreSQL's
+ * `deadlock_timeout` (1 s), after which one of those that wait for each other fails: that is to be the
+ * migration.
  */
 const LOCK_LIMIT = 500;
 const TRIES = 40;
@@ -118,7 +119,7 @@ export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise
   };
 }
 
-/** The names of those that a database still needs. @throws OperationError if it has others; the driver's error. */
+/** Those that a database still needs. @throws OperationError if it has others; the driver's error. */
 export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
   const recorded = await readRecorded(pool, RESPONSE_LIMIT);
   return toPending(await readMigrations(DIRECTORY), recorded).map(({ name }) => name);
