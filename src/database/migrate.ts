@@ -33,15 +33,11 @@ const TRIES = 40;
 /** PostgreSQL, appendix A: lock_not_available. */
 const LOCKED = '55P03';
 
-/** How long, in milliseconds, a database has to tell which migrations it has. */
+/** In milliseconds. */
 const RESPONSE_LIMIT = 2000;
 
-const CREATE_MIGRATION_TABLE = `
-  CREATE TABLE IF NOT EXISTS schema_migration (
-    name       text COLLATE "C" PRIMARY KEY,
-    checksum   text NOT NULL,
-    applied_at bigint NOT NULL
-  )`;
+const CREATE_MIGRATION_TABLE = `CREATE TABLE IF NOT EXISTS schema_migration
+  (name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at bigint NOT NULL)`;
 
 /**
  * Applies all pending migrations in one transaction, or none. Any number of processes may migrate at once; a
@@ -76,11 +72,9 @@ function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<
     const pending = toPending(migrations, await readRecorded(client));
     for (const { name, sql, checksum } of pending) {
       await run(client, sql, `Migration ${name}`);
-      await client.query(
-        `INSERT INTO schema_migration (name, checksum, applied_at)
-         VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
-        [name, checksum],
-      );
+      const text = `INSERT INTO schema_migration (name, checksum, applied_at)
+                    VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`;
+      await client.query(text, [name, checksum]);
     }
     return pending.map(({ name }) => name);
   });
@@ -126,8 +120,7 @@ export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
 }
 
 async function readMigrations(directory: URL): Promise<readonly Migration[]> {
-  const entries = await readdir(directory, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const names = (await readdir(directory)).filter((name) => /^\d+_/.test(name));
   const read = async (name: string) => {
     const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8');
     return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
