@@ -28,9 +28,9 @@ interface BackupOptions {
 }
 
 /**
- * Writes a backup of the embedded database while it is in use: its folder as it is at one moment, as .tar.gz. A
- * transaction, which all other clients wait for, keeps the database still while a checkpoint writes its memory to
- * disk and its files are copied.
+ * Writes a backup of the embedded database while it is in use: its folder as it is at one moment, as .tar.gz.
+ * A transaction, which all other clients wait for, keeps the database still while a checkpoint writes its
+ * memory to disk and its files are copied.
  *
  * @returns the size of the backup, in bytes.
  * @throws the database's error if it ends meanwhile; the system's if the file exists or cannot be written.
@@ -156,8 +156,8 @@ function occupied(dataDirectory: string): OperationError {
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
 
 /**
- * Checks that the archive is a backup, of this program's PostgreSQL, and complete. gzip's own checksum shows what
- * has been altered. Nothing is written outside of the folder.
+ * Checks that the archive is a backup, of this program's PostgreSQL, and complete. gzip's own checksum shows
+ * what has been altered. Nothing is written outside of the folder.
  */
 async function unpackBackup(source: Readable, folder: string): Promise<void> {
   const archive = extract();

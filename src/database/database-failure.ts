@@ -13,8 +13,8 @@ const LOST = [
 ];
 const FAILURES = [
   ...LOST,
-  // Read-only, an input or output error; other connection exceptions, and insufficient resources; dropped, login
-  // revoked, cancelled, starting.
+  // Read-only, an input or output error; other connection exceptions, and insufficient resources; dropped,
+  // login revoked, cancelled, starting.
   /^(?:25006|58030|08\w{3}|53\w{3}|57P0\d|3D000|28000|28P01|57014)$/,
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
   /^(?:P100[01238]|P1010|P1017|P2024|P2037)$/,

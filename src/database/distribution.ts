@@ -39,7 +39,7 @@ async function readCitusVersion(database: pg.Pool | pg.PoolClient): Promise<stri
   return rows[0]?.extversion;
 }
 
-/** Of each of the tables; undefined where they are not distributed. */
+/** Undefined where the tables are not distributed. */
 async function countShards(database: pg.Pool | pg.PoolClient): Promise<number | undefined> {
   const { rows } = await database.query<{ count: number }>(
     `SELECT count(*)::int FROM pg_dist_shard JOIN unnest($1::text[]) AS name ON logicalrelid = to_regclass(name)
@@ -61,12 +61,12 @@ async function countPartitions(database: pg.Pool | pg.PoolClient): Promise<numbe
 
 /**
  * Distributes the tables of domains over the nodes of a Citus cluster by the domain's name, the same domains of
- * all tables on the same node. `pool` is connected to the coordinator. Each table is copied to the nodes; one
- * that is distributed already is left as it is. Until all are, what reads or writes several of them fails.
+ * all tables on the same node. Each table is copied to the nodes; one that is distributed already is left as it
+ * is. Until all are, what reads or writes several of them fails.
  *
+ * @param pool of the coordinator.
  * @returns the tables that this call has distributed.
- * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are
- *   partitioned.
+ * @throws OperationError without a Citus that is new enough, or if the tables are partitioned.
  */
 export async function distributeTables(pool: pg.Pool): Promise<string[]> {
   const client = await pool.connect();
@@ -81,11 +81,8 @@ export async function distributeTables(pool: pg.Pool): Promise<string[]> {
     const before = new Set(rows.map(({ name }) => name));
     const distributed = TABLES.filter(([table]) => !before.has(table));
     for (const [table, column] of distributed) {
-      await client.query('SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)', [
-        table,
-        column,
-        table === NAMES[0] ? 'none' : NAMES[0],
-      ]);
+      const text = 'SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)';
+      await client.query(text, [table, column, table === 'domain' ? 'none' : 'domain']);
       await client.query(`ANALYZE ${table}`);
     }
     // The rows are on the nodes; those of the coordinator's own tables would only take room.

@@ -23,8 +23,9 @@ const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
  * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits
- * behind it, so it gives way, and begins again after a while. It is shorter than PostgreSQL's `deadlock_timeout`
- * (1 s), after which one of those that wait for each other fails: that is to be the migration.
+ * behind it, so it gives way, and begins again after a while. It is shorter than PostgreSQL's
+ * `deadlock_timeout` (1 s), after which one of those that wait for each other fails: that is to be the
+ * migration.
  */
 const LOCK_LIMIT = 500;
 const TRIES = 40;
@@ -32,15 +33,11 @@ const TRIES = 40;
 /** PostgreSQL, appendix A: lock_not_available. */
 const LOCKED = '55P03';
 
-/** How long, in milliseconds, a database has to tell which migrations it has. */
+/** In milliseconds. */
 const RESPONSE_LIMIT = 2000;
 
-const CREATE_MIGRATION_TABLE = `
-  CREATE TABLE IF NOT EXISTS schema_migration (
-    name       text COLLATE "C" PRIMARY KEY,
-    checksum   text NOT NULL,
-    applied_at bigint NOT NULL
-  )`;
+const CREATE_MIGRATION_TABLE = `CREATE TABLE IF NOT EXISTS schema_migration
+  (name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at bigint NOT NULL)`;
 
 /**
  * Applies all pending migrations in one transaction, or none. Any number of processes may migrate at once; a
@@ -75,11 +72,9 @@ function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<
     const pending = toPending(migrations, await readRecorded(client));
     for (const { name, sql, checksum } of pending) {
       await run(client, sql, `Migration ${name}`);
-      await client.query(
-        `INSERT INTO schema_migration (name, checksum, applied_at)
-         VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
-        [name, checksum],
-      );
+      const text = `INSERT INTO schema_migration (name, checksum, applied_at)
+                    VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`;
+      await client.query(text, [name, checksum]);
     }
     return pending.map(({ name }) => name);
   });
@@ -118,15 +113,14 @@ export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise
   };
 }
 
-/** The names of those that a database still needs. @throws OperationError if it has others; the driver's error. */
+/** Those that a database still needs. @throws OperationError if it has others; the driver's error. */
 export async function findPending(pool: pg.Pool): Promise<readonly string[]> {
   const recorded = await readRecorded(pool, RESPONSE_LIMIT);
   return toPending(await readMigrations(DIRECTORY), recorded).map(({ name }) => name);
 }
 
 async function readMigrations(directory: URL): Promise<readonly Migration[]> {
-  const entries = await readdir(directory, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const names = (await readdir(directory)).filter((name) => /^\d+_/.test(name));
   const read = async (name: string) => {
     const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8');
     return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };

@@ -38,7 +38,7 @@ export interface ClosablePool extends pg.Pool {
 /** In milliseconds. */
 const LAST_WRITES = 5000;
 const LAST_CLOSING = 1000;
-/** How much longer, in milliseconds, a client waits than the server: what the server ends costs no connection. */
+/** In milliseconds, how much longer a client waits than the server: what that ends costs no connection. */
 const SERVER_FIRST = 1000;
 /** Of the connections for responses: 4 of 10. */
 const SEARCHES = 0.4;

@@ -4,17 +4,18 @@ import { UnavailableError } from '../model/errors.js';
 import { isPassing } from './database-failure.js';
 
 /**
- * Begins a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL would plan it
- * for unknown ones from the sixth execution on: changes in an interval took 500 ms of a large history, not 10.
+ * Begins a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL would plan
+ * it for unknown ones from the sixth execution on: changes in an interval took 500 ms of a large history, not
+ * 10.
  */
 export const PLANNED_EACH_TIME = '/* planned each time */';
 
 /**
- * Limits the time of a pool's `query()`, from the call to the result, the wait for a connection included. Beyond
- * it, it throws UnavailableError.
+ * Limits the time of a pool's `query()`, from the call to the result, the wait for a connection included.
+ * Beyond it, it throws UnavailableError.
  *
- * A connection that is lost while a statement runs, because the database was restarted, is not a failure yet, nor
- * is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
+ * A connection that is lost while a statement runs, because the database was restarted, is not a failure yet,
+ * nor is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
  */
 export function limitQueries(pool: pg.Pool, milliseconds: number): void {
   const limited = async (...statement: unknown[]): Promise<unknown> => {

@@ -95,8 +95,8 @@ export class Replica {
     if (!answer.isReplica) return null;
     const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
     if (isKnown) this.#lag = atLeast;
-    if (atLeast > this.#options.mostBehind)
-      return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
+    const behind = `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
+    if (atLeast > this.#options.mostBehind) return behind;
     return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 
@@ -111,19 +111,15 @@ export class Replica {
   #open(): ReplicaHandle {
     const { url, prepared, primary, createClient } = this.#options;
     const isPooled = this.answer?.isPooled ?? true;
-    const { readPool, searchPool, namesStatements } = createServerReadingPools(
-      url,
-      prepared,
-      isPooled,
-      primary.limits,
-    );
+    const pools = createServerReadingPools(url, prepared, isPooled, primary.limits);
+    const { readPool, searchPool } = pools;
     const onLost = (error: unknown) => {
       if (this.handle === handle) this.#setReason(SILENT, reasonOf(error));
     };
     const abandonReading = readOnPrimary(readPool, primary.readPool, onLost);
     const abandonSearching = readOnPrimary(searchPool, primary.searchPool, onLost);
     // A statement keeps its name where it is read on the primary.
-    const names = primary.namesStatements && namesStatements ? statementNames() : undefined;
+    const names = primary.namesStatements && pools.namesStatements ? statementNames() : undefined;
     const handle = {
       readPool,
       searchPool,

@@ -16,7 +16,7 @@ export interface TextLookup {
 export interface Tables {
   /** Whether searches are those of loaders/search-shards.ts, and other statements for one domain. */
   readonly acrossShards: boolean;
-  /** Queries of a WITH clause, each with a comma after it, that take the place of tables: of the rows needed of each. */
+  /** Queries of a WITH clause, each with a comma after it, that take the place of tables. */
   replaced(conditions: Readonly<Record<string, Prisma.Sql>>): Prisma.Sql;
   /** Waits until the changes of what the feed has are visible. */
   awaitWriters(prisma: Reader): Promise<unknown>;

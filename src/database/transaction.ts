@@ -9,15 +9,15 @@ export const MIGRATION_LOCK = 4_155_927_201n;
 export const FEED_LOCK = 0x646d73_66656564n;
 
 /**
- * Runs `work` in one transaction on one connection of the pool, and returns its result. Nothing is retried here.
- * On the embedded database all other clients wait for the transaction: `work` must wait for nothing but its own
- * statements.
+ * Runs `work` in one transaction on one connection of the pool, and returns its result. Nothing is retried
+ * here. On the embedded database all other clients wait for the transaction: `work` must wait for nothing but
+ * its own statements.
  *
  * @param lastStatements The statements after `work`, given its result. They are sent together with COMMIT, so
- *   that no lock is held while this process does something else. Their parameters are texts, numbers, booleans
- *   or null, which the driver cannot fail to send.
- * @throws What `work` throws, unchanged; the database's error if it cannot begin or commit; Error if `work` has
- *   ignored a failed statement, since PostgreSQL then responds to COMMIT by rolling back.
+ *   that no lock is held while this process does something else. Their parameters are texts, numbers,
+ *   booleans or null, which the driver cannot fail to send.
+ * @throws What `work` throws, unchanged; the database's error if it cannot begin or commit; Error if `work`
+ *   has ignored a failed statement, since PostgreSQL then responds to COMMIT by rolling back.
  */
 export async function inTransaction<Result>(
   pool: pg.Pool,

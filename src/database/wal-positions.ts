@@ -25,12 +25,13 @@ export class WalPositions {
   }
 
   /**
-   * How far a replica was behind when it told its position, or when the primary last told its own: of what that
-   * has written since, nothing is known.
+   * How far a replica was behind when it told its position, or when the primary last told its own: of what
+   * that has written since, nothing is known.
    *
    * @param replayed How far the replica has replayed the log.
    * @returns `atLeast`: for how long, at least, there has been something that it has not replayed; `isKnown`:
-   *   whether it is no longer, since the primary had nothing else to replay at some time since positions are known.
+   *   whether it is no longer, since the primary had nothing else to replay at some time since positions are
+   *   known.
    */
   lagOf(replayed: bigint, askedAt: number): { atLeast: number; isKnown: boolean } {
     const missing = this.#positions.find(({ position }) => position > replayed);

@@ -1,7 +1,7 @@
 import type { ChangeKind, RoutineReason } from './change-kinds.js';
 import type { NamePattern } from './name-pattern.js';
 
-/** Which changes of a domain: all that is given has to be met. */
+/** All that is given has to be met. */
 export interface ChangeFilter {
   readonly kinds: ReadonlySet<ChangeKind>;
   /** Of records of these types; absent: of all. Where there are headers, too, of either. */

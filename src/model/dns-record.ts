@@ -42,9 +42,9 @@ const layoutOf = memoized((text: string) => {
 }, 256);
 
 /**
- * A record from a data object (parsed JSON) of the specification's 2.3. Names, addresses and numbers may have any
- * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text. One of
- * type TXT may have `joined`: how its text is divided into strings is not known.
+ * A record from a data object (parsed JSON) of the specification's 2.3. Names, addresses and numbers may have
+ * any valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as
+ * text. One of type TXT may have `joined`: how its text is divided into strings is not known.
  *
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
  */
@@ -172,7 +172,7 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
 
 const memoizedValues = memoized(parseRdata, 4096);
 
-/** By the own fields of a type, in their order: numbers as numbers, texts by their UTF-8 bytes, lists by element. */
+/** By the own fields: numbers as numbers, texts by their UTF-8 bytes, lists element by element. */
 function compareRdata(type: string, a: string, b: string): number {
   if (a === b) return 0;
   const fields = rdataFields(type);

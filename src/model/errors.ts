@@ -1,4 +1,4 @@
-/** For callers, and stable: GraphQL's `extensions.code`, and `code` in REST's bodies. */
+/** Stable: GraphQL's `extensions.code`, and `code` in REST's bodies. */
 export type ErrorCode =
   | 'INVALID_DOMAIN'
   | 'INVALID_PARAMETER'

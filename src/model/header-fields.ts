@@ -52,8 +52,8 @@ export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>)
 }
 
 /**
- * The text of octets, a character for each. Those over 0x7f have no meaning of their own (RFC 9110, section 5.5):
- * what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
+ * The text of octets, a character for each. Those over 0x7f have no meaning of their own (RFC 9110, section
+ * 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses nothing.
  */
 export function textOfOctets(octets: string): string {
   if (!/[\u0080-\u00ff]/.test(octets)) return octets;

@@ -34,9 +34,8 @@ function unusualName(text: string): string {
   if (text.length > MAX_TEXT) throw invalid(text, TOO_LONG);
   const labels = splitLabels(text).map((label) => labelOctets(label, text));
   if (labels.includes('')) throw invalid(text, 'it has an empty label');
-  if (labels.some((octets) => octets.length > MAX_LABEL)) {
-    throw invalid(text, `it has a label longer than ${MAX_LABEL} octets`);
-  }
+  const isLong = labels.some((octets) => octets.length > MAX_LABEL);
+  if (isLong) throw invalid(text, `it has a label longer than ${MAX_LABEL} octets`);
   if (labels.join('.').length > MAX_WIRE_NAME - 2) throw invalid(text, TOO_LONG);
   return labels.map(labelText).join('.');
 }
@@ -53,9 +52,8 @@ function splitLabels(text: string): string[] {
 /** A character for each. */
 function labelOctets(label: string, text: string): string {
   const ascii = toALabel(label);
-  if (ascii === undefined) {
-    throw invalid(text, 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD');
-  }
+  const noForm = 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD';
+  if (ascii === undefined) throw invalid(text, noForm);
   return ascii.replace(ESCAPE, (found, decimal?: string, escaped?: string) => {
     if (found.endsWith('\0')) throw invalid(text, 'it contains U+0000; write it as \\000');
     const octet = decimal === undefined ? escaped?.charCodeAt(0) : Number(decimal);

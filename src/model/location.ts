@@ -5,7 +5,7 @@ import { type RdataCodec, requireRdata } from './rdata-codec.js';
 import { invalidText } from './text.js';
 
 const EQUATOR = 2 ** 31;
-/** Thousandths of a second of arc. */
+/** In thousandths of a second. */
 const DEGREE = 3_600_000;
 /** Centimetres below the WGS 84 ellipsoid. */
 const REFERENCE_ALTITUDE = 10_000_000;

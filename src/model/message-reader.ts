@@ -46,8 +46,7 @@ export class MessageReader {
 
   /** A reader for the next octets, which are skipped. */
   part(length: number): MessageReader {
-    const start = this.#take(length);
-    return new MessageReader(this.#message, start, this.#position, this.#names);
+    return new MessageReader(this.#message, this.#take(length), this.#position, this.#names);
   }
 
   uint8(): number {
@@ -64,8 +63,7 @@ export class MessageReader {
 
   /** The next octets, as a view of the message. */
   octets(length: number): Buffer {
-    const start = this.#take(length);
-    return this.#message.subarray(start, start + length);
+    return this.#message.subarray(this.#take(length), this.#position);
   }
 
   rest(): Buffer {

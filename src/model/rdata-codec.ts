@@ -58,7 +58,7 @@ export function requireRdata(isValid: boolean, reason: string): void {
 
 const NONE: Mnemonics = new Map();
 
-/** Unsigned. @param size In octets. @param shows Whether the canonical text has the mnemonic, as dig prints it. */
+/** Unsigned. @param size In octets. @param shows Whether the text has the mnemonic, as dig prints it. */
 export function integer(size: 1 | 2 | 4, mnemonics = NONE, shows = false): FieldCodec {
   const names = new Map(Array.from(shows ? mnemonics : NONE, ([name, number]) => [number, name]));
   return {

@@ -13,14 +13,8 @@ afterAll(() => database.close());
 
 /** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
 const TYPES: Readonly<Record<string, string>> = {
-  BigInt: 'int8',
-  Boolean: 'bool',
-  Bytes: 'bytea',
-  DateTime: 'timestamp',
-  Float: 'float8',
-  Int: 'int4',
-  Json: 'jsonb',
-  String: 'text',
+  ...{ BigInt: 'int8', Boolean: 'bool', Bytes: 'bytea', DateTime: 'timestamp' },
+  ...{ Float: 'float8', Int: 'int4', Json: 'jsonb', String: 'text' },
 };
 
 const schema = readFileSync('prisma/schema.prisma', 'utf8').replace(/\/\/.*$/gm, '');

@@ -4,7 +4,6 @@ import { quoted } from '../../src/model/text.js';
 
 test.each([
   ['DNS_RECORDS', '', 'unknown key "DNS_RECORDS": write dnsRecords.'],
-  ['minimumTtl', '', 'unknown key "minimumTtl": write minimum-ttl.'],
   ['records', '', 'unknown key "records": remove it, or write one of dnsRecords, minimum-ttl.'],
   ['DNSRecords', 'in a line', 'unknown key "DNSRecords" in a line: write dnsRecords.'],
 ])('the reason for the unknown key %j %s says what to write', (key, owner, reason) => {

@@ -54,10 +54,8 @@ test.each([
   ['HTTPS', '1 . alpn=h2,h3 port=443', '1 . port="443" alpn="h2,h3"'],
   ['SVCB', '1 Foo.example. alpn=h2', String.raw`1 foo.example. key1="\002h2"`],
   ['LOC', '52 22 23 N 4 53 32 E -2', '52 22 23.000 N 4 53 32.000 E -2.00m 1m 10000m 10m'],
-  ['LOC', '52 N 4 E 0m', '52 0 0 N 4 0 0.000 e 0.00 1.00 10000.00m'],
   ['RP', 'Admin.example. .', 'admin.example .'],
   ['DS', '1 RSASHA1 9 abcd', '1 5 9 AB CD'],
-  ['TYPE65534', String.raw`\# 4 0a 000001`, String.raw`\# 4 0A000001`],
   ['SIG', 'TYPE1 8 2 60 1767225600 1 1 a. AQI=', 'A 8 2 60 20260101000000 19700101000001 1 A. AQ I='],
   ['URI', '10 1 "https://é.example/\u00a0"', String.raw`10 1 "https://\195\169.example/\194\160"`],
   ['SPF', '150862028003217 004', '"150862028003217" ; a comment\n "004"'],
@@ -110,7 +108,6 @@ test.each([
   ['A', String.raw`\# 3 010203`, 'it ends too early.'],
   ['A', '192.0.2.7 x', '"x" is one field too many.'],
   ['TYPE65534', '192.0.2.7', String.raw`write \#, the number of octets, and the octets in hexadecimal.`],
-  ['TYPE65534', String.raw`\# 65536 00`, '"65536" is not an integer from 0 to 65535.'],
   ['DNSKEY', '257 3 8 AwEAa', '"AwEAa" is not base64.'],
   ['SPF', '"open  end ', 'at "\\"open  end " a quote or an escape has no end.'],
   ['SPF', 'a\\', 'at "\\\\" a quote or an escape has no end.'],
@@ -120,7 +117,6 @@ test.each([
   ['HTTPS', '1 . mandatory=port', 'a mandatory parameter is missing.'],
   ['HTTPS', '1 . colour=red', '"colour" is not a key of service parameters.'],
   ['HTTPS', '1 . port=', 'it ends too early.'],
-  ['NSEC', 'a.', 'it ends too early.'],
   ['NSEC', 'a. A FOO', '"FOO" is not a type: write a mnemonic, or TYPE and its number.'],
   ['RRSIG', 'A 8 2 60 20260230000000 0 1 a. AQI=', '"20260230000000" is not a time.'],
   ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
@@ -140,25 +136,21 @@ test('rdata that is too long is rejected', () => {
   expect(() => parse('TYPE1234', 'x'.repeat(600_000))).toThrow('write \\# and its octets');
 });
 
-test('octets that do not fit stay octets where they are written so', () => {
+test('octets that do not fit, or whose text could not be read again, stay in the form of RFC 3597', () => {
   // A pointer means something in a message only.
   const pointer = hex('0001 10 61616161616161616161616161616161 c002');
   const largest = Buffer.alloc(65_535);
-  for (const [type, octets] of [
-    ['DS', hex('000a')],
-    ['AFSDB', pointer],
-    ['TYPE1234', largest],
-  ] as const) {
+  // A bitmap of all types is too long in text.
+  const windows = Array.from({ length: 253 }, (_, at) => [at + 1, 32, ...Buffer.alloc(32, 255)]);
+  const bitmap = Buffer.from([1, 0x61, 0, ...windows.flat()]);
+  for (const [type, octets] of Object.entries({
+    DS: hex('000a'),
+    AFSDB: pointer,
+    TYPE1234: largest,
+    NSEC: bitmap,
+  })) {
     expect(own(type, generic(octets))).toEqual({ data: generic(octets) });
   }
-});
-
-test('octets whose text could not be read again stay in the form of RFC 3597, and are still one record', () => {
-  const windows = Array.from({ length: 253 }, (_, at) =>
-    Buffer.concat([Buffer.of(at + 1, 32), Buffer.alloc(32, 255)]),
-  );
-  const octets = Buffer.concat([hex('016100'), ...windows]);
-  expect(own('NSEC', generic(octets))).toEqual({ data: generic(octets) });
 });
 
 const PIECES = repeats(250_000, 5_000);

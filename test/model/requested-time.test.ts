@@ -10,7 +10,6 @@ const read = (text: string) => formatInstant(parseRequestedTime(text, NOW));
 
 test.each([
   ['2024-02-29', '2024-02-29T00:00:00.000000Z'],
-  ['0000-01-01', '0000-01-01T00:00:00.000000Z'],
   ['9999-12-31', '9999-12-31T00:00:00.000000Z'],
   ['2024-02-29T10:20:30+02:00', '2024-02-29T08:20:30.000000Z'],
 ])('the time %s is the instant %s at any moment', (text, instant) => {
@@ -19,7 +18,6 @@ test.each([
 
 test.each([
   ['500ms', '2024-03-01T10:20:29.623456Z'],
-  ['36h', '2024-02-28T22:20:30.123456Z'],
   ['30d', '2024-01-31T10:20:30.123456Z'],
   ['2w', '2024-02-16T10:20:30.123456Z'],
   ['0d', '2024-03-01T10:20:30.123456Z'],
@@ -50,7 +48,6 @@ test('a duration is a number without a sign or a leading zero, and a unit', () =
 
 test.each([
   ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01'],
-  ['yesterday', 'is not a time'],
   ['00d', 'is not a time'],
   ['1709288430', 'is not a time'],
   ['2024-02-30', '"2024-02-30" is not a date of the calendar: write year, month and day like 2024-03-01.'],

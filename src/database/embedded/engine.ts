@@ -4,8 +4,6 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 type ExecArguments = Parameters<PGlite['exec']>;
 type StreamArguments = Parameters<PGlite['execProtocolRawStream']>;
 
-/** Parse, Bind, Describe, Execute, Close, Flush: parts of an extended query (PostgreSQL, 54.2.3). */
-const PARTS = 'PBDECH';
 const SYNC_MESSAGE = Buffer.from('S\0\0\0\x04');
 
 /**
@@ -43,9 +41,9 @@ export class Engine extends PGlite {
 
   override async execProtocolRawStream(...[message, options]: StreamArguments): Promise<void> {
     const kind = String.fromCharCode(message[0] ?? 0);
-    if (PARTS.includes(kind)) this.#withinExtendedQuery = true;
-    // Sync, or a simple query.
-    else if (kind === 'S' || kind === 'Q') this.#withinExtendedQuery = false;
+    // Parse, Bind, Describe, Execute, Close, Flush (PostgreSQL, 54.2.3); or Sync, or a simple query.
+    if ('PBDECH'.includes(kind)) this.#withinExtendedQuery = true;
+    else if ('SQ'.includes(kind)) this.#withinExtendedQuery = false;
     try {
       await super.execProtocolRawStream(message, options);
     } catch (error) {
