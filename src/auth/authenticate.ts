@@ -5,7 +5,6 @@ import type { Scope, Viewer } from './viewer.js';
 
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
-
 const SENT_TOKEN = /^bearer +[^ ]/i;
 
 const NO_BEARER =

@@ -46,7 +46,7 @@ export function createKeySet(
     fetching = undefined;
   };
 
-  /** Fetches the keys, or waits for the fetch in progress. An error is in `failure`. */
+  /** An error is in `failure`. */
   const refresh = async (): Promise<void> => {
     if (performance.now() - triedAt >= FETCH_INTERVAL) fetching ??= fetchNow();
     await fetching;

@@ -45,9 +45,9 @@ export function cachedVerifier(
   });
   return async (context) => {
     const key = keyOf(context);
-    const { expiresAt = null } = known.get(key) ?? {};
-    const forceRefresh = expiresAt !== null && expiresAt <= now();
-    const valid = await known.fetch(key, { context, forceRefresh });
+    const cached = known.get(key);
+    if (cached && (cached.expiresAt === null || cached.expiresAt > now())) return cached.viewer;
+    const valid = await known.fetch(key, { context, forceRefresh: true });
     return valid?.viewer ?? Promise.reject(invalidToken());
   };
 }

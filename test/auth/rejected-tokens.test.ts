@@ -1,27 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { digestOf } from '../../src/auth/tokens.js';
 import type { Settings } from '../../src/config/settings.js';
 import { UnauthenticatedError } from '../../src/model/errors.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
 import { whileLocked } from '../support/locked-table.js';
-import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
+import { bearer, createTestToken, serviceOfFile, startServiceForTest } from '../support/service.js';
 
-let database: TestDatabase;
-let service: TestService;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  // A worker would query the database, too, while its statements are counted.
-  service = await startTestService({ database, role: 'api' });
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+/** Without a worker, which would query the database, too, while its statements are counted. */
+const service = serviceOfFile({ role: 'api' });
 
 function now(): bigint {
   return BigInt(Date.now()) * 1000n;
@@ -32,8 +21,8 @@ function unknownToken(): string {
 }
 
 async function expiredToken(): Promise<string> {
-  const token = await createTestToken(database, {});
-  await database.prisma.accessToken.update({
+  const token = await createTestToken(service.database, {});
+  await service.database.prisma.accessToken.update({
     where: { digest: digestOf(token) },
     data: { createdAt: now() - 2n, expiresAt: now() - 1n },
   });
@@ -41,8 +30,8 @@ async function expiredToken(): Promise<string> {
 }
 
 async function revokedToken(): Promise<string> {
-  const token = await createTestToken(database, {});
-  await database.prisma.accessToken.update({
+  const token = await createTestToken(service.database, {});
+  await service.database.prisma.accessToken.update({
     where: { digest: digestOf(token) },
     data: { revokedAt: now() },
   });
@@ -66,7 +55,7 @@ test.each(['/api/v1/domain/example.com', '/api/v1/domain/example.com/dns', '/gra
 );
 
 test('unknown, expired and revoked tokens are looked up by the same statement, which finds no row, each time', async () => {
-  const verify = createTokenVerifier(database.prisma, now);
+  const verify = createTokenVerifier(service.database.prisma, now);
   const queries = vi.spyOn(pg.Client.prototype, 'query');
   const seen = [];
   for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
@@ -77,7 +66,9 @@ test('unknown, expired and revoked tokens are looked up by the same statement, w
         text: String(Reflect.get(Object(query), 'text')),
         values: Reflect.get(Object(query), 'values'),
       }));
-      const again = await Promise.all(asked.map(({ text, values }) => database.pool.query(text, values)));
+      const again = await Promise.all(
+        asked.map(({ text, values }) => service.database.pool.query(text, values)),
+      );
       seen.push({ statements: asked.map(({ text }) => text), rows: again.map(({ rows }) => rows) });
     }
   }
@@ -90,8 +81,12 @@ test('unknown, expired and revoked tokens are looked up by the same statement, w
 /** A service that takes so many failures from an address. */
 async function startPatient(failures: number, settings: Partial<Settings> = {}) {
   const rateLimits = { anonymous: failures, token: 1_000_000 };
-  const patient = await startTestService({ database, role: 'api', rateLimits, ...settings });
-  onTestFinished(() => patient.stop());
+  const patient = await startServiceForTest({
+    database: service.database,
+    role: 'api',
+    rateLimits,
+    ...settings,
+  });
   return async (token: string) => {
     const response = await fetch(`${patient.url}/api/v1/domain/example.com/dns`, { headers: bearer(token) });
     await response.text();
@@ -108,7 +103,7 @@ test('a flood of tokens that are not valid leaves nothing behind: they are as ne
       required: 'scopes',
     },
   });
-  const valid = [await createTestToken(database, {}), await provider.sign()];
+  const valid = [await createTestToken(service.database, {}), await provider.sign()];
   for (const token of valid) expect(await ask(token)).toBe(404);
   const flood = Array.from({ length: 150 }, (_, index) =>
     index % 2 === 0 ? unknownToken() : unsigned(index),
@@ -128,7 +123,7 @@ function unsigned(index: number): string {
 test('of an address, eight tokens are looked up at once and 100 requests wait: the next one gets 503 at once', async () => {
   let asked: Promise<Response>[] = [];
   await whileLocked(
-    database.pool,
+    service.database.pool,
     async () => {
       asked = Array.from({ length: 120 }, () => fetch(service.url, { headers: bearer(unknownToken()) }));
       const refused = await Promise.any(

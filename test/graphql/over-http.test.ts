@@ -1,27 +1,20 @@
 import { METHODS } from 'node:http';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { askGraphql, graphqlRequest } from '../support/ask.js';
 import { askRaw } from '../support/documented-fetch.js';
 import { insertDnsRecords, insertDomain } from '../support/rows.js';
-import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile, startServiceForTest } from '../support/service.js';
 
-let service: TestService;
-/** The same without introspection. */
-let hidden: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({ role: 'api' });
-  const { database } = service;
+const service = serviceOfFile({ role: 'api' }, async ({ database }) => {
   await insertDomain(database.pool, { name: 'a.example' });
   await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
-  const graphql = { ...readSettings({}).graphql, introspection: false };
-  hidden = await startTestService({ database, role: 'api', graphql });
 });
-afterAll(async () => {
-  await hidden.stop();
-  await service.stop();
+/** The same without introspection. */
+const hidden = serviceOfFile(() => {
+  const graphql = { ...readSettings({}).graphql, introspection: false };
+  return { database: service.database, role: 'api', graphql };
 });
 
 const NAME = 'query Name($name: String!) { domain(name: $name) { name } }';

@@ -3,27 +3,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { insertDomain } from '../support/rows.js';
-import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
+import {
+  serviceOfFile,
+  startServiceForTest,
+  startTestService,
+  type TestService,
+} from '../support/service.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'dms-operations-'));
-let database: TestDatabase;
+const GRAPHQL = { maxFields: 1000, introspection: true, persistedOnly: undefined };
 /** Without a list. */
-let service: TestService;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await insertDomain(database.pool, { name: 'a.example' });
-  const graphql = { maxFields: 1000, introspection: true, persistedOnly: undefined };
-  service = await startTestService({ role: 'api', database, graphql });
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-  rmSync(folder, { recursive: true });
-});
+const service = serviceOfFile({ role: 'api', graphql: GRAPHQL }, ({ database }) =>
+  insertDomain(database.pool, { name: 'a.example' }),
+);
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const NAME = 'query Name($name: String!) { domain(name: $name) { name } }';
 const TYPES =
@@ -109,8 +104,8 @@ const MANIFEST = {
 function startListed(content: unknown) {
   const persistedOnly = join(folder, 'operations.json');
   writeFileSync(persistedOnly, typeof content === 'string' ? content : JSON.stringify(content));
-  const graphql = { maxFields: 1000, introspection: true, persistedOnly };
-  return startServiceForTest({ role: 'api', database, graphql });
+  const graphql = { ...GRAPHQL, persistedOnly };
+  return startServiceForTest({ role: 'api', database: service.database, graphql });
 }
 
 describe.each([
@@ -213,8 +208,8 @@ test.each<[string, unknown, RegExp | string]>([
 );
 
 test('a list that is not there stops the start, with one line that names the setting', async () => {
-  const graphql = { maxFields: 1000, introspection: true, persistedOnly: join(folder, 'none.json') };
-  await expect(startTestService({ database, graphql })).rejects.toThrow(
+  const graphql = { ...GRAPHQL, persistedOnly: join(folder, 'none.json') };
+  await expect(startTestService({ database: service.database, graphql })).rejects.toThrow(
     /^PERSISTED_ONLY is ".*none\.json": ENOENT.*; write a JSON object of ids .*$/,
   );
 });

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { TIME_LIMITS } from '../../src/http/server.js';
 import { askRaw } from '../support/documented-fetch.js';
 import { readRaw } from '../support/raw-http.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const LIMITS = { header: 300, request: 300, idle: 10_000, silence: 10_000, checkEvery: 50 };
 const PATH = '/api/v1/domain/example.com';
 const LONG = 'a'.repeat(20_000);
 
-let service: TestService;
-
-beforeAll(async () => {
-  const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
-  service = await startTestService({ timeLimits: { ...TIME_LIMITS, ...LIMITS }, telemetry });
+const service = serviceOfFile({
+  timeLimits: { ...TIME_LIMITS, ...LIMITS },
+  telemetry: { metricsPort: 0, metricsHost: '127.0.0.1', traces: false },
 });
-afterAll(() => service.stop());
 
 /** The value of a metric; 0 where there is none. */
 async function counted(series: string): Promise<number> {

@@ -1,22 +1,10 @@
 import { buildSchema } from 'graphql';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { askGraphql } from '../support/ask.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
-let database: TestDatabase;
-let service: TestService;
-let based: TestService;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  service = await startTestService({ database });
-  based = await startTestService({ database, basePath: '/a/dms' });
-});
-afterAll(async () => {
-  await Promise.all([service.stop(), based.stop()]);
-  await database.close();
-});
+const service = serviceOfFile();
+const based = serviceOfFile(() => ({ database: service.database, basePath: '/a/dms' }));
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const HTML_TYPE = 'text/html; charset=utf-8';

@@ -1,36 +1,25 @@
 import supertest from 'supertest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { graphqlRequest } from '../support/ask.js';
 import { requireDocumented } from '../support/documented-fetch.js';
 import { exchangeRaw } from '../support/raw-http.js';
 import { insertDomain, insertHeaderChanges } from '../support/rows.js';
-import { bearer, startTestService, type TestService } from '../support/service.js';
+import { bearer, serviceOfFile, type TestService } from '../support/service.js';
 
 const ALLOWED = 'https://app.example';
 const PATH = '/api/v1/domain/example.com';
 const HTTP = readSettings({}).http;
 
-let service: TestService;
-let open: TestService;
-let closed: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({ http: { ...HTTP, corsOrigins: [ALLOWED, 'http://localhost:3000'] } });
-  const { database } = service;
-  open = await startTestService({ database, http: { ...HTTP, corsOrigins: '*' } });
-  closed = await startTestService({ database });
+const CORS = { ...HTTP, corsOrigins: [ALLOWED, 'http://localhost:3000'] };
+const service = serviceOfFile({ http: CORS }, async ({ database }) => {
   await insertDomain(database.pool, { name: 'example.com' });
   await insertDomain(database.pool, { name: 'small.example' });
-  await insertHeaderChanges(database.pool, 'example.com', [
-    { name: 'server', observedAt: 1n, value: 'nginx '.repeat(1000) },
-  ]);
+  const value = 'nginx '.repeat(1000);
+  await insertHeaderChanges(database.pool, 'example.com', [{ name: 'server', observedAt: 1n, value }]);
 });
-afterAll(async () => {
-  await open.stop();
-  await closed.stop();
-  await service.stop();
-});
+const open = serviceOfFile(() => ({ database: service.database, http: { ...HTTP, corsOrigins: '*' } }));
+const closed = serviceOfFile(() => ({ database: service.database }));
 
 /** What the service answers to a client that accepts a coding. */
 const getAs = (coding: string, path = PATH, init: RequestInit = {}) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { startTestService } from '../support/service.js';
+import { startServiceForTest } from '../support/service.js';
 
 let database: TestDatabase;
 
@@ -11,17 +11,12 @@ afterAll(() => database.close());
 
 /** The warnings of a service that gets requests with these values of X-Forwarded-For. */
 async function warningsOf(trustProxy: number | readonly string[], values: readonly (string | undefined)[]) {
-  const service = await startTestService({ database, trustProxy });
-  try {
-    for (const value of values) {
-      await fetch(`${service.url}/nothing`, {
-        headers: value === undefined ? {} : { 'x-forwarded-for': value },
-      });
-    }
-    return service.logged.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
-  } finally {
-    await service.stop();
+  const service = await startServiceForTest({ database, trustProxy });
+  for (const value of values) {
+    const headers = value === undefined ? {} : { 'x-forwarded-for': value };
+    await fetch(`${service.url}/nothing`, { headers });
   }
+  return service.logged.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
 }
 
 test('X-Forwarded-For that is ignored is told once, with what to set', async () => {

@@ -61,14 +61,18 @@ export async function startTestService(options: TestServiceOptions = {}) {
   };
 }
 
-/** The service of a test file: it starts before its tests, and stops after them. @param prepare Fills it. */
+/**
+ * The service of a test file: it starts before its tests, and stops after them.
+ *
+ * @param options A function where they have what an earlier one has, such as its database.
+ */
 export function serviceOfFile(
-  options: TestServiceOptions = {},
+  options: TestServiceOptions | (() => TestServiceOptions) = {},
   prepare?: (service: TestService) => Promise<unknown>,
 ): TestService {
   let started: TestService | undefined;
   beforeAll(async () => {
-    started = await startTestService(options);
+    started = await startTestService(typeof options === 'function' ? options() : options);
     await prepare?.(started);
   });
   afterAll(() => started?.stop());

@@ -1,37 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { LATEST_INSTANT } from '../../../src/model/instant.js';
 import { forget } from '../../../src/recorder/forget.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { askRest } from '../../support/ask.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../../support/service.js';
+import { bearer, serviceOfFile, startServiceForTest, type TestService } from '../../support/service.js';
 
 const NAMES = ['a.example', 'b.example'];
 const OPERATIONS = ['', '/dns', '/headers', '/details', '?at=2024-03-01T00:00:00Z'];
 const CACHED = { megabytes: 1, seconds: 0 };
 
-let keeping: TestService;
-let reading: TestService;
+const { http } = readSettings({});
+const keeping = serviceOfFile({ role: 'api', http: { ...http, cache: CACHED } });
+const reading = serviceOfFile(() => {
+  return { database: keeping.database, role: 'api', http: { ...http, cache: { ...CACHED, megabytes: 0 } } };
+});
 let authorization: Record<string, string>;
 
 beforeAll(async () => {
-  const { http } = readSettings({});
-  keeping = await startTestService({ role: 'api', http: { ...http, cache: CACHED } });
-  const { database } = keeping;
-  reading = await startTestService({
-    database,
-    role: 'api',
-    http: { ...http, cache: { ...CACHED, megabytes: 0 } },
-  });
   authorization = bearer(await keeping.createToken());
-});
-afterAll(async () => {
-  await reading.stop();
-  await keeping.stop();
 });
 beforeEach(async () => {
   await forget(keeping.database, NAMES);

@@ -1,34 +1,27 @@
 import fc from 'fast-check';
 import { parseAtomFeed, parseJsonFeed } from 'feedsmith';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { escaped } from '../../../src/notify/feeds.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { askRest } from '../../support/ask.js';
 import { type ObservationParts, observation } from '../../support/observations.js';
-import { bearer, startTestService, type TestService } from '../../support/service.js';
+import { bearer, serviceOfFile } from '../../support/service.js';
 import { readElement, xmlFault } from '../../support/xml.js';
 
-let service: TestService;
-let closed: TestService;
+const service = serviceOfFile({ trustProxy: 1 });
+const closed = serviceOfFile(() => ({
+  database: service.database,
+  basePath: '/a/dms',
+  auth: { provider: undefined, required: 'all' },
+}));
 
 const MAIL = { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: 'mail.example' };
 
 beforeAll(async () => {
-  service = await startTestService({ trustProxy: 1 });
-  const { database } = service;
-  closed = await startTestService({
-    database,
-    basePath: '/a/dms',
-    auth: { provider: undefined, required: 'all' },
-  });
   await record({ at: 0, records: ['192.0.2.1'], headers: { server: 'a' }, source: 'probe-1' });
   await record({ at: 1, records: ['192.0.2.1', MAIL], types: ['A', 'MX'], headers: { server: 'b' } });
   await record({ domain: 'other.example', at: 2, headers: { server: '<b>&"\' ]]>', 'x-tab': 'a\tb' } });
   await record({ at: 3, records: [], types: ['A'], headers: { 'x-new': 'n'.repeat(500) } });
-});
-afterAll(async () => {
-  await closed.stop();
-  await service.stop();
 });
 
 async function record(parts: ObservationParts): Promise<void> {

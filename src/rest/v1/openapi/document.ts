@@ -117,11 +117,7 @@ function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): u
   return Object.fromEntries(required.map((name) => [name, of(Object(properties)[name])]));
 }
 
-function responsesOf(
-  route: Route,
-  access: AnonymousAccess,
-  example: unknown,
-): Readonly<Record<string, object>> {
+function responsesOf(route: Route, access: AnonymousAccess, example: unknown): object {
   const never = [
     ...(route.state === null ? ['Last-Modified', ...(route.body.feed ? [] : ['304', 'ETag'])] : []),
     ...(route.scope === null || isOpen(route, access) ? ['403'] : []),

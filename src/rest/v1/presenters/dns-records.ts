@@ -1,11 +1,7 @@
 import { graphqlTypeOf, OTHER_RDATA_FIELDS, RDATA_FIELDS, rdataFields } from '../../../model/rdata-types.js';
 
 /** An entry of a DNS record as the stored operations give it: its type decides which further fields it has. */
-export interface DnsRecordResult {
-  readonly host: string;
-  readonly class: string;
-  readonly type: string;
-  readonly firstSeen: string;
+export interface DnsRecordResult extends Readonly<Record<'host' | 'class' | 'type' | 'firstSeen', string>> {
   readonly removed: string | null;
   readonly [field: string]: unknown;
 }

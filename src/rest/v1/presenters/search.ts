@@ -41,11 +41,8 @@ export const DNS_RECORD_MATCHES = matches<RecordMatchResult>(
   }),
 );
 
-interface HeaderMatchResult {
+interface HeaderMatchResult extends Readonly<Record<'name' | 'value' | 'from', string>> {
   readonly domain: { readonly name: string };
-  readonly name: string;
-  readonly value: string;
-  readonly from: string;
   readonly to: string | null;
   /** For tables. */
   readonly lastSeen?: string | null;
