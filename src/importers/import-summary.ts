@@ -2,13 +2,13 @@ import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
 import type { Remark } from './lines.js';
 
-type Outcomes = Recording['outcomes'];
-
 /** The kinds of outcomes, the one first by which a line is counted that has several. */
 const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
 
+const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;
+
 /** More domains than these are not told apart, so that the count does not fill the memory. */
-const MOST_DOMAINS_COUNTED = 1_000_000;
+const MAX_DOMAINS_COUNTED = 1_000_000;
 
 /** Counts of lines, but for what is said otherwise. */
 export class ImportSummary {
@@ -42,26 +42,22 @@ export class ImportSummary {
 
   /** @param lines How many of the observations each line has, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
-    for (const name of recording.newNames) this.#addDomain(name, 0);
+    const newNames = new Set(recording.newNames);
+    for (const { domain } of batch) {
+      if (this.#domains.has(domain) || this.#domains.size >= MAX_DOMAINS_COUNTED) continue;
+      this.#domains.set(domain, newNames.has(domain) ? 0 : null);
+    }
     let first = 0;
     for (const count of lines) {
       const outcomes = recording.outcomes.slice(first, first + count);
       if (count > 0) this.#addLine(outcomes, batch[first]?.domain ?? '');
       first += count;
     }
-    this.newDomains += recording.newNames.length;
-    this.recordsAdded += recording.recordsAdded;
-    this.recordsRemoved += recording.recordsRemoved;
-    this.headersCreated += recording.headersCreated;
-    this.headersUpdated += recording.headersUpdated;
-    for (const { domain } of batch) if (!this.#domains.has(domain)) this.#addDomain(domain, null);
+    this.newDomains += newNames.size;
+    for (const count of COUNTS) this[count] += recording[count];
   }
 
-  #addDomain(name: string, between: number | null): void {
-    if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, between);
-  }
-
-  #addLine(outcomes: Outcomes, domain: string): void {
+  #addLine(outcomes: Recording['outcomes'], domain: string): void {
     const kind = KINDS.find((each) => outcomes.some((outcome) => outcome.kind === each)) ?? 'repeated';
     const precedes = outcomes.some((outcome) => outcome.precedes);
     const contradicts = outcomes.some((outcome) => outcome.contradicts);
@@ -89,8 +85,8 @@ export class ImportSummary {
   addRemarks(remarks: readonly Remark[], domain?: string): void {
     for (const { text, example, lines = 1 } of remarks) {
       const where = domain === undefined ? '' : `${domain}: `;
-      const first = example === undefined ? {} : { example: `${where}${example}` };
-      const known = this.#remarks.get(text) ?? { lines: 0, ...first };
+      const first = { lines: 0, ...(example !== undefined && { example: where + example }) };
+      const known = this.#remarks.get(text) ?? first;
       this.#remarks.set(text, { ...known, lines: known.lines + lines });
     }
   }
@@ -114,6 +110,6 @@ export class ImportSummary {
   }
 
   get domains(): { readonly count: number; readonly exact: boolean } {
-    return { count: this.#domains.size, exact: this.#domains.size < MOST_DOMAINS_COUNTED };
+    return { count: this.#domains.size, exact: this.#domains.size < MAX_DOMAINS_COUNTED };
   }
 }
