@@ -116,9 +116,8 @@ export function sightingsIn({ records }: Pick<DnsObservation, 'records'>): DnsOb
 
 function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {
   const types = dnsTypes === undefined ? {} : readAt('dnsTypes', () => parseTypes(requireTexts(dnsTypes)));
-  if (dnsRecords !== undefined) {
+  if (dnsRecords !== undefined)
     return { ...types, records: recordsByType(parseRecords(dnsRecords, types.types)) };
-  }
   if (dnsTypes === undefined) return undefined;
   throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
 }

@@ -65,21 +65,18 @@ export class ImportSummary {
     this[kind] += 1;
     this.contradicting += Number(contradicts);
     this.partial += Number(kind !== 'stale' && isPartial);
+    const isStale = kind === 'stale';
     const between = this.#domains.get(domain) ?? null;
-    if (kind === 'stale' && between !== null) {
-      if (precedes) this.#lostOlder += 1;
-      else this.#setBetween(domain, between, between + 1);
-    } else if (precedes) {
+    if (precedes && isStale && between !== null) this.#lostOlder += 1;
+    else if (precedes) {
       this.older += 1;
-      this.#olderStale += Number(kind === 'stale');
+      this.#olderStale += Number(isStale);
+    } else if (between !== null && (isStale || (kind === 'repeated' && !contradicts))) {
+      // Lines that end with the latest that is recorded come a second time: they are recorded.
+      const after = isStale ? between + 1 : 0;
+      this.lostBetween += after - between;
+      this.#domains.set(domain, after);
     }
-    // Lines that end with the latest that is recorded come a second time: they are recorded.
-    else if (kind === 'repeated' && !contradicts && between !== null) this.#setBetween(domain, between, 0);
-  }
-
-  #setBetween(domain: string, before: number, after: number): void {
-    this.lostBetween += after - before;
-    this.#domains.set(domain, after);
   }
 
   addRemarks(remarks: readonly Remark[], domain?: string): void {

@@ -80,11 +80,10 @@ function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
 
 /** @throws InvalidObservationError when the line is too long or is not UTF-8. */
 export function textOf({ bytes }: Line, longest = Number.POSITIVE_INFINITY): string {
-  if (bytes.length > longest) {
+  if (bytes.length > longest)
     throw new InvalidObservationError(
       `the line is longer than LIMIT_LINE allows (${longest} bytes): set it higher to import the line.`,
     );
-  }
   if (isAscii(bytes)) return bytes.toString('latin1');
   if (isUtf8(bytes)) return bytes.toString('utf8');
   throw new InvalidObservationError(
