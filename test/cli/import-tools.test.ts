@@ -111,6 +111,7 @@ describe('dms import of the lines of httpx', () => {
 
   test('a line of the same time that differs in more than what it leaves out is a contradiction', async () => {
     await importText(`${FIRST}\n${SECOND}\n`);
+    expect((await importText(SECOND)).stderr).toBe('');
     const other = await importText(lineAt(2, ['Server: other']));
     expect(other.stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });

@@ -247,3 +247,7 @@ test('the reason of a rejection is one line that does not repeat the whole of a 
     expect(() => parseWith(keys)).toThrow(/^.{1,400}$/);
   }
 });
+
+test('a source of 64 printable characters is taken as it is', () => {
+  for (const source of ['Sonde é 日本', '😀'.repeat(64)]) expect(parseWith({ source }).source).toBe(source);
+});

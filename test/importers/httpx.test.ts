@@ -110,6 +110,10 @@ test('a header value may be folded over lines, and a folded line that follows no
   expect(headersOf({ raw_header })).toEqual({ 'x-b': 'a, b, c', server: 'x' });
 });
 
+test('a header may be called __proto__', () => {
+  expect([...(parseWith(head('__proto__: x')).httpHeaders ?? [])]).toEqual([['__proto__', 'x']]);
+});
+
 test('whatever fields a head has come out as an observer of the response would record them', () => {
   const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/;
   const name = fc.stringMatching(token).filter((text) => !/^connection$/i.test(text));
