@@ -56,7 +56,8 @@ const latestLines = new LRUCache<string, LatestLine>({
 export function parseDmsLine(line: string, now: Instant): Observation {
   const [{ length } = '', name = '', time] = HEAD.exec(line) ?? [];
   const rest = line.slice(length);
-  const latest = latestLines.get(name);
+  // To keep the order of use would cost as much as the comparison.
+  const latest = latestLines.peek(name);
   if (latest?.rest === rest) {
     return { domain: latest.domain, observedAt: parseObservedAt('observedAt', time, now), ...latest.body };
   }

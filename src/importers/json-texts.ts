@@ -28,9 +28,10 @@ export async function* readJsonTexts(
     size += bytes.length + SPACE.length;
   };
   const finish = (): Line[] => {
+    if (pieces.length === 0) return [];
     const bytes = Buffer.concat(pieces);
     [pieces, size] = [[], 0];
-    return bytes.length === 0 ? [] : [{ number, bytes }];
+    return [{ number, bytes }];
   };
   const close = (line: Line): Line[] => {
     add(CLOSE);

@@ -55,7 +55,8 @@ export async function* readLines(
     const [first] = pieces;
     const whole = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
     const bytes = length > longest ? whole.subarray(0, longest + 1) : withoutEnds(whole, number === 1);
-    [pieces, length] = [[], 0];
+    pieces = [];
+    length = 0;
     return bytes.length === 0 ? [] : [{ number, bytes }];
   };
   for await (const chunk of source) {
