@@ -11,9 +11,8 @@ import { type ExportFormat, isSelected, type Selection } from './export-format.j
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
 
 /**
- * A domain's history as lines of format `dms`, each with its line feed: recorded elsewhere, they give
- * the same history; with an instant, the history that was known then; with types, theirs. Of what is present,
- * the latest observation of each part.
+ * Lines of format `dms`, each with its line feed, that give the same history where they are recorded: with an
+ * instant, what was known then; with types, theirs. Of what is present, the latest observation of each part.
  */
 export function* exportDms(history: StoredHistory, selection: Selection = {}): Generator<string> {
   const { at, present = false } = selection;
@@ -67,9 +66,8 @@ function onlyTypes({ records }: DnsObservation, types: readonly string[]): DnsOb
 }
 
 /**
- * The latest observation of each part up to an instant, in the order of time: it held what was present then,
- * whole. Earlier ones held what is gone, too, and without it they would tell of an absence that nobody has
- * seen.
+ * The latest observation of each part up to an instant, in the order of time. Earlier ones held what is gone,
+ * too, and without it they would tell of an absence that nobody has seen.
  */
 function latestMoments(history: StoredHistory, at: Instant | undefined): Observation[] {
   let [ofAll, ofHttp]: (Observation | undefined)[] = [];

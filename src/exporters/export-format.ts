@@ -42,7 +42,7 @@ export interface PresentedStay extends KnownStay {
   readonly rdata: string;
 }
 
-/** The stays that are selected, in their order. Others are neither yielded nor counted as left out. */
+/** Stays that are not selected are not counted as left out either. */
 export function* presentStays(
   history: StoredHistory,
   selection: Selection,

@@ -50,11 +50,10 @@ interface Shown {
 }
 
 /**
- * Parses the lines of passive DNS in the Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): a record
- * that was seen from one time to another. It says nothing of absence: its lines are sightings at both times.
- *
- * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of
- * CIRCL exchanges names and data in version 2, names and addresses before.
+ * Parses passive DNS in the Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof), which says nothing
+ * of absence: its lines are sightings at their two times. DNSDB puts each line into an object, between lines
+ * that tell how its answer begins and ends. CIRCL exchanges names and data in version 2, names and addresses
+ * before.
  */
 export function createCofParser(): FormatParser {
   const shown: Shown = { exchanged: false, written: false };

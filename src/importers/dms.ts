@@ -56,7 +56,8 @@ const latestLines = new LRUCache<string, LatestLine>({
 export function parseDmsLine(line: string, now: Instant): Observation {
   const [{ length } = '', name = '', time] = HEAD.exec(line) ?? [];
   const rest = line.slice(length);
-  const latest = latestLines.get(name);
+  // To keep the order of use would cost as much as the comparison.
+  const latest = latestLines.peek(name);
   if (latest?.rest === rest) {
     return { domain: latest.domain, observedAt: parseObservedAt('observedAt', time, now), ...latest.body };
   }
@@ -116,9 +117,8 @@ export function sightingsIn({ records }: Pick<DnsObservation, 'records'>): DnsOb
 
 function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {
   const types = dnsTypes === undefined ? {} : readAt('dnsTypes', () => parseTypes(requireTexts(dnsTypes)));
-  if (dnsRecords !== undefined) {
+  if (dnsRecords !== undefined)
     return { ...types, records: recordsByType(parseRecords(dnsRecords, types.types)) };
-  }
   if (dnsTypes === undefined) return undefined;
   throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
 }

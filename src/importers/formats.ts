@@ -51,7 +51,8 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
 export class InputParser {
   readonly #options: ParserOptions;
   readonly #isNamed: boolean;
-  #format: ImportFormat | undefined;
+  /** Undefined: no line has told it yet. */
+  format: ImportFormat | undefined;
   readonly #parsers = new Map<ImportFormat, FormatParser>();
 
   /**
@@ -61,15 +62,11 @@ export class InputParser {
   constructor(format: 'auto' | ImportFormat, options: ParserOptions) {
     this.#options = options;
     this.#isNamed = format !== 'auto';
-    if (format !== 'auto') this.#format = format;
+    this.format = format === 'auto' ? undefined : format;
   }
 
   get longestLine(): number {
     return this.#options.limits.line;
-  }
-
-  get format(): ImportFormat | undefined {
-    return this.#format;
   }
 
   /** @returns why a line is rejected, or what it says. */
@@ -79,8 +76,8 @@ export class InputParser {
   }
 
   #parse(text: string): ParsedLine {
-    this.#format ??= formatOf(text);
-    const format = this.#format;
+    this.format ??= formatOf(text);
+    const { format } = this;
     try {
       return this.#parseAs(format, text);
     } catch (error) {

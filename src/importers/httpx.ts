@@ -13,9 +13,8 @@ import { type FormatParser, type Json, parseJsonLine, parseObservedAt } from './
 import type { Remark } from './lines.js';
 
 /**
- * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
- * unpacked a body that was packed with gzip, the others always, and `raw_header` has only some of them
- * again. If one is missing, nothing is known about it.
+ * What Go's HTTP client takes out of a response: the first two where it has unpacked a body, the others
+ * always, and `raw_header` has only some of them again. If one is missing, nothing is known about it.
  */
 const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
 
@@ -30,9 +29,8 @@ const UNDERSCORES =
  * Parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the response
  * headers of a domain's front page. Keys that it does not need are ignored.
  *
- * Its `a`, `aaaa` and `cname` are no observation of DNS: they are what httpx needed to connect, from
- * whichever of its resolvers answered first or from the hosts file, without owners, and nothing tells a type
- * without records from one that was not queried or did not answer.
+ * Its `a`, `aaaa` and `cname` are no observation of DNS: they have no owners, may be from the hosts file, and
+ * do not tell a type without records from one that was not queried or did not answer.
  *
  * @param ignored Field names in lower case that are left out, and never count as absent.
  */

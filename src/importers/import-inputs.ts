@@ -63,7 +63,7 @@ async function* readLines(
     for await (const lines of readJsonTexts(requireLines(input), parser.longestLine)) {
       if (isFirst) foresee(parser, lines);
       isFirst &&= lines.length === 0;
-      yield lines.map((line) => ({ ...line, input: place }));
+      yield lines.map(({ number, bytes }) => ({ input: place, number, bytes }));
     }
   }
 }

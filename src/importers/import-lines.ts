@@ -16,7 +16,7 @@ export interface ImportOptions {
   readonly older: boolean;
   /**
    * The lines come domain by domain, in the order of time: those of a domain are recorded together, however
-   * many they are. Older ones have to be, since what comes first then precedes what comes next.
+   * many. Older ones have to be, since what comes first then precedes what comes next.
    */
   readonly byDomain: boolean;
 }
@@ -32,15 +32,12 @@ const BATCH_BYTES = 256 * 1024;
 /** Without a common domain: while the rules are applied to one, the database writes others. */
 const BATCHES_AT_ONCE = 4;
 
-/**
- * How often a batch is recorded though it is not full, unless batches before still are: the lines of a running
- * tool are to be recorded within a second, and few are to be lost with a process.
- */
+/** How often a batch that is not full is recorded, if no other is: a running tool's lines within a second. */
 const FLUSH_MILLISECONDS = 250;
 
 /**
- * Records the observations of lines, those of a domain in the order of the lines: while four batches at most
- * are being recorded the next is read, and no more, so that memory does not grow with the input.
+ * Records those of a domain in the order of the lines. While four batches are being recorded the next is
+ * read, and no more, so that memory does not grow with the input.
  *
  * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is
  *   recorded; when the database does, of each domain no line after one that is not.

@@ -2,13 +2,13 @@ import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
 import type { Remark } from './lines.js';
 
-type Outcomes = Recording['outcomes'];
-
 /** The kinds of outcomes, the one first by which a line is counted that has several. */
 const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
 
+const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;
+
 /** More domains than these are not told apart, so that the count does not fill the memory. */
-const MOST_DOMAINS_COUNTED = 1_000_000;
+const MAX_DOMAINS_COUNTED = 1_000_000;
 
 /** Counts of lines, but for what is said otherwise. */
 export class ImportSummary {
@@ -42,26 +42,22 @@ export class ImportSummary {
 
   /** @param lines How many of the observations each line has, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
-    for (const name of recording.newNames) this.#addDomain(name, 0);
+    const newNames = new Set(recording.newNames);
+    for (const { domain } of batch) {
+      if (this.#domains.has(domain) || this.#domains.size >= MAX_DOMAINS_COUNTED) continue;
+      this.#domains.set(domain, newNames.has(domain) ? 0 : null);
+    }
     let first = 0;
     for (const count of lines) {
       const outcomes = recording.outcomes.slice(first, first + count);
       if (count > 0) this.#addLine(outcomes, batch[first]?.domain ?? '');
       first += count;
     }
-    this.newDomains += recording.newNames.length;
-    this.recordsAdded += recording.recordsAdded;
-    this.recordsRemoved += recording.recordsRemoved;
-    this.headersCreated += recording.headersCreated;
-    this.headersUpdated += recording.headersUpdated;
-    for (const { domain } of batch) if (!this.#domains.has(domain)) this.#addDomain(domain, null);
+    this.newDomains += newNames.size;
+    for (const count of COUNTS) this[count] += recording[count];
   }
 
-  #addDomain(name: string, between: number | null): void {
-    if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, between);
-  }
-
-  #addLine(outcomes: Outcomes, domain: string): void {
+  #addLine(outcomes: Recording['outcomes'], domain: string): void {
     const kind = KINDS.find((each) => outcomes.some((outcome) => outcome.kind === each)) ?? 'repeated';
     const precedes = outcomes.some((outcome) => outcome.precedes);
     const contradicts = outcomes.some((outcome) => outcome.contradicts);
@@ -69,28 +65,25 @@ export class ImportSummary {
     this[kind] += 1;
     this.contradicting += Number(contradicts);
     this.partial += Number(kind !== 'stale' && isPartial);
+    const isStale = kind === 'stale';
     const between = this.#domains.get(domain) ?? null;
-    if (kind === 'stale' && between !== null) {
-      if (precedes) this.#lostOlder += 1;
-      else this.#setBetween(domain, between, between + 1);
-    } else if (precedes) {
+    if (precedes && isStale && between !== null) this.#lostOlder += 1;
+    else if (precedes) {
       this.older += 1;
-      this.#olderStale += Number(kind === 'stale');
+      this.#olderStale += Number(isStale);
+    } else if (between !== null && (isStale || (kind === 'repeated' && !contradicts))) {
+      // Lines that end with the latest that is recorded come a second time: they are recorded.
+      const after = isStale ? between + 1 : 0;
+      this.lostBetween += after - between;
+      this.#domains.set(domain, after);
     }
-    // Lines that end with the latest that is recorded come a second time: they are recorded.
-    else if (kind === 'repeated' && !contradicts && between !== null) this.#setBetween(domain, between, 0);
-  }
-
-  #setBetween(domain: string, before: number, after: number): void {
-    this.lostBetween += after - before;
-    this.#domains.set(domain, after);
   }
 
   addRemarks(remarks: readonly Remark[], domain?: string): void {
     for (const { text, example, lines = 1 } of remarks) {
       const where = domain === undefined ? '' : `${domain}: `;
-      const first = example === undefined ? {} : { example: `${where}${example}` };
-      const known = this.#remarks.get(text) ?? { lines: 0, ...first };
+      const first = { lines: 0, ...(example !== undefined && { example: where + example }) };
+      const known = this.#remarks.get(text) ?? first;
       this.#remarks.set(text, { ...known, lines: known.lines + lines });
     }
   }
@@ -114,6 +107,6 @@ export class ImportSummary {
   }
 
   get domains(): { readonly count: number; readonly exact: boolean } {
-    return { count: this.#domains.size, exact: this.#domains.size < MOST_DOMAINS_COUNTED };
+    return { count: this.#domains.size, exact: this.#domains.size < MAX_DOMAINS_COUNTED };
   }
 }

@@ -7,9 +7,9 @@ const [OPEN, CLOSE, SPACE] = [Buffer.from('{'), Buffer.from('}'), Buffer.from(' 
 const BETWEEN = [Buffer.from('}{'), Buffer.from('} {')];
 
 /**
- * Splits bytes into lines as readLines() does, each with one JSON object: an object over several lines, as jq
- * prints it, becomes one, with the number of its first, and each of several objects in one line one of its own.
- * What is neither stays as it is.
+ * Splits bytes into lines as readLines() does, each with one JSON object: one over several lines, as jq
+ * prints it, has the number of its first, and several in one line have that of the line. What is neither
+ * stays as it is.
  *
  * The lines of an object are told by their beginnings, so that a broken one takes no other with it: `{` alone
  * begins it, and the first line that begins with `}` or `{` ends it.
@@ -28,9 +28,10 @@ export async function* readJsonTexts(
     size += bytes.length + SPACE.length;
   };
   const finish = (): Line[] => {
+    if (pieces.length === 0) return [];
     const bytes = Buffer.concat(pieces);
     [pieces, size] = [[], 0];
-    return bytes.length === 0 ? [] : [{ number, bytes }];
+    return [{ number, bytes }];
   };
   const close = (line: Line): Line[] => {
     add(CLOSE);

@@ -55,7 +55,8 @@ export async function* readLines(
     const [first] = pieces;
     const whole = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
     const bytes = length > longest ? whole.subarray(0, longest + 1) : withoutEnds(whole, number === 1);
-    [pieces, length] = [[], 0];
+    pieces = [];
+    length = 0;
     return bytes.length === 0 ? [] : [{ number, bytes }];
   };
   for await (const chunk of source) {
@@ -80,11 +81,10 @@ function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
 
 /** @throws InvalidObservationError when the line is too long or is not UTF-8. */
 export function textOf({ bytes }: Line, longest = Number.POSITIVE_INFINITY): string {
-  if (bytes.length > longest) {
+  if (bytes.length > longest)
     throw new InvalidObservationError(
       `the line is longer than LIMIT_LINE allows (${longest} bytes): set it higher to import the line.`,
     );
-  }
   if (isAscii(bytes)) return bytes.toString('latin1');
   if (isUtf8(bytes)) return bytes.toString('utf8');
   throw new InvalidObservationError(

@@ -36,8 +36,7 @@ const ENCODED: Recodings = [
 const LONGEST_MAGIC = 6;
 
 /**
- * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked, and UTF-16 with
- * its byte order mark becomes UTF-8.
+ * What is packed with gzip or xz is unpacked, and UTF-16 with its byte order mark becomes UTF-8.
  *
  * @param path `-` for standard input.
  * @param onBytes called with the number of bytes, before they are unpacked, of which all lines have been taken.

@@ -26,13 +26,11 @@ const LINE_OVERHEAD = 300;
 const LONG_AGO: Instant = -(10n ** 18n);
 
 /**
- * Gives lines in the order of their keys; lines of one key stay in the order they came in.
+ * Lines of one key stay in the order they came in. Memory does not grow with the input: sorted runs are
+ * merged from a temporary file. Not from a temporary table: the embedded database's one session would hold it
+ * for all clients.
  *
- * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from
- * there. Not to a temporary table: the embedded database's one session would hold it for all clients, and take
- * the input twice.
- *
- * @param keyOf The key of a line; null for one that has none: it stays with the line before it.
+ * @param keyOf Null for a line that has none: it stays with the line before it.
  * @throws OperationError where the temporary file cannot be written.
  */
 export async function* sortLines(

@@ -11,11 +11,9 @@ import type { Remark } from './lines.js';
 const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
 
 /**
- * Parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS
- * records of a name, as many observations as there are times.
- *
- * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version
- * 1 does not write the type that was queried: there, the types of the name's own records were observed.
+ * Parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`). A type
+ * counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version 1
+ * does not write the type that was queried: there, the types of the name's own records were observed.
  */
 export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {

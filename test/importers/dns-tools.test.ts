@@ -263,11 +263,9 @@ test('a line of zdns gives each type that was answered, as many observations as 
 test.each([
   [result([answer('MX', { answer: 'mail.example', preference: 'first' })])],
   [result([answer('MX', { answer: 'mail.example', preference: 1, class: 'CH' })])],
-  [result([answer('MX', { answer: 'mail.example', preference: 1, name: undefined })])],
   [result([answer('MX', { answer: 'mail.example', preference: 1, name: 'a..b' })])],
   [result(null, { timestamp: 'yesterday' })],
   [result(null, { data: null })],
-  [result(null, { class: 'CH' })],
   [result(null, { data: { answers: 'none' } })],
   [7],
 ])(
@@ -294,14 +292,6 @@ test.each([
   },
 );
 
-test('a line of zdns gives the alias of the name, and not what it leads to', () => {
-  const target = answer('A', { name: 'cdn.example.net', answer: '192.0.2.9' });
-  const line = zdnsLine({ A: result([answer('CNAME', { answer: 'cdn.example.net' }), target]) });
-  expect(read('zdns', line).observations).toMatchObject([
-    { types: 'A CNAME', records: ['CNAME cdn.example.net.'] },
-  ]);
-});
-
 test('a line of zdns 1, which does not tell what was queried, gives the types that the name has', () => {
   const flat = { name: 'example.com', class: 'IN', ...result([answer('A', { answer: '192.0.2.1' })]) };
   expect(read('zdns', flat).observations).toMatchObject([{ types: 'A', records: ['A 192.0.2.1'] }]);
@@ -327,7 +317,6 @@ test.each<[object, string]>([
   [{ A: result([], { status: 'SERVFAIL' }) }, 'nothing was observed: A: status "SERVFAIL".'],
   [{ ANY: result([]) }, 'nothing was observed: "ANY" is not read.'],
   [{}, 'nothing was observed: the line has no answers.'],
-  [{ A: { status: 'NOERROR', timestamp } }, 'A: data: it is missing'],
   [{ A: result([], { status: { toString: null } }) }, 'nothing was observed: A: status '],
   [withData({ flags: { authoritative: false, recursion_available: false } }), 'nor a resolver.'],
   [{ '\u001b[2J': {} }, 'nothing was observed: "\\u001b[2J" is not read.'],
@@ -340,8 +329,6 @@ test.each<[object, string]>([
     'the response is a referral.',
   ],
   [{ A: { data: {} } }, 'nothing was observed: A: it has no status.'],
-  [{ A: [] }, 'A: it is missing, or not an object.'],
-  [withData({ answers: { 0: {} } }), 'A: data.answers: it is not a list of objects.'],
   [{ A: result([{ type: 'A', class: 'IN', answer: '192.0.2.1' }]) }, 'name: it is missing.'],
   [{ MX: result([answer('MX', { preference: 1, answer: {} })]) }, 'answer: it is not a string.'],
   [caa(0), 'answers[0]: value: it is not a string.'],
@@ -351,7 +338,6 @@ test.each<[object, string]>([
   [caa('a\ufffdb'), 'octets that were not UTF-8'],
   [{ A: result([{ ...answer('A', { answer: '192.0.2.1' }), class: 'CH' }]) }, 'class: "CH" is not IN'],
   [{ A: result([], { class: 'CH' }) }, 'class: "CH" is not IN'],
-  [{ A: result([], { timestamp: undefined }) }, 'A: timestamp: it is missing; say when'],
   [{ A: result([answer('A', { answer: 'nonsense' })]) }, 'answers[0]: ip'],
 ])('a line of zdns is rejected with the reason: %j', (results, reason) => {
   expectRejected('zdns', zdnsLine(results), reason);
@@ -431,7 +417,6 @@ test.each([
     '{"name":"x.example.","type":"A","class":"IN","error":"TIMEOUT"}',
     'nothing was observed: status "TIMEOUT".',
   ],
-  [MASSDNS.replace('NOERROR', 'SERVFAIL'), 'nothing was observed: status "SERVFAIL".'],
   [MASSDNS.replace('"rd"', '"tc"'), 'nothing was observed: the response was truncated.'],
   [massdnsLine('ANY', '192.0.2.1'), 'type: no record can have the type "ANY".'],
   [massdnsLine('A', '\\x01\\x02'), 'answers[0]: '],
@@ -439,10 +424,8 @@ test.each([
   ['{"name":"x.example.","error":{"toString":null}}', 'nothing was observed: '],
   [withoutAnswers('"answers":[]').replace(',"ra"', ''), 'nor a resolver'],
   [massdnsLine('RRSIG', 'x'), 'type: answers for RRSIG need not be complete.'],
-  [massdnsLine('CAA', '128 issue "x"'), 'is not a CAA record.'],
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":9000000000000000000000'), 'rx_ts: it is not a number'],
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":1713974911'), 'rx_ts: 1970-01-01T00:00:01.713974Z is before 1990'],
-  [withoutAnswers('"authorities":[{"type":"NS","name":"x.example."}]'), 'the response is a referral'],
   // Whatever its flags say.
   [withoutAnswers('"authorities":[{"type":"NS","name":"."}]').replace('"rd"', '"aa"'), 'is a referral'],
   [MASSDNS.replace(',"data":"192.0.2.1"', ''), 'data: it is missing'],

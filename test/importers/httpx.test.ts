@@ -111,31 +111,21 @@ test('a header value may be folded over lines, and a folded line that follows no
 });
 
 test('a header may be called __proto__', () => {
-  const line = httpxLine({ raw_header: undefined }).replace('"server":', '"__proto__":');
-  expect([...(observed(recordAll, line).httpHeaders ?? [])]).toContainEqual(['--proto--', 'nginx']);
   expect([...(parseWith(head('__proto__: x')).httpHeaders ?? [])]).toEqual([['__proto__', 'x']]);
 });
 
 test('whatever fields a head has come out as an observer of the response would record them', () => {
-  const name = fc
-    .stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/)
-    .filter((text) => !/^connection$/i.test(text));
+  const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/;
+  const name = fc.stringMatching(token).filter((text) => !/^connection$/i.test(text));
   const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', ':', '"', '<', 'é', '\u{1f600}') });
   fc.assert(
     fc.property(fc.array(fc.tuple(name, value)), fc.constantFrom('\r\n', '\n'), (fields, end) => {
       const expected = new Map<string, string[]>();
       for (const [fieldName, text] of fields) addHeaderField(expected, fieldName, text);
-      const lines = [
-        'HTTP/1.1 200 OK',
-        ...fields.map(([fieldName, text]) => `${fieldName}: ${text}`),
-        '',
-        '',
-      ];
-      const raw = lines.join(end);
-      const recorded = [...joinHeaderFields(expected)];
-      for (const raw_header of [raw, Buffer.from(raw).toString('base64')]) {
-        expect([...(parseWith({ raw_header }).httpHeaders ?? [])]).toEqual(recorded);
-      }
+      const lines = fields.map(([fieldName, text]) => `${fieldName}: ${text}`);
+      const raw = ['HTTP/1.1 200 OK', ...lines, '', ''].join(end);
+      for (const raw_header of [raw, Buffer.from(raw).toString('base64')])
+        expect([...(parseWith({ raw_header }).httpHeaders ?? [])]).toEqual([...joinHeaderFields(expected)]);
     }),
     { numRuns: 300 },
   );
@@ -223,8 +213,7 @@ const noHeaders =
   'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
   '(-include-response) for the exact names.';
 const redirected =
-  'httpx has followed redirects, and the headers are those of the last page: run it without ' +
-  '-follow-redirects and -follow-host-redirects.';
+  'httpx has followed redirects, and the headers are those of the last page: run it without -follow-redirects and -follow-host-redirects.';
 const notFront = (key: string, address: string) =>
   `${key}: "${address}" is not the front page of a domain, such as https://example.org/: ` +
   'run httpx on names alone, without -p and -path.';

@@ -18,10 +18,9 @@ beforeAll(async () => {
 beforeEach(() => emptyTestDatabase(database));
 afterAll(() => database.close());
 
-/** A batch that the importer has given to the recorder. */
+/** A batch that the importer has given to the recorder, and how many lines were read by then. */
 interface Given {
   readonly observations: number;
-  /** How many lines were read by then. */
   readonly linesRead: number;
 }
 
