@@ -5,9 +5,8 @@ import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { digestOf } from '../../src/auth/tokens.js';
 import type { Settings } from '../../src/config/settings.js';
 import { UnauthenticatedError } from '../../src/model/errors.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, type TestDatabase, whileLocked } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
-import { whileLocked } from '../support/locked-table.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
 let database: TestDatabase;

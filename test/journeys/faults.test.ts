@@ -152,12 +152,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
     await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
   });
 
-  test('a service is alive, and not ready, while its database is frozen, and ready again when it continues', async () => {
-    await expectProbes(service.url, 200);
-    await cluster.whileFrozen(() => expectProbes(service.url, 503));
-    await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
-  });
-
   test('a service whose database is read-only answers as always, tokens included, and says plainly that nothing can be recorded', async () => {
     await cluster.run('ALTER DATABASE postgres SET default_transaction_read_only = on');
     try {

@@ -87,14 +87,6 @@ test.each<[query: string, isWanted: (item: Item) => boolean]>([
   },
 );
 
-test('notable changes are what somebody wants to know: the first of a rotation, another server, another mail host', async () => {
-  const own = all.filter(({ domain }) => domain === 'example.com');
-  const notable = own.filter(({ routine }) => routine === null).map(({ name, data }) => name ?? data?.type);
-  expect(new Set(notable)).toEqual(new Set(['A', 'MX', 'server']));
-  const reasons = new Set(own.map(({ routine }) => routine));
-  expect(reasons).toEqual(new Set([null, 'INITIAL', 'VALIDATOR', 'ROTATING']));
-});
-
 test('the feed with watched=true needs the scope watch:read, too', async () => {
   const anonymousScopes = new Set(['search:read'] as const);
   const other = await startTestService({ database: service.database, anonymousScopes });

@@ -149,8 +149,8 @@ const SAID =
 const HAS_PROC = existsSync('/proc/self/status');
 
 /** The memory of the service in MB; 0 where the system does not tell it, or the service is gone. */
-async function memory({ processId }: Serving): Promise<number> {
-  const status = await readFile(`/proc/${processId}/status`, 'utf8').catch(() => '');
+async function memory({ child }: Serving): Promise<number> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024);
 }
 

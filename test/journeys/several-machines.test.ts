@@ -206,7 +206,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
     async function restart(place: number): Promise<void> {
       const api = apis[place];
       apis[place] = null;
-      await killAtOnce(api?.processId ?? 0);
+      await killAtOnce(api?.child.pid ?? 0);
       await pause(STEADY);
       apis[place] = await serve(environment);
     }

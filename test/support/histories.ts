@@ -1,8 +1,9 @@
+import type { ExportFormat, Omission } from '../../src/exporters/export-format.js';
 import { mergeChanges } from '../../src/history/merge-changes.js';
 import { recordObservations, UNRECORDED } from '../../src/history/record-observations.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { compareDnsRecords } from '../../src/model/dns-record.js';
-import { compareInstants } from '../../src/model/instant.js';
+import { compareInstants, type Instant } from '../../src/model/instant.js';
 import type { Observation } from '../../src/model/observation.js';
 import { compareUtf8 } from '../../src/model/utf8-order.js';
 import { NOW } from './observations.js';
@@ -30,4 +31,19 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
         compareUtf8(left.name, right.name) || compareInstants(left.observedAt, right.observedAt),
     ),
   };
+}
+
+/** What a format makes of a history, and how much of it is left out for which reason. */
+export function exportHistory(
+  { linesOf }: ExportFormat,
+  history: StoredHistory,
+  at?: Instant,
+): { readonly lines: readonly string[]; readonly omitted: Readonly<Partial<Record<Omission, number>>> } {
+  const omitted: Partial<Record<Omission, number>> = {};
+  const lines = [
+    ...linesOf(history, { at }, (reason, count = 1) => {
+      if (count > 0) omitted[reason] = (omitted[reason] ?? 0) + count;
+    }),
+  ];
+  return { lines, omitted };
 }
