@@ -14,7 +14,7 @@ const DOMAINS = Array.from({ length: 10 }, (_, number) => `d${number}.example`);
 /** Batches that are recorded before, and after, what a test is about. */
 const SOME = 20;
 
-/** Domains, each with two addresses and a text. With PostgreSQL's defaults, several processes read a table of 8 MB or more: 150,000 records have 20 MB. */
+/** By default, several processes of PostgreSQL read a table of 8 MB or more: 150,000 records have 20 MB. */
 const STORED = `
   INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
   SELECT 'd' || number || '.example', 1, 1, 1, 1, '{}' FROM generate_series(1, ${repeats(50_000, 200)}) AS number;
@@ -53,7 +53,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await primary?.remove();
   });
 
-  /** The settings, with the folders of the test instead of those of the document. */
   function settingsIn(configuration: string): Record<string, string> {
     const lines = configuration.matchAll(/^(\w+) = '?(.*?)'?$/gm);
     const values = [...lines].map(([, name = '', value = '']) => [name, here(value)] as const);
@@ -206,9 +205,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
 
 type Recording = ReturnType<typeof startRecording>;
 
-/** Records batches of one observation of each domain, one after the other, and remembers each state of the first domain. */
+/** Records batches of one observation of each domain, and keeps the responses of the first one by ETag. */
 function startRecording(database: Database, url: string, acknowledged = 0, text = 'server') {
-  /** `bodies`: the responses with the states of the first domain, by ETag. */
   const recording = { acknowledged, bodies: new Map<string, string>(), record, recordDuring };
   async function recordBatch(): Promise<void> {
     const at = recording.acknowledged + 1;

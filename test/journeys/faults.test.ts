@@ -107,7 +107,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
     expect(text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|prisma/i);
   }
 
-  /** Both APIs, open and with a token. */
   async function expectEverythingUnavailable(): Promise<void> {
     await expectUnavailable(await ask(address()));
     await expectUnavailable(await ask(address('/dns'), token));

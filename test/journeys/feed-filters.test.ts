@@ -36,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** All changes of a question, by pages of a length. */
 async function changesAt(path: string, query: string, first = 500): Promise<Item[]> {
   const found: Item[] = [];
   for (let after = ''; ; ) {

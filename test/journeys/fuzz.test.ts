@@ -110,7 +110,6 @@ const PAGES: readonly (readonly [paths: RegExp, type: RegExp])[] = [
   [/^\/metrics$/, /^text\/plain/],
 ];
 
-/** What is wrong with what came of a request; undefined: nothing. */
 function wrongWith(outcome: RawOutcome, { statuses, path }: FuzzRequest): string | undefined {
   // Any complete input, even if it is not HTTP, gets a response with the reason: no kind of request may be closed
   // without a word. Only clients that stop amid a request are, and none of these does.

@@ -29,12 +29,7 @@ export interface Serving extends DmsCommand {
   end(): Promise<CommandResult>;
 }
 
-/**
- * Starts `dms serve` on a database and waits until it tells its address. What its REST v1 answers to fetch() must
- * be documented.
- *
- * @throws Error with what it said, if it ends instead.
- */
+/** Starts `dms serve` on a database. What its REST v1 answers to fetch() must be documented. */
 export async function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
   const { child, result } = startDms(['serve'], { ...environment, PORT: '0' });
   const url = await addressOf(child.stdout, result);

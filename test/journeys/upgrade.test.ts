@@ -52,7 +52,6 @@ describe('with a process that serves', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Applies what a later version has beside the migrations of this one. */
   async function migrateTo(name: string, sql: string): Promise<readonly string[]> {
     await cp('prisma/migrations', folder, { recursive: true });
     await mkdir(join(folder, name));

@@ -112,7 +112,6 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a zone of nsd, behind unbound', () => {
     return spawnSync('dig', ['@127.0.0.1', '-p', String(port), ...args], { encoding: 'utf8' }).stdout;
   }
 
-  /** Owner name, type and rdata of the records in master-file text. */
   function recordsIn(text: string) {
     const lines = text.matchAll(/^(\S+)[ \t]+(?:\d+[ \t]+)?IN[ \t]+(\S+)[ \t]*(.*)$/gm);
     return Array.from(lines, ([, host = '', type = '', data = '']) => ({ host, class: 'IN', type, data }));

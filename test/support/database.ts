@@ -30,7 +30,6 @@ export interface TestHome {
   readonly options: DatabaseOptions;
   /** The settings with which a process of its own opens the same database. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Takes the database away, once nothing uses it any more. */
   remove(): Promise<void>;
 }
 
@@ -57,7 +56,6 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Opens a database of a server of the test's own, migrated. */
 export async function openMigrated(databaseUrl: string): Promise<Database> {
   const database = await openDatabase({ databaseUrl, dataDirectory: '/nonexistent' });
   await migrate(database.pool);
@@ -68,7 +66,6 @@ interface LentDatabase {
   readonly home: TestHome;
   /** Keeps the embedded database open from one file to the next. */
   readonly keeper: Database;
-  /** Of its schema, as the migrations have left it. */
   readonly schema: string;
 }
 
@@ -126,7 +123,7 @@ async function schemaOf({ pool }: Database): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
-/** The database, read by the statements for tables that are distributed over a Citus cluster: they give the same on any tables. */
+/** The database, read by the statements for tables of a Citus cluster: they give the same on any tables. */
 export function onShards<Opened extends Database>(database: Opened): Opened {
   return { ...database, distribution: { kind: 'shards', count: 1 } };
 }
@@ -215,7 +212,7 @@ async function isPooled(server: string): Promise<boolean> {
   return rows[0]?.process !== Reflect.get(client, 'processID');
 }
 
-/** Keeps everybody from reading tables, by default domains and which schema they have, until the work is done, as an administrator's long migration does. */
+/** Keeps everybody from reading tables, by default domains and their schema, as a long migration does. */
 export async function whileLocked(
   pool: pg.Pool,
   work: () => Promise<void>,

@@ -127,8 +127,8 @@ export class DnsTestServer {
   }
 
   /**
-   * Answers by a function for the random names by which the service finds resolvers that give addresses for names that do not
-   * exist. Otherwise these names do not exist, whatever the server says of others, and they count as no questions.
+   * Answers by a function for the random names by which the service finds resolvers that invent addresses.
+   * Otherwise these names do not exist, whatever the server says of others, and they count as no questions.
    */
   invent(generator: Generator | undefined): void {
     this.#invented = generator;
