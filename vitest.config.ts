@@ -6,48 +6,34 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const TESTS = fileURLToPath(new URL('test/', import.meta.url));
 
-/** The files of tests of which some have a long form, beside the short one in `npm test`. */
-function withLongForm(): string[] {
-  return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts'))
-    .filter((name) => readFileSync(TESTS + name, 'utf8').includes('support/long-form.js'))
-    .map((name) => `test/${name}`);
-}
-
 /** What a test of rules, values or parsers does without, in whatever it imports of the tests. */
 const REAL_PARTS = [
   /from 'node:(?:child_process|net|https?|http2|tls|dgram|cluster|worker_threads)'/,
-  /from '(?:pg|supertest|puppeteer-core)'/,
+  /from '(?:pg|supertest|playwright-core)'/,
   /from '[./]*src\/(?:database|recorder|loaders|resolvers|feed|auth|cli|cluster|telemetry|application|main)\b/,
 ];
 
-/** The files of tests that need no database, process or socket: the way to work on a rule. */
-function withoutRealParts(): string[] {
-  const known = new Map<string, boolean>();
-  const isWithout = (file: string): boolean => {
-    const before = known.get(file);
-    if (before !== undefined) return before;
-    const text = readFileSync(file, 'utf8');
-    // Meanwhile, of those that import each other.
-    known.set(file, true);
-    const imported = Array.from(text.matchAll(/from '(\.{1,2}\/[^']+)'/g), ([, path = '']) =>
-      resolve(dirname(file), path),
-    )
-      .map((path) => path.replace(/\.js$/, '.ts'))
-      .filter((path) => path.startsWith(TESTS) && existsSync(path));
-    const is = !REAL_PARTS.some((part) => part.test(text)) && imported.every(isWithout);
-    known.set(file, is);
-    return is;
-  };
-  return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts') && isWithout(TESTS + name))
-    .map((name) => `test/${name}`);
+/** @param seen Files that were looked at before: some import each other. */
+function needsRealParts(file: string, seen = new Set<string>()): boolean {
+  if (seen.has(file)) return false;
+  seen.add(file);
+  const text = readFileSync(file, 'utf8');
+  const imported = Array.from(text.matchAll(/from '(\.{1,2}\/[^']+)\.js'/g), ([, path]) =>
+    resolve(dirname(file), `${path}.ts`),
+  ).filter((path) => path.startsWith(TESTS) && existsSync(path));
+  return REAL_PARTS.some((part) => part.test(text)) || imported.some((path) => needsRealParts(path, seen));
 }
 
-/** What TESTS or JOURNEYS ask for. */
+/** Of which some tests have a long form, beside the short one in `npm test`. */
+const hasLongForm = (file: string) => readFileSync(file, 'utf8').includes('support/long-form.js');
+
+/** The tests for JOURNEYS=long, those for TESTS=fast, which need no database, process or socket, or all. */
 function filesToRun(): string[] {
-  if (process.env['JOURNEYS'] === 'long') return withLongForm();
-  return process.env['TESTS'] === 'fast' ? withoutRealParts() : ['test/**/*.test.ts'];
+  const isLong = process.env['JOURNEYS'] === 'long';
+  if (!isLong && process.env['TESTS'] !== 'fast') return ['test/**/*.test.ts'];
+  return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
+    .map((name) => TESTS + name)
+    .filter((file) => file.endsWith('.test.ts') && (isLong ? hasLongForm(file) : !needsRealParts(file)));
 }
 
 /** Takes what starts processes, or waits, first, so that no worker is left with a long file at the end. */

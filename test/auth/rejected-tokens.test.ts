@@ -5,8 +5,8 @@ import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { digestOf } from '../../src/auth/tokens.js';
 import type { Settings } from '../../src/config/settings.js';
 import { UnauthenticatedError } from '../../src/model/errors.js';
+import { whileLocked } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
-import { whileLocked } from '../support/locked-table.js';
 import { bearer, createTestToken, serviceOfFile, startServiceForTest } from '../support/service.js';
 
 /** Without a worker, which would query the database, too, while its statements are counted. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { headerChanger } from '../support/events.js';
-import { startServiceWithSamples } from '../support/samples.js';
 import type { TestService } from '../support/service.js';
+import { startServiceWithSamples } from '../support/service.js';
 import { ClientFolder, documentedCode } from './documented-clients.js';
 
 let service: TestService;

@@ -8,8 +8,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { freePort } from '../support/free-port.js';
 import { observation } from '../support/observations.js';
 import { isInstalled, PATH } from '../support/processes.js';
-import { startServiceWithSamples } from '../support/samples.js';
-import { bearer, type TestService } from '../support/service.js';
+import { bearer, startServiceWithSamples, type TestService } from '../support/service.js';
 import { ClientFolder, documentedCode } from './documented-clients.js';
 
 let service: TestService;

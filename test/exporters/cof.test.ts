@@ -7,8 +7,7 @@ import { typeName } from '../../src/model/dns-types.js';
 import { parseInstant } from '../../src/model/instant.js';
 import { parseCofLine } from '../support/cof.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
-import { exportHistory } from '../support/exports.js';
-import { historyOf } from '../support/histories.js';
+import { exportHistory, historyOf } from '../support/histories.js';
 import { observation } from '../support/observations.js';
 
 const NOW = parseInstant('2026-01-01T00:00:00Z');

@@ -4,8 +4,7 @@ import { CSV } from '../../src/exporters/csv.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import type { Instant } from '../../src/model/instant.js';
 import { parseCsv } from '../support/csv.js';
-import { exportHistory } from '../support/exports.js';
-import { historyOf } from '../support/histories.js';
+import { exportHistory, historyOf } from '../support/histories.js';
 import { instant, observation } from '../support/observations.js';
 
 function rowsOf(history: StoredHistory, at?: Instant): Record<string, string>[] {

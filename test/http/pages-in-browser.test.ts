@@ -5,8 +5,7 @@ import { ROUTES } from '../../src/rest/v1/routes.js';
 import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
-import { startServiceWithSamples } from '../support/samples.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startServiceWithSamples, startTestService, type TestService } from '../support/service.js';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () => {
   let service: TestService;

@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-function record(domain: string, parts: readonly ObservationParts[], older = false) {
+function record(domain: string, parts: readonly ObservationParts[]) {
   const observations = parts.map((part) => observation({ ...part, domain }));
-  return createRecorder(service.database.pool).record(observations, older);
+  return createRecorder(service.database.pool).record(observations);
 }
 
 const rest = async (path: string) => (await askRest(service, `/${path}`)).body;
@@ -111,12 +111,4 @@ test('the first status that is known, and responses whose status is unknown, are
     '{ domain(name: "first.example") { site { status firstSeen } } }',
   );
   expect(data.domain.site).toEqual({ status: 404, firstSeen: micros(2) });
-});
-
-test('older observations that are put before are one routine change of the feed, which says since when the domain is known', async () => {
-  await record('older.example', LOOKS.slice(2));
-  await record('older.example', LOOKS.slice(0, 2), true);
-  expect(await statusesAt('domain/older.example/changes')).toEqual(STATUSES);
-  const { changes } = await rest('changes?domains=older.example&kinds=HISTORY_EXTENDED');
-  expect(changes).toMatchObject([{ earliest: micros(1), routine: 'BACKFILL' }]);
 });

@@ -14,7 +14,7 @@ const DOMAINS = Array.from({ length: 10 }, (_, number) => `d${number}.example`);
 /** Batches that are recorded before, and after, what a test is about. */
 const SOME = 20;
 
-/** Domains, each with two addresses and a text. With PostgreSQL's defaults, several processes read a table of 8 MB or more: 150,000 records have 20 MB. */
+/** By default, several processes of PostgreSQL read a table of 8 MB or more: 150,000 records have 20 MB. */
 const STORED = `
   INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
   SELECT 'd' || number || '.example', 1, 1, 1, 1, '{}' FROM generate_series(1, ${repeats(50_000, 200)}) AS number;
@@ -44,7 +44,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await primary.shell('mkdir -p backups/wal');
     database = await openMigrated(primary.url);
     service = await startTestService({ database, role: 'api' });
-    recording = new Recording(database, service.url);
+    recording = startRecording(database, service.url);
   });
 
   afterAll(async () => {
@@ -53,7 +53,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await primary?.remove();
   });
 
-  /** The settings, with the folders of the test instead of those of the document. */
   function settingsIn(configuration: string): Record<string, string> {
     const lines = configuration.matchAll(/^(\w+) = '?(.*?)'?$/gm);
     const values = [...lines].map(([, name = '', value = '']) => [name, here(value)] as const);
@@ -167,7 +166,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
         });
 
         // Recorded differently from there on: no ETag and no cursor stands for two states.
-        const other = new Recording(restored, again.url, last, 'other');
+        const other = startRecording(restored, again.url, last, 'other');
         await other.record(after - last + 2 * SOME);
         expect([...other.bodies.keys()].filter((etag) => recording.bodies.has(etag))).toEqual([]);
         expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
@@ -204,45 +203,31 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
   });
 });
 
-/** Records batches of one observation of each domain, one after the other, and remembers each state of the first domain. */
-class Recording {
-  acknowledged: number;
-  /** The responses with the states of the first domain, by ETag. */
-  readonly bodies = new Map<string, string>();
-  readonly #database: Database;
-  readonly #url: string;
-  readonly #text: string;
+type Recording = ReturnType<typeof startRecording>;
 
-  constructor(database: Database, url: string, acknowledged = 0, text = 'server') {
-    this.#database = database;
-    this.#url = url;
-    this.acknowledged = acknowledged;
-    this.#text = text;
+/** Records batches of one observation of each domain, and keeps the responses of the first one by ETag. */
+function startRecording(database: Database, url: string, acknowledged = 0, text = 'server') {
+  const recording = { acknowledged, bodies: new Map<string, string>(), record, recordDuring };
+  async function recordBatch(): Promise<void> {
+    const at = recording.acknowledged + 1;
+    const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `${text} ${at}` } };
+    await createRecorder(database.pool).record(DOMAINS.map((domain) => observation({ domain, ...parts })));
+    recording.acknowledged = at;
+    const { etag, body } = await ask(url);
+    recording.bodies.set(etag, body);
   }
-
-  async record(batches: number): Promise<void> {
-    for (let batch = 0; batch < batches; batch += 1) await this.#recordBatch();
+  async function record(batches: number): Promise<void> {
+    for (let batch = 0; batch < batches; batch += 1) await recordBatch();
   }
-
-  async recordDuring(work: () => Promise<void>): Promise<void> {
+  async function recordDuring(work: () => Promise<void>): Promise<void> {
     let isOver = false;
     const working = work().finally(() => {
       isOver = true;
     });
-    while (!isOver) await this.#recordBatch();
+    while (!isOver) await recordBatch();
     await working;
   }
-
-  async #recordBatch(): Promise<void> {
-    const at = this.acknowledged + 1;
-    const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `${this.#text} ${at}` } };
-    await createRecorder(this.#database.pool).record(
-      DOMAINS.map((domain) => observation({ domain, ...parts })),
-    );
-    this.acknowledged = at;
-    const { etag, body } = await ask(this.#url);
-    this.bodies.set(etag, body);
-  }
+  return recording;
 }
 
 async function ask(url: string, headers: Readonly<Record<string, string>> = {}, domain = DOMAINS[0]) {

@@ -47,7 +47,7 @@ export function* changingDomains({ domains, rounds, random }: ChangingDomains): 
 const HOUR = 3_600_000;
 const SOA = { mname: 'ns.example', rname: 'a.example', refresh: 0, retry: 0, expire: 0, 'minimum-ttl': 0 };
 
-/** Lines of a domain in the order of time, each of another instant: pools, serials, nonces and error pages, as the internet has them. */
+/** Lines of a domain in the order of time, each of another instant: pools, serials, nonces and error pages. */
 export function rotatingLines(domain: string, random: () => number): readonly string[] {
   const below = (count: number) => Math.floor(random() * count);
   const chance = (share: number) => random() < share;

@@ -9,7 +9,6 @@ import { readSettings } from '../../src/config/env.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
-/** Settings of the program, beside those of its database. */
 const SETTINGS = { SAMPLES: 'off', LOG_LEVEL: 'warn', RATE_LIMIT_ANONYMOUS: '1000000000' };
 
 export interface CommandResult {
@@ -26,21 +25,12 @@ export interface DmsCommand {
 
 type Environment = Readonly<Record<string, string>>;
 
-/**
- * Starts the program as a user does.
- *
- * @param environment The settings of its database.
- * @param input What it reads from standard input; nothing if absent.
- */
+/** Starts the program as a user does, with the settings of its database. */
 export function startDms(args: readonly string[], environment: Environment, input?: Readable): DmsCommand {
   return start(process.execPath, [PROGRAM, ...args], environment, { input });
 }
 
-/**
- * Runs the program by a line of bash, with what the line does to its output.
- *
- * @returns the code of the program, not that of the line.
- */
+/** Runs the program by a line of bash. @returns the code of the program, not that of the line. */
 export function dmsInShell(line: string, environment: Environment): Promise<CommandResult> {
   const script = `"$0" "$1" ${line}; exit "\${PIPESTATUS[0]}"`;
   return start('bash', ['-c', script, process.execPath, PROGRAM], environment).result;
@@ -77,9 +67,6 @@ export interface LocalDms {
 /**
  * Runs a command in the process of the test, which takes a hundredth of the time of a process of its own. What only
  * a process has is for startDms(): signals, its end while something is still open, TMPDIR, a file `.env`.
- *
- * @param environment The settings of its database.
- * @param input Its standard input; empty if absent.
  */
 export function startLocalDms(
   args: readonly string[],

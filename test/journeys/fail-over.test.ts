@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +22,7 @@ async function startAddress(first: PostgresqlCluster) {
     client.pipe(upstream).pipe(client);
   });
   const port = await freePort();
-  await new Promise<void>((listening) => void server.listen(port, '127.0.0.1', listening));
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   return {
     port,
     moveTo(cluster: PostgresqlCluster) {

@@ -32,7 +32,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
   let database: Database;
   let ways: readonly Way[];
   const random = randomNumbers(7);
-  /** How many answers were what, by way and outcome. */
   const outcomes = new Map<string, number>();
 
   beforeAll(async () => {
@@ -65,7 +64,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
     ];
   }
 
-  /** What a request comes to: `answered`, `unavailable`, or whatever it must not. */
   async function outcomeOf({ ask }: Way): Promise<string> {
     const response = await ask(`d${Math.floor(random() * DOMAINS)}.example`);
     const text = await response.text();

@@ -30,7 +30,6 @@ let site: WebServer;
 let environment: Record<string, string>;
 /** By watched domain, how often its site was requested: at each look, the TXT record and the header `server` are others. */
 const looks = new Map<string, number>();
-/** By domain: the changes that the service has said it has recorded. */
 const acknowledged = new Map<string, number>();
 const statuses = new Map<number, number>();
 

@@ -107,7 +107,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
     expect(text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|prisma/i);
   }
 
-  /** Both APIs, open and with a token. */
   async function expectEverythingUnavailable(): Promise<void> {
     await expectUnavailable(await ask(address()));
     await expectUnavailable(await ask(address('/dns'), token));
@@ -149,12 +148,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
     } finally {
       await Promise.all(held.map((client) => client.end().catch(() => {})));
     }
-    await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
-  });
-
-  test('a service is alive, and not ready, while its database is frozen, and ready again when it continues', async () => {
-    await expectProbes(service.url, 200);
-    await cluster.whileFrozen(() => expectProbes(service.url, 503));
     await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
   });
 

@@ -36,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** All changes of a question, by pages of a length. */
 async function changesAt(path: string, query: string, first = 500): Promise<Item[]> {
   const found: Item[] = [];
   for (let after = ''; ; ) {
@@ -86,14 +85,6 @@ test.each<[query: string, isWanted: (item: Item) => boolean]>([
     stream.close();
   },
 );
-
-test('notable changes are what somebody wants to know: the first of a rotation, another server, another mail host', async () => {
-  const own = all.filter(({ domain }) => domain === 'example.com');
-  const notable = own.filter(({ routine }) => routine === null).map(({ name, data }) => name ?? data?.type);
-  expect(new Set(notable)).toEqual(new Set(['A', 'MX', 'server']));
-  const reasons = new Set(own.map(({ routine }) => routine));
-  expect(reasons).toEqual(new Set([null, 'INITIAL', 'VALIDATOR', 'ROTATING']));
-});
 
 test('the feed with watched=true needs the scope watch:read, too', async () => {
   const anonymousScopes = new Set(['search:read'] as const);

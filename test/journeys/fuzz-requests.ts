@@ -2,7 +2,6 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } 
 import fc from 'fast-check';
 import { bodiesOfLongNames, graphqlBodies, graphqlDocuments, naughty, text } from './fuzz-graphql.js';
 
-/** A request as it is sent, and what it tries. */
 export interface FuzzRequest {
   readonly kind: string;
   readonly octets: Buffer;
@@ -196,7 +195,7 @@ const BOMBS = Object.keys(CODINGS).flatMap((name) =>
   }),
 );
 
-/** Compressed bodies: right, cut, damaged, in another coding than they say, coded twice, and far larger than they look. */
+/** Compressed bodies: right, cut, damaged, in another coding, coded twice, and far larger than they look. */
 const compressed = fc.oneof(
   coding.map((name) => ({
     ...graphqlRequest('compressed right', coded(name, QUESTION), [JSON_TYPE, ['content-encoding', name]]),
@@ -235,7 +234,7 @@ const garbage = fc.oneof(
     .map((header) => Buffer.from(JSON.stringify(header)).toString('base64url')),
 );
 
-/** Requests to both APIs with tokens of an identity provider: right, wrong, cut, and with garbage in the place of a part. */
+/** Requests to both APIs with tokens: right, wrong, cut, and with garbage in the place of a part. */
 function requestsWithTokens(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzRequest> {
   const sample = fc.constantFrom(...signed);
   // A header section of more than 16 KiB is not read; what is damaged may make it none at all.
@@ -283,7 +282,7 @@ const notHttp = fc
   )
   .map((start) => ({ kind: 'not HTTP', octets: Buffer.from(`${start}\r\n\r\n\r\n\r\n`, 'latin1') }));
 
-/** Any request that a client with bad intentions, or a bad day, could send; `signed` has tokens, right and wrong. */
+/** Any request that a client with bad intentions, or a bad day, could send. */
 export function fuzzRequests(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzRequest> {
   return fc.oneof<fc.MaybeWeightedArbitrary<FuzzRequest>[]>(
     { weight: 10, arbitrary: rest },

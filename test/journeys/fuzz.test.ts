@@ -110,7 +110,6 @@ const PAGES: readonly (readonly [paths: RegExp, type: RegExp])[] = [
   [/^\/metrics$/, /^text\/plain/],
 ];
 
-/** What is wrong with what came of a request; undefined: nothing. */
 function wrongWith(outcome: RawOutcome, { statuses, path }: FuzzRequest): string | undefined {
   // Any complete input, even if it is not HTTP, gets a response with the reason: no kind of request may be closed
   // without a word. Only clients that stop amid a request are, and none of these does.
@@ -149,8 +148,8 @@ const SAID =
 const HAS_PROC = existsSync('/proc/self/status');
 
 /** The memory of the service in MB; 0 where the system does not tell it, or the service is gone. */
-async function memory({ processId }: Serving): Promise<number> {
-  const status = await readFile(`/proc/${processId}/status`, 'utf8').catch(() => '');
+async function memory({ child }: Serving): Promise<number> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024);
 }
 

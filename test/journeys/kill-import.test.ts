@@ -29,7 +29,6 @@ const VICTIMS = TEST_SERVER === undefined ? ['importer', 'owner', 'both'] : ['im
 const random = randomNumbers(SEED);
 let folder: string;
 let file: string;
-/** What a plain replay of the file gives. */
 let expected: Map<string, string>;
 
 beforeAll(async () => {

@@ -53,13 +53,11 @@ interface Faults {
 /** In milliseconds: how long a slow receiver takes. The sender waits for ten seconds. */
 const SLOW = 2_000;
 
-/** What has come to a receiver, and what must not have come. */
 class Inbox {
   /** What the messages told that were taken, each message once, in the order in which they were taken. */
   readonly told: string[] = [];
   /** Messages that were taken again, with both times of the monotonic clock, in milliseconds. */
   readonly doubles: { readonly id: string; readonly firstAt: number; readonly at: number }[] = [];
-  /** What breaks a promise of notifications. */
   readonly wrong: string[] = [];
   readonly met = new Map<Fault, number>();
   readonly #faults: Faults;
@@ -331,7 +329,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
       await pause(10);
     }
   }
-  /** All changes of the feed that are notable. */
   async function feed(): Promise<readonly FeedItem[]> {
     const { ask } = createAsking(database);
     const items: FeedItem[] = [];

@@ -35,7 +35,7 @@ interface Executed {
 const HOMES = [
   // From the sixth execution on, a plan is for any name: it leaves partitions out while it is executed.
   { home: 'one server', executions: 7, isPlan: false },
-  // Citus finds the shards when it plans a statement for its names, by what each table's own column is compared with. So does PostgreSQL.
+  // Citus, as PostgreSQL, finds the shards when it plans, by what each table's own column is compared with.
   { home: 'a cluster', executions: 2, isPlan: true },
 ];
 

@@ -31,7 +31,6 @@ function serveFrom(
   return startTestService({ database, role: 'api', readReplicas });
 }
 
-/** What a service tells of its databases, the primary first. */
 async function databases({ url }: Addressed): Promise<readonly Shown[]> {
   const body: { databases: readonly Shown[] } = JSON.parse(await (await fetch(`${url}/readyz`)).text());
   return body.databases;

@@ -12,7 +12,7 @@ export interface LocalServing {
 /** As serve(), in the process of the test: for what is answered, not for how the process behaves. */
 export async function serveLocally(environment: Readonly<Record<string, string>>): Promise<LocalServing> {
   const { stdout, result, stop } = startLocalDms(['serve'], { ...environment, PORT: '0' });
-  const url = await addressIn([stdout], result);
+  const url = await addressOf(stdout, result);
   const close = async () => {
     stop();
     expect(await result).toMatchObject({ code: 0 });
@@ -23,27 +23,21 @@ export async function serveLocally(environment: Readonly<Record<string, string>>
 export interface Serving extends DmsCommand {
   /** Without a slash at the end. */
   readonly url: string;
-  readonly processId: number | undefined;
   /** Ends it, and gives what it has said on standard error. */
   close(): Promise<string>;
   /** Ends it, unless it has ended, and tells how. */
   end(): Promise<CommandResult>;
 }
 
-/**
- * Starts `dms serve` on a database and waits until it tells its address. What its REST v1 answers to fetch() must
- * be documented.
- *
- * @throws Error with what it said, if it ends instead.
- */
+/** Starts `dms serve` on a database. What its REST v1 answers to fetch() must be documented. */
 export async function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
   const { child, result } = startDms(['serve'], { ...environment, PORT: '0' });
-  const url = await addressIn([child.stdout, child.stderr], result);
+  const url = await addressOf(child.stdout, result);
   const end = () => {
     child.kill('SIGTERM');
     return result;
   };
-  return { url, child, result, processId: child.pid, end, close: async () => (await end()).stderr };
+  return { url, child, result, end, close: async () => (await end()).stderr };
 }
 
 /** Settles with the welcome of `dms serve`. @throws Error with what it said, if it ends instead. */
@@ -66,23 +60,9 @@ export async function untilServing(
   return { said, url, metricsUrl: /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '' };
 }
 
-async function addressIn(
-  streams: readonly (Readable | null)[],
-  result: Promise<CommandResult>,
-): Promise<string> {
-  const address = new Promise<string>((resolve) => {
-    let said = '';
-    const listen = (part: string) => {
-      said += part;
-      const url = /https?:\/\/[\w.[\]-]+:\d+/.exec(said)?.[0];
-      if (url !== undefined) resolve(url);
-    };
-    for (const stream of streams) stream?.on('data', listen);
-  });
-  const failure = result.then(({ code, stderr }): never => {
-    throw new Error(`dms serve ended with ${code}: ${stderr}`);
-  });
-  const url = await Promise.race([address, failure]);
+/** The address of `dms serve`, whose answers must be documented until it ends. */
+async function addressOf(stdout: Readable | null, result: Promise<CommandResult>): Promise<string> {
+  const { url } = await untilServing(stdout, result);
   const endRequirement = requireDocumentedAnswers(url);
   result.finally(endRequirement).catch(() => {});
   return url;

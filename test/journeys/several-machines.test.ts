@@ -51,7 +51,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
     let environment: Readonly<Record<string, string>>;
     const apis: (Serving | null)[] = [];
     const workers: DmsCommand[] = [];
-    /** By domain: the number of the latest observation that was acknowledged, and when, and of the latest that was tried. */
+    /** By domain: the numbers of observations that were acknowledged, and when; and of the latest that was tried. */
     const acknowledged = new Map<string, { number: number; at: number }[]>();
     const tried = new Map<string, number>();
     /** When the primary was away, in milliseconds of the monotonic clock. */
@@ -106,7 +106,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       });
     }
 
-    /** Records one observation of each domain after the other, each until it is acknowledged: before, it may be recorded or not. */
+    /** Records observations one after the other, each until it is acknowledged: before, it may be recorded or not. */
     async function write(recorder: Recorder, domains: readonly string[]): Promise<void> {
       for (let number = 1; !isOver; number += 1) {
         for (const domain of domains) tried.set(domain, number);
@@ -136,7 +136,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       return now > away.from && now < away.to + RECOVERY;
     }
 
-    /** Sends a request to one of the processes, and to the next where the connection is lost, as a load balancer does. */
+    /** Sends a request to one process, and to another where the connection is lost, as a load balancer does. */
     async function request(path: string, headers: Record<string, string> = {}): Promise<Reply> {
       for (;;) {
         const up = apis.filter((api) => api !== null);
@@ -159,7 +159,6 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       return true;
     }
 
-    /** Asks for domains, each with the entity tag that it has. */
     async function read(): Promise<void> {
       const has = new Map<string, Held>();
       while (!isOver) {
@@ -187,7 +186,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       return { tag: reply.headers.get('etag') ?? '', number };
     }
 
-    /** Reads the feed by its cursors until told to end, and keeps the numbers of each domain as they come: each once, in order. */
+    /** Reads the feed by its cursors, and keeps the numbers of each domain as they come: each once, in order. */
     async function follow(seen: Map<string, number>, end: AbortSignal): Promise<void> {
       for (let after = ''; !end.aborted; await pause(20)) {
         const path = `/api/v1/changes?first=200${after}`;
@@ -206,7 +205,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
     async function restart(place: number): Promise<void> {
       const api = apis[place];
       apis[place] = null;
-      await killAtOnce(api?.processId ?? 0);
+      await killAtOnce(api?.child.pid ?? 0);
       await pause(STEADY);
       apis[place] = await serve(environment);
     }
@@ -285,7 +284,6 @@ function addressOf(number: number): string {
   return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 }
 
-/** The number of the latest observation that a body of Get domain has. */
 function numberIn(text: string): number {
   const { httpHeaders }: { httpHeaders: { value: string }[] } = JSON.parse(text);
   return Number(httpHeaders[0]?.value);

@@ -1,12 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import pg, { type PoolClient } from 'pg';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { askGraphql, graphqlRequest } from '../support/ask.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, type TestDatabase, whileLocked } from '../support/database.js';
 import { domainAliases } from '../support/every-field.js';
-import { whileLocked } from '../support/locked-table.js';
 import { observation } from '../support/observations.js';
 import { expectProbes } from '../support/probes.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -46,18 +45,6 @@ async function expectAvailable(): Promise<void> {
 
 test('a database that is connected and silent gives 503 with Retry-After in both APIs, and recovers by itself', async () => {
   await whileLocked(home.pool, expectUnavailable);
-  await expectAvailable();
-});
-
-test('a pool whose connections are all lent gives 503 with Retry-After, and answers resume when there is one', async () => {
-  const { readPool } = impatient;
-  const lent: PoolClient[] = [];
-  try {
-    while (lent.length < readPool.options.max) lent.push(await readPool.connect());
-    await expectUnavailable();
-  } finally {
-    for (const client of lent) client.release();
-  }
   await expectAvailable();
 });
 

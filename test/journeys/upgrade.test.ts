@@ -52,7 +52,6 @@ describe('with a process that serves', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Applies what a later version has beside the migrations of this one. */
   async function migrateTo(name: string, sql: string): Promise<readonly string[]> {
     await cp('prisma/migrations', folder, { recursive: true });
     await mkdir(join(folder, name));
@@ -133,7 +132,7 @@ describe('with a process that serves', () => {
 
   test('once a later version has migrated the database, no process and no command of this one can be started any more, and each says why', async () => {
     for (const args of [['serve'], ['worker'], ['migrate'], ['verify']]) {
-      const { code, stderr } = await startDms(args, { ...environment, PORT: '0' }).result;
+      const { code, stderr } = await runDms(args, { ...environment, PORT: '0' });
       expect([args, code]).toEqual([args, 1]);
       expect(stderr).toMatch(
         /^dms: The database has the migration 900[01]_\w+, which this version of the program does not know\. Run the version that applied it, or a later one/,

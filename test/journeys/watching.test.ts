@@ -138,7 +138,6 @@ test.skipIf(!HAS_DEBIAN_SERVERS)(
     onTestFinished(servers.close);
     const start = parseInstant('2026-01-01T00:00:00Z');
     clock = start;
-    /** Settles when nginx answers, with TLS or without. */
     const showing = async (tls: boolean) => {
       const ports = () => Promise.all([servers.sitePort, servers.tlsPort].map(accepts));
       await expect.poll(ports, WAITING).toEqual([true, tls]);
@@ -206,7 +205,6 @@ test.skipIf(!HAS_DEBIAN_SERVERS)(
   },
 );
 
-/** Settles when the zone is answered for. */
 async function resolving(port: number): Promise<void> {
   const resolver = new Resolver({ timeout: 500, tries: 1 });
   resolver.setServers([`127.0.0.1:${port}`]);

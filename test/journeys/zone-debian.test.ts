@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { typeNumber } from '../../src/model/dns-types.js';
 import { MasterText } from '../../src/model/master-text.js';
 import { rdataOctets } from '../../src/model/rdata-text.js';
-import { createDnsClient } from '../../src/observer/dns/client.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DebianServers, HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { RDATA_EXAMPLES } from '../support/rdata-examples.js';
@@ -113,7 +112,6 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a zone of nsd, behind unbound', () => {
     return spawnSync('dig', ['@127.0.0.1', '-p', String(port), ...args], { encoding: 'utf8' }).stdout;
   }
 
-  /** Owner name, type and rdata of the records in master-file text. */
   function recordsIn(text: string) {
     const lines = text.matchAll(/^(\S+)[ \t]+(?:\d+[ \t]+)?IN[ \t]+(\S+)[ \t]*(.*)$/gm);
     return Array.from(lines, ([, host = '', type = '', data = '']) => ({ host, class: 'IN', type, data }));
@@ -132,15 +130,6 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a zone of nsd, behind unbound', () => {
     const printed = textsOf(recordsIn(dig(resolverPort, questions)));
     expect(textsOf(exported)).toEqual([...new Set([...printed, NOT_PRINTED])].sort());
     expect((await dms(resolverPort, ODD_TYPES, 'verify')).code).toBe(0);
-  });
-
-  test('a name that does not exist, and a type that a name does not have, are answers of a resolver', async () => {
-    const server = { address: '127.0.0.1', port: servers.resolverPort };
-    const dns = createDnsClient({ servers: [server], timeout: 2000, tries: 1, queriesPerServer: 10 });
-    const missing = await dns.query('missing.example.test', ['A']);
-    expect(missing.get('A')).toMatchObject({ kind: 'answered', nameExists: false, records: [] });
-    const without = await dns.query('ns1.example.test', ['MX']);
-    expect(without.get('MX')).toMatchObject({ kind: 'answered', nameExists: true, records: [] });
   });
 
   async function importFromDig(at: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { askGraphql, askRest } from '../support/ask.js';
-import { whileLocked } from '../support/locked-table.js';
+import { whileLocked } from '../support/database.js';
 import { observation } from '../support/observations.js';
 import { serviceOfFile } from '../support/service.js';
 

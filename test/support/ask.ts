@@ -7,7 +7,6 @@ interface Addressed {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** The request of a GraphQL operation by POST, for fetch(). */
 export function graphqlRequest(query: string, variables: object = {}, headers: Fields = {}) {
   return {
     method: 'POST',
@@ -16,7 +15,6 @@ export function graphqlRequest(query: string, variables: object = {}, headers: F
   };
 }
 
-/** Asks a service by GraphQL. */
 export async function askGraphql(
   { url }: Addressed,
   query: string,

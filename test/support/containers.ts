@@ -14,7 +14,6 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isInstalled } from './processes.js';
 
-/** Whether the machine has the container engine of Debian, and lets this user run it. */
 export const HAS_PODMAN = isInstalled('podman') && isInstalled('runc') && process.getuid?.() === 0;
 
 /** What the image of a Dockerfile needs of a base image, beside Node.js and npm. */
@@ -52,10 +51,10 @@ export async function prepareEngine() {
       const volumes = npmFiles().map((file) => `--volume=${file}:${file}:ro`);
       return podman('build', ...options, ...volumes, ...LIMITS, '--tag', name, context);
     },
-    /** Runs a container to its end, without a network. @returns what it prints. @param options of `podman run`. */
+    /** Runs a container to its end, without a network. @returns what it prints. */
     run: (image: string, command: readonly string[], ...options: readonly string[]) =>
       podman('run', '--rm', '--network=none', ...LIMITS, ...options, image, ...command),
-    /** Starts a container, which has this machine's loopback. @param options of `podman run`. */
+    /** Starts a container, which has this machine's loopback. */
     start: (image: string, container: string, ...options: readonly string[]) =>
       podman('run', '--detach', '--network=host', ...LIMITS, '--name', container, ...options, image),
     async close() {

@@ -13,7 +13,6 @@ export class DatabaseUser {
   readonly #child: ChildProcess;
   #sent = 0;
 
-  /** Starts the process and waits until it has opened the database. */
   static async start(options: DatabaseOptions): Promise<DatabaseUser> {
     const child = fork(PROGRAM, [JSON.stringify(options)], { serialization: 'advanced', execArgv: [] });
     const [opened] = await answerTo(child, 0);

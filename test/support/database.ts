@@ -30,7 +30,6 @@ export interface TestHome {
   readonly options: DatabaseOptions;
   /** The settings with which a process of its own opens the same database. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Takes the database away, once nothing uses it any more. */
   remove(): Promise<void>;
 }
 
@@ -57,7 +56,6 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Opens a database of a server of the test's own, migrated. */
 export async function openMigrated(databaseUrl: string): Promise<Database> {
   const database = await openDatabase({ databaseUrl, dataDirectory: '/nonexistent' });
   await migrate(database.pool);
@@ -68,7 +66,6 @@ interface LentDatabase {
   readonly home: TestHome;
   /** Keeps the embedded database open from one file to the next. */
   readonly keeper: Database;
-  /** Of its schema, as the migrations have left it. */
   readonly schema: string;
 }
 
@@ -126,7 +123,7 @@ async function schemaOf({ pool }: Database): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
-/** The database, read by the statements for tables that are distributed over a Citus cluster: they give the same on any tables. */
+/** The database, read by the statements for tables of a Citus cluster: they give the same on any tables. */
 export function onShards<Opened extends Database>(database: Opened): Opened {
   return { ...database, distribution: { kind: 'shards', count: 1 } };
 }
@@ -213,4 +210,20 @@ async function isPooled(server: string): Promise<boolean> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS process');
   await client.end();
   return rows[0]?.process !== Reflect.get(client, 'processID');
+}
+
+/** Keeps everybody from reading tables, by default domains and their schema, as a long migration does. */
+export async function whileLocked(
+  pool: pg.Pool,
+  work: () => Promise<void>,
+  tables = 'domain, schema_migration',
+) {
+  const client = await pool.connect();
+  try {
+    await client.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
+    await work();
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
 }

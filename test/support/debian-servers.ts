@@ -6,15 +6,11 @@ import { freePort } from './free-port.js';
 import { endChild, isInstalled, PATH } from './processes.js';
 import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
-/** Whether the machine has the name servers, the web server and the DNS client of Debian. */
 export const HAS_DEBIAN_SERVERS = ['nsd', 'unbound', 'nginx', 'dig'].every(isInstalled);
 
 export type DebianServers = Awaited<ReturnType<typeof startDebianServers>>;
 
-/**
- * Starts an authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. Their files
- * are in a temporary folder, which goes with them.
- */
+/** Starts an authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. */
 export async function startDebianServers(zone: string, site: string, siteOverTls?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'dms-debian-'));
   const [nsdPort, resolverPort] = [await freePort(), await freePort()];

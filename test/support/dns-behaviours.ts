@@ -39,7 +39,6 @@ export function rcode(number: number): Behaviour {
   });
 }
 
-/** The zone's answer under another id. */
 export const wrongId: Behaviour = changed((message) => {
   message.writeUInt16BE(message.readUInt16BE(0) ^ 0x5555, 0);
   return message;

@@ -25,9 +25,9 @@ type Generator = (name: string, type: string) => readonly string[] | null | unde
 export interface DnsTestServerOptions {
   /** A master file; without one every question is rejected. See setZone. */
   readonly zone?: string;
-  /** An address of the loopback network, 127.0.0.1 where none is named; IPv6 too. */
+  /** Of the loopback network, IPv6 too. */
   readonly address?: string;
-  /** The port of both transports; a free one where none is named. */
+  /** Of both transports; 0: a free one. */
   readonly port?: number;
 }
 
@@ -54,15 +54,15 @@ export interface DnsTestServerOptions {
  * client takes over UDP (512 octets, or what EDNS says) or than 65,535 octets over TCP: it then sends TC
  * and no records. Each zone needs its SOA. There are no wildcards; recursion is not available (RA is 0).
  */
-export async function startDnsServer(options: DnsTestServerOptions = {}): Promise<DnsTestServer> {
-  const { address = '127.0.0.1', port = 0 } = options;
+export async function startDnsServer(options: DnsTestServerOptions = {}) {
+  const { zone = '', address = '127.0.0.1', port = 0 } = options;
   for (;;) {
     const udp = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4' });
     udp.bind(port, address);
     await once(udp, 'listening');
     const tcp = createServer({ noDelay: true });
     const bound = udp.address().port;
-    if (await listens(tcp, bound, address)) return new DnsTestServer(udp, tcp, options.zone ?? '');
+    if (await listens(tcp, bound, address)) return new DnsTestServer(udp, tcp, zone);
     udp.close();
     if (port !== 0) throw new Error(`Port ${port} of ${address} is taken.`);
   }
@@ -127,8 +127,8 @@ export class DnsTestServer {
   }
 
   /**
-   * Answers by a function for the random names by which the service finds resolvers that give addresses for names that do not
-   * exist. Otherwise these names do not exist, whatever the server says of others, and they count as no questions.
+   * Answers by a function for the random names by which the service finds resolvers that invent addresses.
+   * Otherwise these names do not exist, whatever the server says of others, and they count as no questions.
    */
   invent(generator: Generator | undefined): void {
     this.#invented = generator;

@@ -69,7 +69,6 @@ export async function askRaw(port: number, octets: string): Promise<RawResponse>
   return response;
 }
 
-/** A raw response as fetch() would give it. */
 export function responseOf({ status, fields, body }: RawResponse): Response {
   return new Response(body === '' ? null : body, { status, headers: [...fields] });
 }

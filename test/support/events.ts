@@ -12,21 +12,15 @@ export interface ReceivedEvent {
   readonly retry?: number;
 }
 
-export interface OpenEvents {
-  readonly response: Response;
-  /** The next event, also one without data; undefined: the stream has ended. */
-  next(): Promise<ReceivedEvent | undefined>;
-  /** All that follow, until one is `last`, or the stream has ended. */
-  until(last: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent[]>;
-  close(): void;
-}
+export type OpenEvents = Awaited<ReturnType<typeof openEvents>>;
 
-/** Opens a stream of events. What is not one has no events. */
-export async function openEvents(url: string, init: RequestInit = {}): Promise<OpenEvents> {
+/** Opens a stream of events, also of those without data. What is not one has no events. */
+export async function openEvents(url: string, init: RequestInit = {}) {
   const stream = await openStream(url, init, 'text/event-stream', eventsIn);
   return {
     ...stream,
-    async until(last) {
+    /** All that follow, until one is `last`, or the stream has ended. */
+    async until(last: (event: ReceivedEvent) => boolean) {
       const found: ReceivedEvent[] = [];
       for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
         found.push(event);
@@ -49,6 +43,7 @@ async function openStream<Item>(
   const items = itemsIn(response);
   return {
     response,
+    /** Undefined: the stream has ended. */
     next: async () => (await items.next()).value ?? undefined,
     close: () => controller.abort(),
   };

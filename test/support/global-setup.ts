@@ -14,7 +14,6 @@ declare module 'vitest' {
 /** The settings that tests are run with on purpose, with the password of a server that has none in its URL. */
 const TESTED_WITH = ['DATABASE_URL', 'CACHE_MB', 'PGPASSWORD'];
 
-/** What vitest runs once, before all test files; what it returns, after them. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   isolateEnvironment();
   await prepareTemplate();

@@ -1,4 +1,5 @@
 import { exportDms } from '../../src/exporters/dms.js';
+import type { ExportFormat, Omission } from '../../src/exporters/export-format.js';
 import { mergeChanges } from '../../src/history/diff.js';
 import { extendHistory } from '../../src/history/extend-history.js';
 import { recordObservations } from '../../src/history/record-observations.js';
@@ -6,7 +7,7 @@ import { holdNothing } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareDnsRecords } from '../../src/model/dns-record.js';
-import { compareInstants } from '../../src/model/instant.js';
+import { compareInstants, type Instant } from '../../src/model/instant.js';
 import type { Observation } from '../../src/model/observation.js';
 import { compareUtf8 } from '../../src/model/utf8-order.js';
 import { NOW } from './observations.js';
@@ -54,4 +55,19 @@ export function extended(
 /** The observations of which an export tells. */
 export function exported(history: StoredHistory): Observation[] {
   return Array.from(exportDms(history), (line) => parseDmsLine(line, NOW));
+}
+
+/** What a format makes of a history, and how much of it is left out for which reason. */
+export function exportHistory(
+  { linesOf }: ExportFormat,
+  history: StoredHistory,
+  at?: Instant,
+): { readonly lines: readonly string[]; readonly omitted: Readonly<Partial<Record<Omission, number>>> } {
+  const omitted: Partial<Record<Omission, number>> = {};
+  const lines = [
+    ...linesOf(history, { at }, (reason, count = 1) => {
+      if (count > 0) omitted[reason] = (omitted[reason] ?? 0) + count;
+    }),
+  ];
+  return { lines, omitted };
 }

@@ -1,4 +1,4 @@
-/** Whether this is `npm run test:journeys`, and not `npm test`, which has a short form of what takes minutes. */
+/** Whether this is `npm run test:journeys`: `npm test` has a short form of what takes minutes. */
 export const IS_LONG = process.env['JOURNEYS'] === 'long';
 
 /** How often a test does something, or with how much: in its long form, and in its short one. */

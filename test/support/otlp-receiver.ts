@@ -14,7 +14,6 @@ interface ReceivedSpan {
   /** 1 internal, 2 server, 3 client. */
   readonly kind: number;
   readonly attributes: Attributes;
-  /** Of what sent it. */
   readonly resource: Attributes;
 }
 

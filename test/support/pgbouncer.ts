@@ -15,12 +15,7 @@ export const CONNECT_QUERY =
 
 export type Pgbouncer = Awaited<ReturnType<typeof startPgbouncer>>;
 
-/**
- * Starts it on a free port, before all databases of a server.
- *
- * @param server The address of a database, whose user needs no password.
- * @param connectQuery Absent: nothing is run on its connections.
- */
+/** Starts it on a free port, before all databases of a server. @param server Its user needs no password. */
 export async function startPgbouncer(server: string, connectQuery?: string) {
   const folder = await mkdtemp(join(tmpdir(), 'dms-pgbouncer-'));
   const url = new URL(server);

@@ -22,7 +22,6 @@ const PROGRAMS = existsSync(VERSIONS)
 /** Whom servers run as, since they do not run as root; nobody named: whoever runs the tests. */
 export const SERVER_USER: { readonly uid?: number; readonly gid?: number } = serverUser();
 
-/** Whether the machine has the programs of a PostgreSQL server, and a user that may run them. */
 export const HAS_POSTGRESQL =
   PROGRAMS !== undefined && (process.getuid?.() !== 0 || SERVER_USER.uid !== undefined);
 
@@ -32,7 +31,6 @@ function serverUser() {
   return uid === undefined ? {} : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Gives a file to the user whom servers run as. */
 export function giveToServerUser(path: string): void {
   if (SERVER_USER.uid !== undefined) chownSync(path, SERVER_USER.uid, SERVER_USER.gid ?? SERVER_USER.uid);
 }
@@ -48,11 +46,7 @@ export class PostgresqlCluster {
   readonly #settings: readonly string[];
   #server: ChildProcess | null = null;
 
-  /**
-   * Makes a new server on a free port of loopback, and starts it.
-   *
-   * @param settings of PostgreSQL, such as `{ max_connections: '20' }`.
-   */
+  /** Makes a new server on a free port of loopback. @param settings such as `{ max_connections: '20' }`. */
   static async start(settings: Settings = {}): Promise<PostgresqlCluster> {
     const folder = await newFolder();
     const options = ['-D', folder, '-U', 'dms', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
@@ -67,7 +61,7 @@ export class PostgresqlCluster {
     return cluster;
   }
 
-  /** Makes a streaming replica of it on another free port, and starts it. The primary needs a `wal_keep_size`. */
+  /** Starts a new streaming replica of it. The primary needs a `wal_keep_size`. */
   async startReplica(settings: Settings = {}): Promise<PostgresqlCluster> {
     const folder = await newFolder();
     const from = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'dms'];
@@ -153,7 +147,6 @@ export class PostgresqlCluster {
     while ((await this.run(isThere))[0]?.['done'] !== true) await pause(10);
   }
 
-  /** Runs statements on a connection of its own. */
   async run(...statements: readonly string[]): Promise<readonly Row[]> {
     const client = new pg.Client({ connectionString: this.url, application_name: 'administrator' });
     await client.connect();
@@ -166,7 +159,7 @@ export class PostgresqlCluster {
     }
   }
 
-  /** Runs a script of bash as the server's user, who finds PostgreSQL's programs. @throws Error with what it says on standard error. */
+  /** Runs a script of bash as the server's user, who finds PostgreSQL's programs. @throws Error with its stderr. */
   async shell(script: string, environment: Settings = {}): Promise<string> {
     const path = `${PROGRAMS}:${process.env['PATH']}`;
     const options = { ...SERVER_USER, cwd: this.folder, env: { ...environment, PATH: path } };
@@ -196,7 +189,6 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** Whether a server takes a connection now. */
 export async function isConnectable(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});

@@ -1,10 +1,6 @@
 import { expect } from 'vitest';
 
-/**
- * What the probes of a service must say.
- *
- * @param readiness 200: it is ready; 503: it is not, since its database does not answer.
- */
+/** @param readiness 503: it is not ready, since its database does not answer. */
 export async function expectProbes(url: string, readiness: 200 | 503): Promise<void> {
   const [live, ready] = await Promise.all([fetch(`${url}/livez`), fetch(`${url}/readyz`)]);
   const body: unknown = await ready.json();

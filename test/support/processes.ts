@@ -7,7 +7,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Debian has servers where only an administrator's PATH looks. */
 export const PATH = `${process.env['PATH']}:/usr/sbin`;
 
-/** Whether the machine has a program, for users or administrators. */
 export function isInstalled(program: string): boolean {
   return PATH.split(':').some((folder) => existsSync(join(folder, program)));
 }
@@ -65,7 +64,6 @@ export async function ended(processId: number): Promise<void> {
   await pause(20);
 }
 
-/** Asks the process to end, unless it has by now, and waits until it is gone. */
 export async function endedByRequest(processId: number): Promise<void> {
   if (isSignalled(processId, 'SIGTERM')) await ended(processId);
 }

@@ -16,18 +16,10 @@ export type RawOutcome =
   | { readonly kind: 'answered'; readonly response: RawResponse }
   | { readonly kind: Failure };
 
-/**
- * There was no connection, it was closed without an answer, nothing came for 20 seconds, or an answer of more octets than may
- * be, or one that is no HTTP.
- */
+/** No connection; one closed without an answer; nothing for 20 seconds; more octets than may be; no HTTP. */
 type Failure = 'refused' | 'closed' | 'silent' | 'endless' | 'garbled';
 
-/**
- * Sends octets to a server on loopback, whatever they are, and takes the first final response of the connection.
- *
- * @param octets A request with `connection: close`, or what is none.
- * @param mostOctets How many an answer may have.
- */
+/** Sends octets, whatever they are, and takes the first final response. @param mostOctets Of an answer. */
 export function sendRaw(port: number, octets: Buffer, mostOctets: number): Promise<RawOutcome> {
   return new Promise((resolve) => {
     const received = new Received();

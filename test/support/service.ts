@@ -6,6 +6,8 @@ import { readSettings } from '../../src/config/env.js';
 import type { Settings } from '../../src/config/settings.js';
 import type { Database } from '../../src/database/client.js';
 import type { TimeLimits } from '../../src/http/server.js';
+import { recordSamples } from '../../src/importers/samples.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase } from './database.js';
 import { requireDocumentedAnswers } from './documented-fetch.js';
@@ -83,6 +85,12 @@ export function serviceOfFile(
 export async function startServiceForTest(options: TestServiceOptions = {}): Promise<TestService> {
   const service = await startTestService(options);
   onTestFinished(() => service.stop());
+  return service;
+}
+
+export async function startServiceWithSamples(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService(options);
+  await recordSamples(createRecorder(service.database.pool), BigInt(Date.now()) * 1000n);
   return service;
 }
 

@@ -22,13 +22,11 @@ export async function openSlowClients(port, count) {
   );
   await Promise.all(clients.map(({ connected }) => connected));
   return {
-    /** How many the server has not closed yet. */
     open: () => clients.filter(({ socket }) => !socket.closed).length,
     /** How many bytes, one a second, the one has sent that has sent most. */
     sent: () => Math.max(...clients.map((client) => client.sent())),
     /** What each was answered, once the server has closed them all. */
     answers: () => Promise.all(clients.map(({ answer }) => answer)),
-    /** Lets go of those that are left. */
     destroy: () => {
       for (const { socket } of clients) socket.destroy();
     },

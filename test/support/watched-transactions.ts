@@ -5,7 +5,6 @@ import { PrismaClient } from '../../src/database/generated/client.js';
 interface Watcher {
   /** Called with each statement before it is sent, which it is not if this throws. */
   readonly before?: (text: string) => void;
-  /** Called with each statement after its result. */
   readonly after?: (text: string) => Promise<void>;
 }
 

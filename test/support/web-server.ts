@@ -32,13 +32,7 @@ export interface Place {
   readonly port?: number;
 }
 
-export interface LoopbackServer {
-  readonly address: string;
-  readonly port: number;
-  readonly connections: number;
-  idle(): Promise<void>;
-  close(): Promise<void>;
-}
+export type LoopbackServer = Awaited<ReturnType<typeof listen>>;
 
 /** A real web server that answers every request with one response, which can be replaced at any time. */
 export interface WebServer extends LoopbackServer {
@@ -106,7 +100,7 @@ async function startWebServer(server: HttpServer, place: Place): Promise<WebServ
   return Object.assign(await listen(server, place), own);
 }
 
-async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place): Promise<LoopbackServer> {
+async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place) {
   const open = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {

@@ -11,7 +11,6 @@ export function xmlFault(text: string): string | null {
   return fault;
 }
 
-/** The text and the attribute `a` of the one element of a document. */
 export function readElement(document: string): { readonly text: string; readonly attribute: string } {
   const parser = new SaxesParser();
   const found = { text: '', attribute: '' };

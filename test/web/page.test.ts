@@ -8,8 +8,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
-import { startServiceWithSamples } from '../support/samples.js';
-import { startServiceForTest, type TestService } from '../support/service.js';
+import { startServiceForTest, startServiceWithSamples, type TestService } from '../support/service.js';
 
 /** Each takes seconds of processor time. */
 const inLongForm = test.skipIf(!IS_LONG);

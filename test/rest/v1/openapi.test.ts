@@ -20,8 +20,13 @@ import { openTestDatabase } from '../../support/database.js';
 import { violationsOf } from '../../support/documented.js';
 import { askRaw, responseOf } from '../../support/documented-fetch.js';
 import { EVERY_BODY } from '../../support/every-record-type.js';
-import { startServiceWithSamples } from '../../support/samples.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../../support/service.js';
+import {
+  bearer,
+  startServiceForTest,
+  startServiceWithSamples,
+  startTestService,
+  type TestService,
+} from '../../support/service.js';
 
 interface Operation {
   readonly security: readonly object[];
