@@ -132,7 +132,6 @@ function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: 
   ]);
 }
 
-/** The condition that rows come after the place of the question. */
 function followsSql({ after }: HeaderSearchKey): Prisma.Sql {
   if (after === undefined) return Prisma.empty;
   return Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;

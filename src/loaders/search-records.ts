@@ -165,10 +165,6 @@ function soughtBy({ filter, after }: RecordSearchKey): SoughtValues | null {
   return soughtTexts(text) ?? ofHost;
 }
 
-function isName({ parts }: NamePattern): boolean {
-  return parts.length === 1;
-}
-
 /** The rows of a domain, by the index with the fewest others. */
 function soughtDomain(domain: string, { types, present, at }: RecordFilter): SoughtValues {
   // As of an instant, what is removed may have been present.
@@ -188,7 +184,6 @@ function soughtDomain(domain: string, { types, present, at }: RecordFilter): Sou
   return { isOneValue: true, values, lookups: conditions.map((condition) => ({ column, condition })) };
 }
 
-/** By the known names. */
 export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlace): SoughtValues | null {
   const names = pattern && namesMeeting(pattern, MOST_ROWS_BY_VALUE, MOST_VALUES);
   if (!names) return null;
@@ -199,7 +194,7 @@ export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlac
       : Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint
                                            ELSE ${EARLIEST_INSTANT}::bigint END)`;
   return {
-    isOneValue: isName(pattern),
+    isOneValue: pattern.parts.length === 1,
     values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
     lookups: [
       { column: Prisma.raw('domain'), condition: Prisma.sql`host = domain ${begin}` },
@@ -208,7 +203,6 @@ export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlac
   };
 }
 
-/** By the known texts. */
 export function soughtTexts(text: string | undefined): SoughtValues | null {
   if (text === undefined || !hasTrigram(text)) return null;
   return {
@@ -219,11 +213,11 @@ export function soughtTexts(text: string | undefined): SoughtValues | null {
 }
 
 function soughtTargets(pattern: NamePattern): SoughtValues {
-  const [name = '', suffix = ''] = pattern.parts.map(reversed);
+  const [name = '', suffix] = pattern.parts.map(reversed);
   // One that both fields of SOA have is among those of the first.
   const isOther = Prisma.sql`${MAILBOX.condition} AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;
   const lookups = [TARGET, { ...MAILBOX, condition: isOther }, HOST_NAME];
-  if (isName(pattern)) {
+  if (suffix === undefined) {
     return { isOneValue: true, values: Prisma.sql`SELECT ${name}::text COLLATE "C" AS value`, lookups };
   }
   const below = TARGETS.map(({ condition, column }) => {

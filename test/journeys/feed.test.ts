@@ -61,13 +61,8 @@ interface Page {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
 }
 
-interface Question {
-  readonly domains?: readonly string[];
-  readonly kinds?: readonly string[];
-  readonly order?: string;
-  readonly first?: number;
-  readonly after?: string | undefined;
-}
+/** The arguments of `changes`. */
+type Question = Readonly<Record<string, unknown>>;
 
 /** What never changes of a change. */
 const PAGE = `{

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { exportDms } from '../../src/exporters/dms.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, type Instant } from '../../src/model/instant.js';
@@ -19,8 +19,7 @@ import { answersOf, differences, type LocalServing, serveLocally } from './servi
 
 /** RANDOM_RUNS=5000 looks longer. */
 const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(30, 6));
-const TIMEOUT = 60_000 + 2_000 * numRuns;
-
+vi.setConfig({ testTimeout: 60_000 + 2_000 * numRuns });
 let database: TestDatabase;
 let serving: LocalServing;
 
@@ -29,12 +28,21 @@ beforeAll(async () => {
   serving = await serveLocally(database.environment);
 });
 afterAll(async () => {
+  vi.resetConfig();
   await serving.close();
   await database.close();
 });
 
 /** Each run has domains of its own, so that nothing has to be erased between them. */
 let run = 0;
+
+function holds<Drawn>(drawn: fc.Arbitrary<Drawn>, check: (drawn: Drawn) => Promise<void>): Promise<void> {
+  const property = fc.asyncProperty(drawn, (value) => {
+    run += 1;
+    return check(value);
+  });
+  return fc.assert(property, { numRuns });
+}
 
 function linesOf(observations: readonly ObservationLine[]): string[] {
   return observations.map((line) => JSON.stringify({ ...line, domain: `${line.domain}.r${run}.example` }));
@@ -71,23 +79,16 @@ const batchSizes = fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 12 });
 /** Of three domains in several spellings. */
 const anyLines = manyLines(observationLine(['a', 'A', 'b', 'bücher', 'xn--bcher-kva', 'BÜCHER']));
 
-it(
-  'any observations, recorded in any batches, and then a second time, give the histories that a plain replay of the rules gives, byte for byte',
-  async () => {
-    const property = fc.asyncProperty(anyLines, batchSizes, batchSizes, async (given, sizes, again) => {
-      run += 1;
-      const lines = linesOf(given);
-      for (const each of [sizes, again]) {
-        await record(lines, each);
-        await expectAnswers(replayed(lines));
-      }
-    });
-    await fc.assert(property, { numRuns });
-  },
-  TIMEOUT,
-);
+test('any observations, recorded in any batches, and then a second time, give the histories that a plain replay of the rules gives, byte for byte', () =>
+  holds(fc.tuple(anyLines, batchSizes, batchSizes), async ([given, ...recordings]) => {
+    const lines = linesOf(given);
+    for (const sizes of recordings) {
+      await record(lines, sizes);
+      await expectAnswers(replayed(lines));
+    }
+  }));
 
-it(
+test(
   'at any instant, between any two, and by the changes between them, the answers are those of replays of the observations up to them',
   async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
@@ -103,7 +104,7 @@ it(
     await record(all, Array(Math.floor(all.length / 200)).fill(200));
     await expectInstants(serving.url, lines, { seed, count });
   },
-  10 * TIMEOUT,
+  10 * 60_000 + 20_000 * numRuns,
 );
 
 const changesQuestion = fc.record({
@@ -123,40 +124,32 @@ function asQuery({ first, order, kinds, ends }: ChangesQuestion, times: readonly
   const interval = { ...(from !== null && { from: [from] }), ...(to !== null && { to: [to] }) };
   const query: Query = { first: [String(first)], order: [order], kinds, ...interval };
   const select = (items: readonly { kind: string; date: string }[]) => {
-    const selected = items.filter(
-      ({ kind, date }) =>
-        kinds.includes(kind) && (from === null || date > from) && (to === null || date <= to),
-    );
+    const isIn = (date: string) => (from === null || date > from) && (to === null || date <= to);
+    const selected = items.filter(({ kind, date }) => kinds.includes(kind) && isIn(date));
     return order === 'OLDEST_FIRST' ? selected : selected.reverse();
   };
   return { query, select };
 }
 
-it(
-  'the changes of any observations are those of a plain replay with when each thing was last seen, each once, on pages of any size in either order, of any kinds, in any interval',
-  async () => {
-    const questions = fc.array(changesQuestion, { minLength: 1, maxLength: 4 });
-    const property = fc.asyncProperty(anyLines, batchSizes, questions, async (given, sizes, asked) => {
-      run += 1;
-      const lines = linesOf(given);
-      await record(lines, sizes);
-      const times = timedLinesOf(given).map(({ time }) => time);
-      for (const [domain, history] of replayLines(lines).histories) {
-        if (history.created === undefined) continue;
-        const items = changeItems(history);
-        expect(await lastSightsOf(domain)).toEqual(lastSightsIn(history, items));
-        for (const question of asked) {
-          const { query, select } = asQuery(question, times);
-          const found = await allChanges(serving.url, domain, query);
-          expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
-          expect(found.map(({ id: _id, rdata: _rdata, ...item }) => item)).toEqual(select(items));
-        }
+test('the changes of any observations are those of a plain replay with when each thing was last seen, each once, on pages of any size in either order, of any kinds, in any interval', () => {
+  const questions = fc.array(changesQuestion, { minLength: 1, maxLength: 4 });
+  return holds(fc.tuple(anyLines, batchSizes, questions), async ([given, sizes, asked]) => {
+    const lines = linesOf(given);
+    await record(lines, sizes);
+    const times = timedLinesOf(given).map(({ time }) => time);
+    for (const [domain, history] of replayLines(lines).histories) {
+      if (history.created === undefined) continue;
+      const items = changeItems(history);
+      expect(await lastSightsOf(domain)).toEqual(lastSightsIn(history, items));
+      for (const question of asked) {
+        const { query, select } = asQuery(question, times);
+        const found = await allChanges(serving.url, domain, query);
+        expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
+        expect(found.map(({ id: _id, rdata: _rdata, ...item }) => item)).toEqual(select(items));
       }
-    });
-    await fc.assert(property, { numRuns });
-  },
-  TIMEOUT,
-);
+    }
+  });
+});
 
 /** How many changes a domain has, and when its records and headers were last seen: of what is present, by type. */
 async function lastSightsOf(domain: string): Promise<object> {
@@ -207,70 +200,49 @@ async function everythingOf(domain: string): Promise<object> {
   return { ...data.domain, changes: changes.map(({ id: _, ...change }) => change) };
 }
 
-it(
-  'what is exported, and imported where nothing is recorded, is answered alike: records, headers, changes, times of parts and when each thing was last seen, and so is what comes later',
-  async () => {
-    const lines = manyLines(observationLine(['a']));
-    const property = fc.asyncProperty(lines, lines, batchSizes, async (given, later, sizes) => {
-      run += 1;
-      await record(linesOf(given), sizes);
-      const [name, copy] = [`a.r${run}.example`, `copy.r${run}.example`];
-      const copied = (line: string) => line.replace(`"domain":"${name}"`, `"domain":"${copy}"`);
-      for await (const history of readHistories(database.pool, [name])) {
-        await record(Array.from(exportDms(history), copied));
-      }
+test('what is exported, and imported where nothing is recorded, is answered alike: records, headers, changes, times of parts and when each thing was last seen, and so is what comes later', () => {
+  const lines = manyLines(observationLine(['a']));
+  return holds(fc.tuple(lines, lines, batchSizes), async ([given, later, sizes]) => {
+    await record(linesOf(given), sizes);
+    const [name, copy] = [`a.r${run}.example`, `copy.r${run}.example`];
+    const copied = (line: string) => line.replace(`"domain":"${name}"`, `"domain":"${copy}"`);
+    for await (const history of readHistories(database.pool, [name])) {
+      await record(Array.from(exportDms(history), copied));
+    }
+    expect(await everythingOf(copy)).toEqual(await everythingOf(name));
+    for (const older of [false, true]) {
+      const more = linesOf(later).map((line) => parseDmsLine(line, NOW));
+      const elsewhere = more.map((observation) => ({ ...observation, domain: copy }));
+      const recorder = createRecorder(database.pool);
+      const { outcomes } = await recorder.record(more, older);
+      expect((await recorder.record(elsewhere, older)).outcomes).toEqual(outcomes);
       expect(await everythingOf(copy)).toEqual(await everythingOf(name));
-      for (const older of [false, true]) {
-        const more = linesOf(later).map((line) => parseDmsLine(line, NOW));
-        const elsewhere = more.map((observation) => ({ ...observation, domain: copy }));
-        const recorder = createRecorder(database.pool);
-        const { outcomes } = await recorder.record(more, older);
-        expect((await recorder.record(elsewhere, older)).outcomes).toEqual(outcomes);
-        expect(await everythingOf(copy)).toEqual(await everythingOf(name));
-      }
-    });
-    await fc.assert(property, { numRuns });
-  },
-  TIMEOUT,
-);
+    }
+  });
+});
 
-it.each([
+test.each([
   ['different domains', observationLine(['a']), observationLine(['b'])],
   ['different parts of one domain', typeLine('a', 'A'), fc.oneof(headerLine('a'), typeLine('a', 'TXT'))],
-])(
-  'two writers at the same time of %s end in the state that both give',
-  async (_what, one, other) => {
-    const lines = [manyLines(one), manyLines(other)] as const;
-    const property = fc.asyncProperty(
-      ...lines,
-      batchSizes,
-      batchSizes,
-      async (left, right, sizes, others) => {
-        run += 1;
-        const [leftLines, rightLines] = [linesOf(left), linesOf(right)];
-        await Promise.all([record(leftLines, sizes), record(rightLines, others)]);
-        await expectAnswers(replayed(leftLines, rightLines));
-      },
-    );
-    await fc.assert(property, { numRuns });
-  },
-  TIMEOUT,
+])('two writers at the same time of %s end in the state that both give', (_what, one, other) =>
+  holds(
+    fc.tuple(manyLines(one), manyLines(other), batchSizes, batchSizes),
+    async ([left, right, ...sizes]) => {
+      const [leftLines, rightLines] = [linesOf(left), linesOf(right)];
+      await Promise.all([record(leftLines, sizes[0]), record(rightLines, sizes[1])]);
+      await expectAnswers(replayed(leftLines, rightLines));
+    },
+  ),
 );
 
-it(
-  'two writers at the same time of one domain end in the state that one of their two orders gives',
-  async () => {
-    const lines = manyLines(observationLine(['a', 'b']));
-    const property = fc.asyncProperty(lines, lines, async (one, other) => {
-      run += 1;
-      const [left, right] = [linesOf(one), linesOf(other)];
-      await Promise.all([record(left), record(right)]);
-      const [leftFirst, rightFirst] = [replayed(left, right), replayed(right, left)];
-      for (const [domain, answer] of await answersOf(serving.url, leftFirst.keys())) {
-        expect([leftFirst.get(domain), rightFirst.get(domain)]).toContain(answer);
-      }
-    });
-    await fc.assert(property, { numRuns });
-  },
-  TIMEOUT,
-);
+test('two writers at the same time of one domain end in the state that one of their two orders gives', () => {
+  const lines = manyLines(observationLine(['a', 'b']));
+  return holds(fc.tuple(lines, lines), async ([one, other]) => {
+    const [left, right] = [linesOf(one), linesOf(other)];
+    await Promise.all([record(left), record(right)]);
+    const [leftFirst, rightFirst] = [replayed(left, right), replayed(right, left)];
+    for (const [domain, answer] of await answersOf(serving.url, leftFirst.keys())) {
+      expect([leftFirst.get(domain), rightFirst.get(domain)]).toContain(answer);
+    }
+  });
+});

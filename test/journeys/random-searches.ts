@@ -75,16 +75,12 @@ export const lineTime = fc
   .map(([second, last]) => `2024-03-01T10:20:${second}.00000${last}Z`);
 
 const everyType = fc.subarray([...RECORDS], { maxLength: 12 }).map((dnsRecords) => ({ dnsRecords }));
-const oneType = fc
-  .constantFrom(...TYPES)
-  .chain((asked) =>
-    fc
-      .subarray(RECORDS.filter(({ type }) => type === asked))
-      .map((dnsRecords) => ({ dnsRecords, dnsTypes: [asked] })),
-  );
-const headers = fc
-  .dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...VALUES), { noNullPrototype: true })
-  .map((httpHeaders) => ({ httpHeaders }));
+const oneType = fc.constantFrom(...TYPES).chain((asked) => {
+  const dnsRecords = fc.subarray(RECORDS.filter(({ type }) => type === asked));
+  return fc.record({ dnsRecords, dnsTypes: fc.constant([asked]) });
+});
+const [anyName, anyValue] = [fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...VALUES)];
+const headers = fc.record({ httpHeaders: fc.dictionary(anyName, anyValue, { noNullPrototype: true }) });
 
 export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine> {
   return fc
@@ -120,12 +116,10 @@ const sometimes = (options: fc.Arbitrary<Filter>): fc.Arbitrary<Filter> =>
 /** The two ends of an interval, of which one may be missing. */
 const interval = (from: End, to: End) =>
   sometimes(
-    fc
-      .tuple(fc.array(lineTime, { minLength: 2, maxLength: 2 }), fc.constantFrom(0, 1, 2))
-      .map(([times, ends]) => {
-        const [earlier, later] = times.sort();
-        return { ...(ends !== 1 && { [from]: earlier }), ...(ends !== 2 && { [to]: later }) };
-      }),
+    fc.tuple(lineTime, lineTime, fc.constantFrom(0, 1, 2)).map(([one, other, ends]) => {
+      const [earlier, later] = [one, other].sort();
+      return { ...(ends !== 1 && { [from]: earlier }), ...(ends !== 2 && { [to]: later }) };
+    }),
   );
 
 const named = (names: readonly string[]) =>
@@ -141,13 +135,10 @@ const partOf = (texts: readonly string[]) =>
     .filter((text) => [...text].length >= 3);
 
 /** Names with `*` in the place of one part or two, in either case. */
+const cuts = fc.array(fc.tuple(fc.nat(24), fc.nat(9)), { minLength: 1, maxLength: 2 });
 const pattern = (names: readonly string[]) =>
   fc
-    .tuple(
-      named(names),
-      fc.array(fc.tuple(fc.nat(24), fc.nat(9)), { minLength: 1, maxLength: 2 }),
-      fc.boolean(),
-    )
+    .tuple(named(names), cuts, fc.boolean())
     .map(([name, cuts, isUpper]) => {
       const cut = (text: string, [from, length]: readonly [number, number]) =>
         `${text.slice(0, from)}*${text.slice(from + length)}`;
@@ -465,9 +456,9 @@ async function recordsAt(
       for (const record of dnsRecords) records.push({ domain: name, record });
     }
   }
-  const withoutLastSeen = records.map(({ domain, record: { lastSeen: _, ...rest } }) => ({
+  const withoutLastSeen = records.map(({ domain, record: { lastSeen: _, ...record } }) => ({
     domain,
-    record: rest,
+    record,
   }));
   expectSame(withoutLastSeen, histories.flatMap(recordsOf));
   return records;
@@ -478,10 +469,11 @@ function withDomains<Match extends { readonly domain: string }>(
   matches: readonly Match[],
   histories: readonly DomainHistory[],
 ) {
-  const domains = new Map(
-    histories.map((each) => [each.domain, { name: each.domain, lastChange: lastChangeOf(each) }]),
-  );
-  return matches.map((match) => ({ ...match, domain: domains.get(match.domain) }));
+  const lastChanges = new Map(histories.map((each) => [each.domain, lastChangeOf(each)]));
+  return matches.map(({ domain: name, ...match }) => ({
+    ...match,
+    domain: { name, lastChange: lastChanges.get(name) },
+  }));
 }
 
 /** Compares lists, and shows only where they differ first: of long lists with long texts that would take minutes. */
@@ -490,17 +482,10 @@ export function expectSame(
   expected: readonly unknown[],
   where: object = {},
 ): void {
-  const length = Math.max(found.length, expected.length);
-  const at = Array.from({ length }, (_, place) => place).find(
-    (place) => !isDeepStrictEqual(found[place], expected[place]),
-  );
-  if (at === undefined) return;
-  const shown = (list: readonly unknown[]) => ({
-    length: list.length,
-    at,
-    item: JSON.stringify(list[at])?.slice(0, 500),
-  });
-  expect(shown(found), JSON.stringify(where)).toEqual(shown(expected));
+  const longer = found.length > expected.length ? found : expected;
+  const at = longer.findIndex((_, place) => !isDeepStrictEqual(found[place], expected[place]));
+  const shown = (list: readonly unknown[]) => [list.length, at, JSON.stringify(list[at])?.slice(0, 500)];
+  if (at !== -1) expect(shown(found), JSON.stringify(where)).toEqual(shown(expected));
 }
 
 /** Compares a search for DNS records with a plain filter over all. @returns how many matches there are. */
@@ -521,13 +506,11 @@ export async function expectHeaders(asked: Searched, where: Filter, paging: Pagi
 
 export async function expectDomains(asked: Searched, where: Filter, paging: Paging): Promise<number> {
   const found = await walk(asked.url, DOMAINS_FOUND, { where }, paging);
-  const expected = asked
-    .historiesAt()
-    .filter((history) => meetsDomainFilter(history, where))
-    .map((history) => ({
-      ...{ name: history.domain, created: history.created, lastUpdate: history.lastUpdate },
-      lastChange: lastChangeOf(history),
-    }));
+  const matches = asked.historiesAt().filter((history) => meetsDomainFilter(history, where));
+  const expected = matches.map((history) => {
+    const { domain: name, created, lastUpdate } = history;
+    return { name, created, lastUpdate, lastChange: lastChangeOf(history) };
+  });
   expectSame(found, expected, where);
   return found.length;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -44,6 +44,7 @@ import {
 /** RANDOM_RUNS=5000 looks longer. */
 const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(20, 4));
 const TIMEOUT = 90_000 + 4_000 * numRuns;
+vi.setConfig({ testTimeout: TIMEOUT });
 
 let service: TestService;
 /** On the same database, with the statements for tables that are distributed over a Citus cluster. */
@@ -54,6 +55,7 @@ beforeAll(async () => {
   onCluster = await startTestService({ database: onShards(service.database), role: 'api' });
 });
 afterAll(async () => {
+  vi.resetConfig();
   await onCluster.stop();
   await service.stop();
 });
@@ -100,7 +102,6 @@ test.each(SEARCHES)(
       }
       await expectStatistics(lines);
     }),
-  TIMEOUT,
 );
 
 const ownQuestion = fc.record({
@@ -111,28 +112,24 @@ const ownQuestion = fc.record({
   names: fc.option(fc.subarray([...HEADER_NAMES, 'Server']), { nil: undefined }),
 });
 
-test(
-  "of any observations, the pages of a domain's own records, headers, and values of a header, now and at any time, are its lists",
-  () =>
-    holds(several(ownQuestion), async (lines, questions) => {
-      for (const [{ domain, at, ...selection }, pages] of questions) {
-        const histories = historiesAt(lines, at);
-        const name = histories[domain % histories.length]?.domain;
-        if (name === undefined) continue;
-        const variables = { name, at, ...selection };
-        const pagesOf = (query: string, more = {}) =>
-          walk<object>(service.url, query, { ...variables, ...more }, pages);
-        const { dnsRecords, httpHeaders } = (await askGraphql(service, OWN_LISTS, variables)).data.domain;
-        expectSame(await pagesOf(OWN_RECORDS), dnsRecords);
-        expectSame(await pagesOf(OWN_HEADERS), httpHeaders);
-        for (const { name: header, history } of httpHeaders) {
-          expectSame(await pagesOf(OWN_VALUES, { header }), history);
-        }
-        matched += dnsRecords.length;
+test("of any observations, the pages of a domain's own records, headers, and values of a header, now and at any time, are its lists", () =>
+  holds(several(ownQuestion), async (lines, questions) => {
+    for (const [{ domain, at, ...selection }, pages] of questions) {
+      const histories = historiesAt(lines, at);
+      const name = histories[domain % histories.length]?.domain;
+      if (name === undefined) continue;
+      const variables = { name, at, ...selection };
+      const pagesOf = (query: string, more = {}) =>
+        walk<object>(service.url, query, { ...variables, ...more }, pages);
+      const { dnsRecords, httpHeaders } = (await askGraphql(service, OWN_LISTS, variables)).data.domain;
+      expectSame(await pagesOf(OWN_RECORDS), dnsRecords);
+      expectSame(await pagesOf(OWN_HEADERS), httpHeaders);
+      for (const { name: header, history } of httpHeaders) {
+        expectSame(await pagesOf(OWN_VALUES, { header }), history);
       }
-    }),
-  TIMEOUT,
-);
+      matched += dnsRecords.length;
+    }
+  }));
 
 async function expectStatistics(lines: readonly ObservationLine[]) {
   const question = '{ statistics { domains dnsRecords httpHeaders changes firstObserved } }';
@@ -192,30 +189,26 @@ test.each([1, 200])(
   },
 );
 
-test(
-  'after domains are forgotten, nothing of them is found or kept among the names and texts, and all of the others is',
-  () => {
-    const questions = fc.record({
-      forgotten: fc.subarray(DOMAINS, { minLength: 1 }),
-      records: recordFilter,
-      headers: headerFilter,
-      pages: paging,
-    });
-    return holds(questions, async (lines, { forgotten, records, headers: wanted, pages }) => {
-      expect(await knownTexts()).toEqual(textsOf(lines));
-      await forget(service.database, forgotten);
-      const others = lines.filter(({ domain }) => !forgotten.includes(domain));
-      expect(await knownTexts()).toEqual(textsOf(others));
-      const asked = searched(service.url, others);
-      matched += await expectRecords(asked, records, pages);
-      matched += await expectRecords(asked, { host: '*e*a*t*' }, pages);
-      matched += await expectHeaders(asked, wanted, pages);
-      matched += await expectDomains(asked, {}, pages);
-      await expectStatistics(others);
-    });
-  },
-  TIMEOUT,
-);
+test('after domains are forgotten, nothing of them is found or kept among the names and texts, and all of the others is', () => {
+  const questions = fc.record({
+    forgotten: fc.subarray(DOMAINS, { minLength: 1 }),
+    records: recordFilter,
+    headers: headerFilter,
+    pages: paging,
+  });
+  return holds(questions, async (lines, { forgotten, records, headers: wanted, pages }) => {
+    expect(await knownTexts()).toEqual(textsOf(lines));
+    await forget(service.database, forgotten);
+    const others = lines.filter(({ domain }) => !forgotten.includes(domain));
+    expect(await knownTexts()).toEqual(textsOf(others));
+    const asked = searched(service.url, others);
+    matched += await expectRecords(asked, records, pages);
+    matched += await expectRecords(asked, { host: '*e*a*t*' }, pages);
+    matched += await expectHeaders(asked, wanted, pages);
+    matched += await expectDomains(asked, {}, pages);
+    await expectStatistics(others);
+  });
+});
 
 async function knownTexts(): Promise<string[]> {
   const { rows } = await service.database.pool.query<{ text: string }>(
