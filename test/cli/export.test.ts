@@ -4,9 +4,9 @@ import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
 import { parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { parseCofLine } from '../support/cof.js';
+import { prepareCommands } from '../support/commands.js';
 import { parseCsv } from '../support/csv.js';
 import { NOW } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ served: {} });
 const { dms, file, graphql, rest } = commands;

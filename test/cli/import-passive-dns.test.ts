@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { httpxLine } from '../support/httpx-lines.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ emptied: true, served: {} });
 const { dms, file, graphql, rest } = commands;
