@@ -151,17 +151,6 @@ describe('passive DNS', () => {
     expect(summary).toMatch(/^recorded +1 \(0 with a change\)$.*^already known +1$/ms);
   });
 
-  test('passive DNS that dms exported gives the same first and last times elsewhere', async () => {
-    await importText(OLD + RECENT);
-    await importText(OBSERVED);
-    const exported = await output('export', '--format', 'cof');
-    await emptyTestDatabase(commands.database);
-    await importText(exported);
-    // Where no source is told, it is `cof`.
-    const told = (text: string) => text.replaceAll(',"sensor_id":"cof"', '');
-    expect(told(await output('export', '--format', 'cof'))).toBe(told(exported));
-  });
-
   test('an observation that is imported again contradicts nothing, though a record was sighted since', async () => {
     await importText(OBSERVED);
     await importText(sighting('192.0.2.9', '2024-06-01', '2025-06-01'));
