@@ -143,8 +143,8 @@ function now(): Instant {
 }
 
 /**
- * Records the samples into an embedded database that a start has created. A file says so until they are there: a
- * start that was killed is completed by the next, and a command in another terminal may have migrated it.
+ * Records the samples into an embedded database that a start has created. A file says so until they are there:
+ * a start that was killed is completed by the next, and a command in another terminal may have migrated it.
  */
 async function fillNew({ databaseUrl, dataDirectory, samples }: Settings, database: Database) {
   if (databaseUrl !== undefined) return migrate(database.pool).then(() => 0);

@@ -22,7 +22,7 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 /** What a command does: commander's arguments, and after them its options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
-/** What a command does is loaded when it runs: help and usage errors take a fraction of the time of the rest. */
+/** What a command does is loaded when it runs: help and usage errors take a fraction of that time. */
 class DmsCommand extends Command {
   readonly #context: CommandContext;
 
