@@ -51,9 +51,8 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   try {
     const { cluster, log = createLogger({ level: settings.logLevel, secrets: settings.secrets }) } = parts;
     const sampleDomains = await fillNew(settings, database);
-    await judgeAnew(database.pool, () =>
-      log.info('the changes are judged anew, by the rules of this version'),
-    );
+    const judging = () => log.info('the changes are judged anew, by the rules of this version');
+    await judgeAnew(database.pool, judging);
     const exampleDomain = await findExample(database);
     // Null: this process does not observe them.
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
@@ -121,9 +120,8 @@ async function openReplicas(
 /** Starts what only one of several processes has to do. @returns what stops each part. */
 function startAlone(settings: Settings, database: Database, log: Logger, monitoring: Monitoring) {
   const { changesKept, domainsKept: kept, role } = settings;
-  const endPruning = startPruning(database.writingPrisma, changesKept, (error) =>
-    log.warn({ err: error }, 'the feed of changes was not pruned'),
-  );
+  const unpruned = (err: unknown) => log.warn({ err }, 'the feed of changes was not pruned');
+  const endPruning = startPruning(database.writingPrisma, changesKept, unpruned);
   const stops = [async () => endPruning()];
   const forgotten = new Counter({
     name: 'dms_domains_forgotten_total',
@@ -134,7 +132,7 @@ function startAlone(settings: Settings, database: Database, log: Logger, monitor
     forgotten.inc(names.length);
     log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
   };
-  const failed = (error: unknown) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT');
+  const failed = (err: unknown) => log.warn({ err }, 'domains were not examined for DOMAINS_KEPT');
   if (kept !== undefined) stops.push(startForgetting(database, { kept, erased, failed }));
   if (role === 'all') stops.push(startObserving(settings, database, log, now, monitoring));
   return stops;
@@ -145,8 +143,8 @@ function now(): Instant {
 }
 
 /**
- * Records the samples into an embedded database that a start has created. A file says so until they are there: a
- * start that was killed is completed by the next, and a command in another terminal may have migrated it.
+ * Records the samples into an embedded database that a start has created. A file says so until they are there:
+ * a start that was killed is completed by the next, and a command in another terminal may have migrated it.
  */
 async function fillNew({ databaseUrl, dataDirectory, samples }: Settings, database: Database) {
   if (databaseUrl !== undefined) return migrate(database.pool).then(() => 0);

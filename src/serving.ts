@@ -121,11 +121,8 @@ function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger
   if (knownOperations === undefined) return true;
   const documents = new Set(knownOperations.values());
   const isAllowed = webOperations().every((document) => documents.has(document));
-  if (!isAllowed) {
-    log.info(
-      'the page at / is not served: PERSISTED_ONLY does not have its operations (dist/web/operations.json)',
-    );
-  }
+  const reason = 'PERSISTED_ONLY does not have its operations (dist/web/operations.json)';
+  if (!isAllowed) log.info(`the page at / is not served: ${reason}`);
   return isAllowed;
 }
 

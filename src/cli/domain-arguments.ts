@@ -65,7 +65,7 @@ export function failIfRejected(rejected: number, consequence: string): void {
   throw new OperationError(`${lines}; ${consequence}.`);
 }
 
-/** The canonical name of a domain. @throws UsageError, which says of an address of the web which name to write. */
+/** The canonical name of a domain. @throws UsageError, which says for a web address which name to write. */
 export function parseDomain(text: string): string {
   try {
     return parseDomainName(text);

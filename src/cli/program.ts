@@ -22,7 +22,7 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 /** What a command does: commander's arguments, and after them its options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
-/** What a command does is loaded when it runs: help and usage errors take a fraction of the time of the rest. */
+/** What a command does is loaded when it runs: help and usage errors take a fraction of that time. */
 class DmsCommand extends Command {
   readonly #context: CommandContext;
 
@@ -259,7 +259,7 @@ function addQuestions(program: DmsCommand): void {
     .option('--created-to <time>', 'domains first observed up to that time')
     .option('--changed-from <time>', 'domains that last changed after that time')
     .option('--changed-to <time>', 'domains that last changed up to that time')
-    .option('--limit <number>', 'at most so many matches (default: all)', wholeNumber(1, 999_999_999_999))
+    .option('--limit <number>', 'at most so many matches (default: all)', wholeNumber(1, 1e15 - 1))
     .option(...JSON_LINES)
     .addHelpText('after', SEARCHING)
     .runs(async () => (await import('./commands/search.js')).runSearch);

@@ -1,4 +1,5 @@
 import type { Ask, Asking, Question } from '../asking.js';
+import type { Database } from '../database/client.js';
 import { OperationError, PublicError, UsageError } from '../model/errors.js';
 import type { CommandContext } from './command-context.js';
 
@@ -9,12 +10,12 @@ import type { CommandContext } from './command-context.js';
  */
 export async function withQuestions<Result>(
   context: CommandContext,
-  work: (asking: Asking) => Promise<Result>,
+  work: (asking: Asking, database: Database) => Promise<Result>,
 ): Promise<Result> {
   return context.withDatabase('fail', async (database) => {
     const { createAsking } = await import('../asking.js');
     try {
-      return await work(createAsking(database));
+      return await work(createAsking(database), database);
     } catch (error) {
       if (!(error instanceof PublicError)) throw error;
       if (!error.code.startsWith('INVALID_')) throw new OperationError(error.message);

@@ -27,8 +27,8 @@ export class ProcessEndedError extends Error {
 }
 
 /**
- * The process that starts those that serve, and replaces one that ends. Connections to their port come in here,
- * and each of them gets one in turn (node:cluster). Clients are counted here.
+ * Starts the processes that serve, and replaces one that ends. Connections to their port come in here, and each
+ * of them gets one in turn (node:cluster). Clients are counted here.
  */
 export class FirstProcess {
   readonly #log: Logger;
@@ -58,9 +58,7 @@ export class FirstProcess {
   }
 
   /**
-   * Has all complete what is in progress.
-   *
-   * @param timeout How long, in milliseconds, that may take in a process.
+   * @param timeout How long, in milliseconds, a process may take to complete what is in progress.
    * @returns whether all that served did so, and ended with code 0.
    */
   async stop(timeout: number): Promise<boolean> {
@@ -89,10 +87,8 @@ export class FirstProcess {
         else if (isServing || isReplacement) {
           const wait = isReplacement ? Math.max(0, began + SHORTEST_LIFE - performance.now()) : 0;
           this.#log.error({ code, signal, pause: wait }, 'a process has ended: another one replaces it');
-          pause(wait, undefined, this.#stopping).then(
-            () => this.#run(isLeader, true),
-            () => {},
-          );
+          const replace = () => this.#run(isLeader, true);
+          pause(wait, undefined, this.#stopping).then(replace, () => {});
         }
         // Of one that served, or replaced another one, nobody waits for it.
         if (!isReplacement) reject(new ProcessEndedError(code, signal));

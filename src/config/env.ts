@@ -6,7 +6,7 @@ import { type Settings, settingsFrom } from './settings.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where an empty value is a value, and not an unset setting: no scope at all. */
+/** Where an empty value is not an unset setting: no scope at all. */
 const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';
 
 /** Reads and checks the settings. @throws UsageError that names the setting and says what to write instead. */
@@ -20,9 +20,8 @@ export function readSettings(environment: Environment = process.env): Settings {
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       const hidden = 'not valid (it is not shown, since it may contain a password)';
-      throw new UsageError(
-        `${name} is ${error.isSecret ? hidden : JSON.stringify(value)}: ${error.message}.`,
-      );
+      const shown = error.isSecret ? hidden : JSON.stringify(value);
+      throw new UsageError(`${name} is ${shown}: ${error.message}.`);
     }
   });
   rejectMisspelt(environment, names);

@@ -12,7 +12,6 @@ const FORMATS =
  * Reads the file of PERSISTED_ONLY: Apollo's persisted query manifest, or an object of ids and documents, as
  * Relay's compiler and GraphQL Code Generator write it.
  *
- * @param file Undefined: there is none.
  * @throws UsageError for a file that cannot be read, or is neither, or contains no operation.
  */
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {

@@ -15,9 +15,8 @@ interface LoggingOptions {
 const PIPE_BUF = 4_096;
 
 /**
- * The program's log: one JSON object a line, with `time` in milliseconds since the epoch and `level` by name.
- * What looks like a secret is redacted in every line. Lines are written asynchronously, the last ones when the
- * process exits.
+ * One JSON object a line, with `time` in milliseconds since the epoch and `level` by name; what looks like a
+ * secret is redacted. Lines are written asynchronously, the last ones when the process exits.
  */
 export function createLogger({ level, stream, secrets = [] }: LoggingOptions): Logger {
   const formatters = { level: (label: string) => ({ level: label }) };

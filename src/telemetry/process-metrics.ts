@@ -5,10 +5,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 let registry: Registry | undefined;
 
-/**
- * The metrics of the process itself: processor, memory, open files, garbage collection and the event loop's
- * lag. There is one set for the process, since their collection cannot be stopped.
- */
+/** Those of the process itself, such as its memory: one set, since their collection cannot be stopped. */
 export function processMetrics(): Registry {
   if (registry === undefined) {
     registry = new Registry();

@@ -68,7 +68,7 @@ export function createRejectionMetrics(registry: Registry) {
   return {
     /** A request or a limited field was rejected. */
     rateLimited: (policy: (typeof POLICIES)[number]) => rejections.inc({ policy }),
-    /** A GraphQL response has an error that is not the client's, whatever its status. */
+    /** An error that is not the client's, whatever the status of the response. */
     graphqlFailed: (code: 'INTERNAL' | 'UNAVAILABLE') => failures.inc({ code }),
   };
 }

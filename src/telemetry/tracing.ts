@@ -48,12 +48,11 @@ export class Tracing {
   readonly #log: Logger;
   readonly #provider: BasicTracerProvider;
   readonly #tracer: Tracer;
-  /** The current span, through promises and timers. */
   readonly #active = new AsyncLocalStorage<Context>();
 
   constructor(log: Logger) {
     this.#log = log;
-    // The default handler would log the error as JSON, with its stack.
+    // The default handler would log its stack.
     setGlobalErrorHandler((error) => log.warn({ reason: messageOf(error) }, 'traces could not be sent'));
     // An unavailable collector is not an error of the service.
     const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');

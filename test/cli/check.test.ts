@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { startLocalDms } from '../journeys/dms-command.js';
+import { prepareCommands } from '../support/commands.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { addressRecord, NOW, observation } from '../support/observations.js';
 import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands();
 const { dms, file, pathOf, said: output } = commands;

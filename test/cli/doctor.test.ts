@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { serveLocally } from '../journeys/serving.js';
+import { prepareCommands } from '../support/commands.js';
 import { IS_POOLED, TEST_SERVER } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { freePort } from '../support/free-port.js';
 import { HAS_REDIS, startRedis } from '../support/redis-server.js';
-import { prepareCommands } from './commands.js';
 
 const PASSWORD = 'sekret-w0rd';
 const INVENTED = '0.0.0.0';

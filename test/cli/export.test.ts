@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { recordSamples } from '../../src/importers/samples.js';
 import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
-import { parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { parseCofLine } from '../support/cof.js';
+import { prepareCommands } from '../support/commands.js';
 import { parseCsv } from '../support/csv.js';
 import { NOW } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ served: {} });
 const { dms, file, graphql, rest } = commands;
@@ -51,21 +49,6 @@ async function present(at: string | undefined): Promise<Entry[]> {
 }
 
 describe('dms export', () => {
-  test.each(SOMETIMES)(
-    'dms export --format cof has the records of the API with the same times, those that were there at %s',
-    async (at) => {
-      const lines = (await exported('--format', 'cof', ...atOption(at))).split(/(?<=\n)/).map(parseCofLine);
-      const milliseconds = (time: string) => Number(parseInstant(time) / 1000n);
-      expect(
-        lines.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]).sort(),
-      ).toEqual(
-        (await present(at))
-          .map(({ host, firstSeen, lastSeen }) => [host, milliseconds(firstSeen), milliseconds(lastSeen)])
-          .sort(),
-      );
-    },
-  );
-
   test.each(SOMETIMES)(
     'dms export --format csv has the records of the API with the same times, those that were there at %s',
     async (at) => {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { prepareCommands } from '../support/commands.js';
 import { IS_POOLED, TEST_SERVER } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands();
 

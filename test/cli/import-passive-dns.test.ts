@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { httpxLine } from '../support/httpx-lines.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ emptied: true, served: {} });
 const { dms, file, graphql, rest } = commands;
@@ -149,17 +149,6 @@ describe('passive DNS', () => {
     await importText(seen);
     const summary = await importText(observed('2024-01-01') + seen, '--backfill');
     expect(summary).toMatch(/^recorded +1 \(0 with a change\)$.*^already known +1$/ms);
-  });
-
-  test('passive DNS that dms exported gives the same first and last times elsewhere', async () => {
-    await importText(OLD + RECENT);
-    await importText(OBSERVED);
-    const exported = await output('export', '--format', 'cof');
-    await emptyTestDatabase(commands.database);
-    await importText(exported);
-    // Where no source is told, it is `cof`.
-    const told = (text: string) => text.replaceAll(',"sensor_id":"cof"', '');
-    expect(told(await output('export', '--format', 'cof'))).toBe(told(exported));
   });
 
   test('an observation that is imported again contradicts nothing, though a record was sighted since', async () => {

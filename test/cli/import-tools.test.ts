@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { findViolations } from '../../src/history/violations.js';
+import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { httpxLine } from '../support/httpx-lines.js';
 import { observationLine, timeText } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ emptied: true, served: {} });
 const { dms, said, file, stored, rest } = commands;

@@ -4,9 +4,9 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { startDms, startLocalDms } from '../journeys/dms-command.js';
+import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ emptied: true });
 const { dms, said, file, pathOf, stored } = commands;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { octets } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { answersWith } from '../support/web-hostile.js';
 import { REJECTING_PORT, startRawServer } from '../support/web-server.js';
-import { prepareCommands } from './commands.js';
 
 let dns: DnsTestServer;
 

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { startDms } from '../journeys/dms-command.js';
+import { prepareCommands } from '../support/commands.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { observation } from '../support/observations.js';
 import { REJECTING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
-import { prepareCommands } from './commands.js';
 
 const SERVFAIL = 2;
 

@@ -3,8 +3,8 @@ import { changeText, painter } from '../../src/cli/history-text.js';
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { startLocalDms } from '../journeys/dms-command.js';
+import { prepareCommands } from '../support/commands.js';
 import { addressRecord, NOW, observation } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ served: { anonymousScopes: new Set(['search:read']) } });
 const { dms, rest } = commands;

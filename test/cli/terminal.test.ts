@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dmsInShell, startDms } from '../journeys/dms-command.js';
+import { prepareCommands } from '../support/commands.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observationLine } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands();
 const { dms, said } = commands;

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { dmsInShell, runDms } from '../journeys/dms-command.js';
+import { prepareCommands } from '../support/commands.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands({ emptied: true });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { prepareCommands } from '../support/commands.js';
 import { addressRecord, observationLine } from '../support/observations.js';
-import { prepareCommands } from './commands.js';
 
 const commands = prepareCommands();
 const { dms, said, objects } = commands;

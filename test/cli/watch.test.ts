@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { outcomeOf } from '../../src/observer/outcome.js';
 import { completeLeases, leaseDue } from '../../src/observer/schedule/leases.js';
 import { failed } from '../../src/observer/verdict.js';
-import { prepareCommands } from './commands.js';
+import { prepareCommands } from '../support/commands.js';
 
 const commands = prepareCommands({ emptied: true });
 const { dms, said, objects } = commands;

@@ -40,24 +40,12 @@ describe.skipIf(!IS_LONG || !HAS_PODMAN)('the image of Dockerfile', () => {
       await expect.poll(() => statusOf(`${url}/readyz`)).toBe(200);
       await engine.podman('healthcheck', 'run', 'one');
     };
-    await engine.start(
-      'dms',
-      'one',
-      ...RESTRICTED,
-      `--env=PORT=${port}`,
-      '--env=HOST=127.0.0.1',
-      '--volume=one:/data',
-    );
+    const options = [`--env=PORT=${port}`, '--env=HOST=127.0.0.1', '--volume=one:/data'];
+    await engine.start('dms', 'one', ...RESTRICTED, ...options);
     await serve();
-    for (const path of [
-      '/api/v1/domain/example.com',
-      '/',
-      '/docs/settings',
-      '/graphiql',
-      '/api/v1/docs',
-      '/api/v1/openapi.json',
-    ]) {
-      expect(await statusOf(url + path), path).toBe(200);
+    const pages = ['', 'docs/settings', 'graphiql', 'api/v1/docs', 'api/v1/openapi.json'];
+    for (const path of [...pages, 'api/v1/domain/example.com']) {
+      expect(await statusOf(`${url}/${path}`), path).toBe(200);
     }
     expect(await engine.podman('exec', 'one', 'dms', 'token', 'create', '--name', 'kept')).toMatch(/^dms_/);
 

@@ -20,22 +20,12 @@ beforeEach(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-describe('the versions of Node.js that package.json names', () => {
-  const RANGE = '^20.19.0 || ^22.12.0 || >=24.0.0';
-
-  test.each(['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '25.1.0'])(
-    'Node.js %s is one of the versions that package.json names',
-    (version) => {
-      expect(isSupportedNode(version, RANGE)).toBe(true);
-    },
-  );
-
-  test.each(['18.20.8', '20.18.9', '21.7.0', '22.11.0', '23.9.0'])(
-    'Node.js %s is none of the versions that package.json names',
-    (version) => {
-      expect(isSupportedNode(version, RANGE)).toBe(false);
-    },
-  );
+test.each([
+  ['one', ['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '25.1.0']],
+  ['none', ['18.20.8', '20.18.9', '21.7.0', '22.11.0', '23.9.0']],
+])('Node.js is %s of the versions that package.json names: %j', (which, versions) => {
+  const range = '^20.19.0 || ^22.12.0 || >=24.0.0';
+  for (const version of versions) expect(isSupportedNode(version, range), version).toBe(which === 'one');
 });
 
 describe('the dependencies are installed', () => {
@@ -79,6 +69,8 @@ describe('the dependencies are installed', () => {
 });
 
 describe('of processes that set up at the same time', () => {
+  const locked = <Result>(work: () => Promise<Result>) => withLock(join(root, 'dist/.lock'), () => {}, work);
+
   test('of processes that set up at the same time only one works, and the others wait', async () => {
     const lock = join(root, 'dist/.lock');
     let working = 0;
@@ -98,20 +90,9 @@ describe('of processes that set up at the same time', () => {
   });
 
   test('a process that failed to set up does not block the others', async () => {
-    const lock = join(root, 'dist/.lock');
-    const failing = withLock(
-      lock,
-      () => {},
-      () => Promise.reject(new Error('no network')),
-    );
+    const failing = locked(() => Promise.reject(new Error('no network')));
     await expect(failing).rejects.toThrow('no network');
-    expect(
-      await withLock(
-        lock,
-        () => {},
-        async () => 'done',
-      ),
-    ).toBe('done');
+    expect(await locked(async () => 'done')).toBe('done');
   });
 
   test('a process that was killed while it set up does not block the others', async () => {
@@ -127,12 +108,6 @@ describe('of processes that set up at the same time', () => {
     await once(holder, 'message');
     holder.kill('SIGKILL');
     await once(holder, 'exit');
-    expect(
-      await withLock(
-        lock,
-        () => {},
-        async () => 'done',
-      ),
-    ).toBe('done');
+    expect(await locked(async () => 'done')).toBe('done');
   });
 });

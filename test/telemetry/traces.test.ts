@@ -1,7 +1,7 @@
 import { diag } from '@opentelemetry/api';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
-import { type LocalServing, serveLocally } from '../journeys/serving.js';
+import { runDms, startDms } from '../journeys/dms-command.js';
+import { type LocalServing, serveLocally, untilServing } from '../journeys/serving.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.js';
@@ -112,7 +112,7 @@ test('a serving process sends nothing where traces are turned off', async () => 
 test('a serving process writes the trace’s id in the line of the log, and ends in time without its collector', async () => {
   await collector.close();
   const command = startDms(['serve'], { ...environment, ROLE: 'api', PORT: '0', LOG_LEVEL: 'info' });
-  const url = await addressOf(command);
+  const { url } = await untilServing(command.child.stdout, command.result);
   await (await fetch(`${url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
   command.child.kill('SIGTERM');
   const { code, stderr } = await command.result;
@@ -157,13 +157,3 @@ test('a worker sends a span for each observation, and for each batch that it rec
     attributes: { 'db.system.name': 'postgresql' },
   });
 });
-
-function addressOf({ child, result }: DmsCommand): Promise<string> {
-  const said = new Promise<string>((resolve) => {
-    child.stdout?.on('data', (part: string) => {
-      const url = /^Serving at (\S+)\/$/m.exec(part)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-  });
-  return Promise.race([said, result.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
-}

@@ -17,9 +17,8 @@ export function summaryText({ summary, seconds, formats }: ImportReport): string
   const { linesRead, recordsAdded, recordsRemoved, headersCreated, headersUpdated } = summary;
   const { count, exact } = summary.domains;
   const rate = counted(Math.round(linesRead / Math.max(seconds, 0.001)), 'line', 'lines');
-  const isOwn = formats.every((name) => name === 'dms');
   return createTable()([
-    ...(isOwn ? [] : [['format', formats.join(', ')]]),
+    ...(formats.every((name) => name === 'dms') ? [] : [['format', formats.join(', ')]]),
     ['lines read', `${number(linesRead)} in ${seconds.toFixed(1)} s, ${rate}/s`],
     ['recorded', `${number(summary.recorded)} (${number(summary.changed)} with a change)`],
     ['unchanged', number(summary.unchanged)],
@@ -105,7 +104,6 @@ export function remarksText({ summary, formats, rejects }: ImportReport): string
   return remarks.join('');
 }
 
-/** Observations that were not recorded because they differ from others of the same time. */
 export function warningText({ contradicting }: ImportSummary): string {
   if (contradicting === 0) return '';
   const lines = counted(contradicting, 'line differs', 'lines differ');

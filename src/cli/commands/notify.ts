@@ -43,10 +43,10 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   if (isMail && options.as !== undefined) throw new UsageError('--as is for messages by POST, not for mail.');
   const form = isMail ? 'mail' : (options.as ?? 'json');
   const filter = await changeParameters(context, options.domains ?? [], options);
-  const cursor = await withQuestions(context, (asking) => endOfChanges(asking, filter));
-  const createdAt = now();
   const secret = form === 'json' ? newSecret() : null;
-  await context.withDatabase('fail', async ({ writingPrisma }) => {
+  await withQuestions(context, async (asking, { writingPrisma }) => {
+    const cursor = await endOfChanges(asking, filter);
+    const createdAt = now();
     await addNotification(writingPrisma, {
       name,
       url,

@@ -12,15 +12,11 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import { type CommandContext, now } from '../command-context.js';
 import { timestampOrNull, timeText, writeList, writeText } from '../output.js';
 
-interface CreateOptions {
-  readonly name: string;
-  readonly scope?: readonly Scope[];
-  /** In microseconds. */
-  readonly expires?: bigint;
-}
-
-export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { name, scope: scopes = SCOPES, expires } = options;
+/** `expires` is in microseconds. */
+export async function runCreate(
+  context: CommandContext,
+  { name, scope: scopes = SCOPES, expires }: { name: string; scope?: readonly Scope[]; expires?: bigint },
+): Promise<void> {
   if (!isTokenName(name)) {
     const valid = '1 to 64 letters, digits, spaces and . _ @ : / + -, beginning with a letter or digit';
     throw new UsageError(`${JSON.stringify(name)} is not a valid token name: write ${valid}.`);

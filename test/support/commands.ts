@@ -7,8 +7,8 @@ import type { Settings } from '../../src/config/settings.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { type CommandResult, runDms } from '../journeys/dms-command.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
+import { startTestService, type TestService } from './service.js';
 
 type Environment = Readonly<Record<string, string>>;
 
