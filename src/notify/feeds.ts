@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import type { RestChange } from './changes.js';
 
 /**
- * Makes a feed of changes as JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it.
+ * As JSON Feed 1.1 has it (https://www.jsonfeed.org/version/1.1/). Atom is made of it.
  *
- * @param page The path of the page about them.
- * @param place The addresses of the service and of the feed.
+ * @param page The path of the page about the changes.
  */
 export function feedOf(
   title: string,
@@ -33,10 +32,7 @@ export type Feed = ReturnType<typeof feedOf>;
 /** The name space of changes, a random UUID. With another one, readers would show every change again. */
 const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
 
-/**
- * The URN of a change, whichever address the service has: a UUID of its `id`, which is always the same (RFC
- * 9562, section 5.5).
- */
+/** Of a change's `id`, which is always the same, whichever address the service has (RFC 9562, section 5.5). */
 function nameUuid(id: string): string {
   const octets = createHash('sha1').update(NAME_SPACE).update(id).digest().subarray(0, 16);
   octets.writeUInt8((octets.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -71,7 +67,6 @@ function whatOf(change: RestChange): string {
   return `header ${name} ${verbs[kind] ?? 'changed'}`;
 }
 
-/** As a list in HTML. */
 function contentOf(change: RestChange): string {
   const { kind, routine, data } = change;
   const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
@@ -94,7 +89,7 @@ function contentOf(change: RestChange): string {
   return `<dl>${items.join('')}</dl>`;
 }
 
-/** Writes Atom (RFC 4287). */
+/** RFC 4287. */
 export function atomOf({ title, home_page_url: page, feed_url: self, items }: Feed): string {
   // Without changes, a feed has been updated at no time; Atom requires one.
   const updated = ['1970-01-01T00:00:00Z', ...items.map((item) => item.date_published)].sort().at(-1);

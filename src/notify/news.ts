@@ -36,9 +36,8 @@ export async function firstUnsettled(
 }
 
 /**
- * Of changes, those that stand: the latest one of its record or header. Changes that follow each other within
- * the time to settle are one, since nothing between them has stood so long; none, if what was before the first
- * is there again after the last.
+ * Those that stand: the latest of each record or header. Changes that follow each other within the time to
+ * settle are one, since nothing between has stood so long; none, if what was there before is there again.
  */
 export async function standing(
   questions: Questions,

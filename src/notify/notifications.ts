@@ -16,10 +16,7 @@ export function isNotificationName(text: string): boolean {
 }
 
 /** @throws OperationError where the name is in use. */
-export async function addNotification(
-  prisma: PrismaClient,
-  added: Prisma.NotificationCreateManyInput,
-): Promise<void> {
+export async function addNotification(prisma: PrismaClient, added: Prisma.NotificationCreateManyInput) {
   const { count } = await prisma.notification.createMany({ data: [added], skipDuplicates: true });
   if (count > 0) return;
   throw new OperationError(`A notification named ${added.name} exists: choose another name.`);

@@ -12,10 +12,7 @@ import { parseRdata } from '../model/rdata-types.js';
 import type { DnsClient } from './dns/client.js';
 import type { HttpClient } from './http/client.js';
 import type { Priority } from './limiter.js';
-import { addressesOf, type DnsAnswer, failed, type HttpAnswer } from './verdict.js';
-
-/** By type. */
-type Answers = ReadonlyMap<string, DnsAnswer>;
+import { addressesOf, type DnsAnswer, type DnsAnswers, failed, type HttpAnswer } from './verdict.js';
 
 export type DomainObserver = ReturnType<typeof createDomainObserver>;
 
@@ -53,7 +50,7 @@ export function createDomainObserver(options: DomainObserverOptions) {
       setMaxListeners(0, signal);
       const began = performance.now();
       const answers = await options.dns.query(domain, types, signal, priority);
-      const dns: Answers = new Map(
+      const dns: DnsAnswers = new Map(
         [...withAliases(answers)].map(([type, answer]) => {
           const excess = excessOfRecords(type, recordsOf(answer).length, limits);
           return [type, excess === null ? withTimeout(answer, signal) : failed('too-many', excess)];
@@ -94,7 +91,7 @@ function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer
  * Those that DNS has just answered, so that records and headers are of the same moment, and no name is resolved
  * twice; null: they are not known.
  */
-function siteAddresses(dns: Answers): readonly string[] | null {
+function siteAddresses(dns: DnsAnswers): readonly string[] | null {
   const [ipv4, ipv6] = [dns.get('A'), dns.get('AAAA')];
   // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time
   // before.
@@ -113,7 +110,7 @@ function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>):
 const LINK_TYPES = ['CNAME', 'DNAME'];
 
 /** Adds every alias that led to the records of other types to the answers for CNAME and DNAME. */
-function withAliases(answers: Answers): Answers {
+function withAliases(answers: DnsAnswers): DnsAnswers {
   const own = LINK_TYPES.flatMap((type) => recordsOf(answers.get(type)));
   const links = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);
   const joined = new Map(answers);
@@ -123,7 +120,7 @@ function withAliases(answers: Answers): Answers {
 }
 
 /** See DnsObservation. Of the types of aliases, what the answers show is not all that there is. */
-function observedOwners(domain: string, answers: Answers, verdicts: Answers) {
+function observedOwners(domain: string, answers: DnsAnswers, verdicts: DnsAnswers) {
   const owners = new Map<string, ReadonlySet<string>>();
   const complete = completeChains(answers);
   for (const type of LINK_TYPES) {
@@ -144,7 +141,7 @@ function observedOwners(domain: string, answers: Answers, verdicts: Answers) {
  * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records.
  * The answer for CNAME alone does not show where the CNAME leads, and one without that CNAME does not count.
  */
-function completeChains(answers: Answers) {
+function completeChains(answers: DnsAnswers) {
   const own = recordsOf(answers.get('CNAME')).map(textOf);
   return [...answers].flatMap(([type, answer]) => {
     if (answer.kind === 'failed' || type === 'CNAME') return [];
@@ -163,10 +160,7 @@ function textOf({ type, host, rdata }: DnsRecord): string {
 }
 
 /** Types without an answer keep their records. */
-function dnsObservation(
-  verdicts: Answers,
-  owners: ReturnType<typeof observedOwners>,
-): Pick<Observation, 'dns'> {
+function dnsObservation(verdicts: DnsAnswers, owners: ReturnType<typeof observedOwners>) {
   const types = new Set([...verdicts.keys()].filter((type) => verdicts.get(type)?.kind === 'answered'));
   if (types.size === 0) return {};
   const records = recordsByType([...verdicts.values()].flatMap(recordsOf));

@@ -1,7 +1,7 @@
 import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant } from '../model/instant.js';
-import type { DnsAnswer, Failure, HttpAnswer } from './verdict.js';
+import type { DnsAnswers, Failure, HttpAnswer } from './verdict.js';
 
 /** What is stored and logged of a check. */
 export interface CheckOutcome {
@@ -21,11 +21,7 @@ interface SiteOutcome extends Omit<Extract<HttpAnswer, { kind: 'answered' }>, 'k
 }
 
 /** @param heldBack why the response was not recorded; null: it was. */
-export function outcomeOf(
-  dns: ReadonlyMap<string, DnsAnswer>,
-  http: HttpAnswer,
-  heldBack: HeldBack | null = null,
-): CheckOutcome {
+export function outcomeOf(dns: DnsAnswers, http: HttpAnswer, heldBack: HeldBack | null = null): CheckOutcome {
   const answered: string[] = [];
   const failures: Record<string, Failure> = {};
   let nameExists: boolean | null = null;

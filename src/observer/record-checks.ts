@@ -22,13 +22,10 @@ const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: []
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
 
 /** Records checks of different domains as one batch. @throws what `record` throws. */
-export async function recordChecks(
-  record: RecordObservations,
-  checks: readonly DomainCheck[],
-): Promise<RecordedCheck[]> {
+export async function recordChecks(record: RecordObservations, checks: readonly DomainCheck[]) {
   const { outcomes, changes } = await record(checks.flatMap(({ observation }) => observation ?? []));
   const left = outcomes.values();
-  return checks.map((check) => {
+  return checks.map((check): RecordedCheck => {
     const recorded = check.observation === null ? undefined : left.next().value;
     const { kind = 'nothing', heldBack = null } = recorded ?? {};
     const outcome = outcomeOf(check.dns, check.http, heldBack);

@@ -64,6 +64,9 @@ export type DnsAnswer =
     }
   | FailedAnswer;
 
+/** By type. */
+export type DnsAnswers = ReadonlyMap<string, DnsAnswer>;
+
 export interface FailedAnswer extends Failed {
   /** Those of a chain whose end the server does not know; absent: none. */
   readonly aliases?: readonly DnsRecord[];

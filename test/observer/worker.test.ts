@@ -139,13 +139,15 @@ test('a clock that steps back, or is before 2000, observes nothing, and the log 
   const worker = start(120_000, createObserver(settings, time), { time });
   await watch(['a.example'], HOUR, 0n);
   await becomes({ failures: 0, leased: false, observedAt: clock });
+  const right = clock;
+  clock = 0n;
+  // What was leased at the right time may still be observed.
+  await expect.poll(() => faults().length, SOON).toBe(1);
   dns.forgetQuestions();
   await watch(['b.example'], HOUR, 0n);
-  const right = clock;
   for (const wrong of [10_000_000n, right - HOUR]) {
     clock = wrong;
     await makeDue();
-    await expect.poll(() => faults().length, SOON).toBeGreaterThan(0);
     await pause(200);
     expect(dns.questions).toBe(0);
     expect(faults()).toEqual([expect.stringContaining('Nothing is observed')]);

@@ -2,15 +2,7 @@ import { canonicalType } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import type { Priority } from '../limiter.js';
-import {
-  addressesOf,
-  type DnsAnswer,
-  type Failed,
-  type FailedAnswer,
-  type FailureCode,
-  failed,
-  STOPPED,
-} from '../verdict.js';
+import { type DnsAnswer, type FailedAnswer, type FailureCode, failed, STOPPED } from '../verdict.js';
 import { createQuestion, type Question } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 import type { ResolverChecks } from './resolver-checks.js';
@@ -101,7 +93,7 @@ class Lookup {
   #servers: readonly NameServer[] = [];
   #isBound = false;
   /** The server that has answered with addresses of its own invention: the lookup is void. */
-  invention: { readonly server: NameServer; readonly failure: Failed } | undefined;
+  invention: { readonly server: NameServer; readonly failure: FailedAnswer } | undefined;
 
   constructor(options: LookupOptions) {
     this.#options = options;
@@ -188,9 +180,9 @@ class Lookup {
     const leave = () => server.limiter.leave(priority);
     const answer = await queryServer({ server, question, timeout, signal }).finally(leave);
     if (answer.kind === 'failed') return answer;
-    if (await checks?.isInvented(server.text, question.type, answer.records)) {
-      const addresses = addressesOf(answer.records).join(', ');
-      const message = `${server.text} gives ${addresses} for names that do not exist, too`;
+    const invented = await checks?.invented(server.text, question.type, answer.records);
+    if (invented !== undefined) {
+      const message = `${server.text} gives ${invented} for names that do not exist, too`;
       this.invention ??= { server, failure: failed('invented', message) };
       return this.invention.failure;
     }
@@ -210,6 +202,6 @@ function confirmed(witness: FailedAnswer['denial'], answer: DnsAnswer): DnsAnswe
 
 /** The later failure, unless it is no response and the earlier was one. */
 function moreTelling(earlier: FailedAnswer, later: FailedAnswer): FailedAnswer {
-  const isResponse = ({ failure }: Failed) => !WITHOUT_RESPONSE.includes(failure.code);
+  const isResponse = ({ failure }: FailedAnswer) => !WITHOUT_RESPONSE.includes(failure.code);
   return isResponse(earlier) && !isResponse(later) ? earlier : later;
 }

@@ -4,7 +4,7 @@ import { ancestorsOf, canonicalHostName } from '../../model/host-name.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
 import { type DnsAnswer, type FailedAnswer, type FailureCode, failed } from '../verdict.js';
-import { CLASS_IN, NOERROR, NXDOMAIN, type Question, type Response } from './message.js';
+import { CLASS_IN, isError, type Question, RCODES, type Response } from './message.js';
 
 const NS = 2;
 const CNAME = 5;
@@ -63,7 +63,7 @@ const MAX_NAMES = 64;
  */
 export function readAnswer(server: string, question: Question, response: Response): DnsAnswer {
   const { rcode } = response;
-  if (rcode !== NOERROR && rcode !== NXDOMAIN) return rcodeFailure(server, rcode);
+  if (isError(rcode)) return rcodeFailure(server, rcode);
   if (response.isTruncated) {
     return failed('truncated', `the answer of ${server} does not fit into a message over TCP`);
   }
@@ -185,7 +185,7 @@ function isOf(record: ResourceRecord, type: number, owner: string): boolean {
 }
 
 function readPositive(message: Message, chain: Chain, records: readonly ResourceRecord[]): DnsAnswer {
-  if (message.rcode === NXDOMAIN) {
+  if (message.rcode === RCODES.NXDOMAIN) {
     const reason = 'says that the name does not exist (NXDOMAIN), and sends its records';
     return noEvidence(message, 'malformed', reason);
   }
@@ -201,7 +201,7 @@ function readPositive(message: Message, chain: Chain, records: readonly Resource
 function readNegative(message: Message, chain: Chain): DnsAnswer {
   const { server, answer, authority, additional, rcode } = message;
   const { qtype } = message.question;
-  const nameExists = rcode === NOERROR;
+  const nameExists = rcode === RCODES.NOERROR;
   const hasChain = chain.links.size > 0;
   // The links of the chain and, as far as can be told, their signatures.
   const isOfChain = (record: ResourceRecord) =>

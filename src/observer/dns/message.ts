@@ -46,11 +46,12 @@ const TRUNCATED = 0x0200;
 const RECURSION_AVAILABLE = 0x0080;
 const RCODE = 0x000f;
 
-/** RCODEs (RFC 1035, section 4.1.1). */
-export const NOERROR = 0;
-export const FORMERR = 1;
-export const NXDOMAIN = 3;
-export const NOTIMP = 4;
+/** RFC 1035, section 4.1.1. */
+export const RCODES = { NOERROR: 0, FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4 };
+
+export function isError(rcode: number): boolean {
+  return rcode !== RCODES.NOERROR && rcode !== RCODES.NXDOMAIN;
+}
 
 export type Response = NonNullable<ReturnType<typeof responseTo>>;
 
@@ -66,8 +67,8 @@ export function responseTo(question: Question, id: number, message: Buffer) {
   const questions = message.readUInt16BE(4);
   const rcode = flags & RCODE;
   // Servers that cannot read a query send the header alone back, so that an error needs no question.
-  const isError = questions === 0 && rcode !== NOERROR && rcode !== NXDOMAIN;
-  if (!isError && !(questions === 1 && hasQuestion(question, message))) return undefined;
+  const isBare = questions === 0 && isError(rcode);
+  if (!isBare && !(questions === 1 && hasQuestion(question, message))) return undefined;
   return {
     kind: 'response',
     message,

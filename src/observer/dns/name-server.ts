@@ -6,16 +6,7 @@ import { CircuitBreaker } from '../circuit-breaker.js';
 import { Limiter } from '../limiter.js';
 import { type DnsAnswer, endpointText, type Failed, failed, STOPPED } from '../verdict.js';
 import { readAnswer } from './evidence.js';
-import {
-  encodeQuery,
-  FORMERR,
-  NOERROR,
-  NOTIMP,
-  NXDOMAIN,
-  type Question,
-  type Response,
-  responseTo,
-} from './message.js';
+import { encodeQuery, isError, type Question, RCODES, type Response, responseTo } from './message.js';
 
 export interface DnsServer {
   /** IPv4 or IPv6; never a name. */
@@ -62,9 +53,9 @@ export async function queryServer(query: ServerQuery): Promise<DnsAnswer> {
     server.breaker.recordResponse();
     const { rcode, isTruncated } = result;
     // How servers respond that do not know EDNS (RFC 6891, section 7).
-    if (withEdns && (rcode === FORMERR || rcode === NOTIMP)) withEdns = false;
+    if (withEdns && (rcode === RCODES.FORMERR || rcode === RCODES.NOTIMP)) withEdns = false;
     // Truncated errors stay errors over TCP.
-    else if (send === sendByUdp && isTruncated && (rcode === NOERROR || rcode === NXDOMAIN)) send = sendByTcp;
+    else if (send === sendByUdp && isTruncated && !isError(rcode)) send = sendByTcp;
     else return readAnswer(server.text, question, result);
   }
 }

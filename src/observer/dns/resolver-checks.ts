@@ -70,12 +70,17 @@ export class ResolverChecks {
     return this.states;
   }
 
-  /** Waits for the first check. @param server Its address and port. */
-  async isInvented(server: string, type: string, records: readonly DnsRecord[]): Promise<boolean> {
+  /**
+   * Waits for the first check.
+   *
+   * @param server Its address and port.
+   * @returns The addresses, if they are just those that it gives for names that do not exist, too.
+   */
+  async invented(server: string, type: string, records: readonly DnsRecord[]): Promise<string | undefined> {
     const resolver = this.#resolvers.get(server);
-    if (resolver === undefined || !TYPES.includes(type) || records.length === 0) return false;
+    if (resolver === undefined || !TYPES.includes(type) || records.length === 0) return undefined;
     await this.#checkIfDue(resolver);
-    return resolver.sets.has(toSet(records));
+    return resolver.sets.has(toSet(records)) ? addressesOf(records).join(', ') : undefined;
   }
 
   /** The check before counts until the next one is done; one without a response is none. */

@@ -3,30 +3,19 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { CircuitBreaker } from '../circuit-breaker.js';
 import { Limiter } from '../limiter.js';
-import {
-  endpointText,
-  type FailedRequest,
-  failed,
-  type HttpAnswer,
-  type Obstacle,
-  STOPPED,
-} from '../verdict.js';
-import { type RequestOptions, sendRequest, slow } from './request.js';
+import { endpointText, type FailedRequest, failed, type HttpAnswer, STOPPED } from '../verdict.js';
+import { CONNECT_PART, type RequestOptions, sendRequest } from './request.js';
 import { PrivateAddressError, selectAddresses, type Target } from './target.js';
 
 export interface HttpClientOptions extends RequestOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** In milliseconds, for both schemes together. Only requests use it up. */
-  readonly timeout: number;
   /** At once; others wait, which does not count towards their timeout. */
   readonly connectionsPerAddress: number;
 }
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
-/** Of the timeout, so that a dead address leaves time for the next. */
-const CONNECT_PART = 1 / 3;
 /** How many timeouts in a row open the circuit breaker of a port. */
 const MAX_TIMEOUTS = 8;
 /** A forgotten one costs a few requests more. */
@@ -50,14 +39,14 @@ export function createHttpClient(options: HttpClientOptions) {
     breaker: CircuitBreaker,
     time: number,
     signal: AbortSignal,
-  ) {
-    if (!breaker.allows()) return slow(`${endpointText(target)} has not responded lately`);
+  ): Promise<HttpAnswer> {
+    const silent = failed('timeout', `${endpointText(target)} has not responded lately`);
+    if (!breaker.allows()) return { ...silent, obstacle: 'slow' };
     const sent = performance.now();
-    const connectTime = options.timeout * CONNECT_PART;
-    const outcome = await sendRequest(target, options, connectTime, time, signal);
+    const outcome = await sendRequest(target, options, time, signal);
     const code = outcome.kind === 'answered' ? null : outcome.failure.code;
     // The last of a domain's addresses may have had too little time to respond.
-    if (code === 'timeout' && time >= connectTime) breaker.recordTimeout(sent);
+    if (code === 'timeout' && time >= options.timeout * CONNECT_PART) breaker.recordTimeout(sent);
     else if (code !== 'timeout' && code !== 'stopped') breaker.recordResponse();
     return outcome;
   }
@@ -100,7 +89,13 @@ export function createHttpClient(options: HttpClientOptions) {
 const NO_ADDRESS = failed('no-address', 'the domain has no address');
 
 /** Of several addresses' obstacles the one that counts most comes first. */
-const NEXT_ADDRESS: readonly (Obstacle | undefined)[] = ['slow', 'closed', 'no-tls', 'refused', 'no-route'];
+const NEXT_ADDRESS: readonly FailedRequest['obstacle'][] = [
+  'slow',
+  'closed',
+  'no-tls',
+  'refused',
+  'no-route',
+];
 
 /**
  * Tries the addresses one after the other until one gives a response, or a failure that is the site's own.

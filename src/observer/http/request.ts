@@ -2,7 +2,7 @@ import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
-import { createSecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { createSecureContext, connect as tlsConnect } from 'node:tls';
 import { errorCode, InvalidObservationError } from '../../model/errors.js';
 import {
   endpointText,
@@ -20,7 +20,12 @@ export interface RequestOptions {
   readonly userAgent: string;
   readonly ignoredHeaders: ReadonlySet<string>;
   readonly allowPrivate: boolean;
+  /** In milliseconds, for an observation. Only requests use it up. */
+  readonly timeout: number;
 }
+
+/** Of the timeout, so that a dead address leaves time for the next. */
+export const CONNECT_PART = 1 / 3;
 
 type Protocol = 'http/1.1' | 'h2';
 
@@ -28,12 +33,11 @@ type Protocol = 'http/1.1' | 'h2';
  * Reads the head of the response to `GET /`; where the target speaks no HTTP/1.1, once again by HTTP/2. It
  * never rejects, and leaves neither socket nor timer behind.
  *
- * @param connectTime In milliseconds, as `time`, which is for everything.
+ * @param time In milliseconds: what is left of the timeout.
  */
 export async function sendRequest(
   target: Target,
   options: RequestOptions,
-  connectTime: number,
   time: number,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
@@ -48,8 +52,7 @@ export async function sendRequest(
   signal.addEventListener('abort', stop);
   const late = failed('timeout', `no response from ${endpointText(target)} in time`);
   const timer = setTimeout(() => end(late), time);
-  const requestBy = (protocol: Protocol) =>
-    requestOnce(protocol, target, options, connectTime, closing.signal);
+  const requestBy = (protocol: Protocol) => requestOnce(protocol, target, options, closing.signal);
   let outcome = await requestBy('http/1.1');
   if (outcome.kind === 'failed' && outcome.obstacle === 'other-protocol') outcome = await requestBy('h2');
   clearTimeout(timer);
@@ -61,24 +64,23 @@ export async function sendRequest(
 async function requestOnce(
   protocol: Protocol,
   target: Target,
-  { userAgent, ignoredHeaders, allowPrivate }: RequestOptions,
-  connectTime: number,
+  options: RequestOptions,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { scheme, domain, address } = target;
   let socket: Socket | undefined;
   let step: Step = 'connect';
   try {
-    socket = await connectTcp(target, allowPrivate, connectTime, signal);
+    socket = await connectTcp(target, options, signal);
     step = 'handshake';
     const secure = scheme === 'https' ? await startTls(socket, domain, protocol, signal) : undefined;
     step = 'head';
     // Older versions of OpenSSL let a server choose HTTP/2 though it was not offered.
     const head =
       secure !== undefined && (protocol === 'h2' || secure.alpnProtocol === 'h2')
-        ? await requestHeadByHttp2(secure, hostField(target), userAgent)
-        : await requestHead(secure ?? socket, hostField(target), userAgent);
-    const headers = responseFields(head.fields, ignoredHeaders);
+        ? await requestHeadByHttp2(secure, hostField(target), options.userAgent)
+        : await requestHead(secure ?? socket, hostField(target), options.userAgent);
+    const headers = responseFields(head.fields, options.ignoredHeaders);
     return { kind: 'answered', scheme, address, status: head.status, headers };
   } catch (error) {
     const isFirst = step === 'handshake' && socket !== undefined && socket.bytesRead < SHORTEST_SERVER_HELLO;
@@ -87,14 +89,11 @@ async function requestOnce(
 }
 
 /** The host given to the socket is the domain, never an address: an address would bypass the lookup. */
-async function connectTcp(
-  { domain, address, port }: Target,
-  allowPrivate: boolean,
-  connectTime: number,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const lookup = guardedLookup([address], allowPrivate);
-  const socket = connect({ host: domain, port, lookup, autoSelectFamily: false, timeout: connectTime });
+async function connectTcp(target: Target, options: RequestOptions, signal: AbortSignal): Promise<Socket> {
+  const { domain: host, address, port } = target;
+  const lookup = guardedLookup([address], options.allowPrivate);
+  const timeout = options.timeout * CONNECT_PART;
+  const socket = connect({ host, port, lookup, autoSelectFamily: false, timeout });
   socket.once('timeout', () => socket.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })));
   await opened(socket, 'connect', signal);
   return socket.setTimeout(0);
@@ -112,12 +111,7 @@ const secureContext = createSecureContext({
 });
 
 /** @param protocol The only one that is offered (ALPN, RFC 7301). */
-function startTls(
-  socket: Socket,
-  servername: string,
-  protocol: Protocol,
-  signal: AbortSignal,
-): Promise<TLSSocket> {
+function startTls(socket: Socket, servername: string, protocol: Protocol, signal: AbortSignal) {
   const secure = tlsConnect({
     socket,
     servername,
@@ -136,10 +130,6 @@ async function opened<Kind extends Socket>(socket: Kind, event: string, signal: 
   socket.on('error', () => undefined);
   await once(socket, event);
   return socket;
-}
-
-export function slow(message: string): FailedRequest {
-  return { ...failed('timeout', message), obstacle: 'slow' };
 }
 
 /** How far a connection has come. `hello`: the server's part of the handshake has not begun. */

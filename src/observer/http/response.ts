@@ -86,18 +86,14 @@ const ANY_URL = 'https://domain.invalid';
  *
  * @param authority The domain, with the port where it is not the scheme's own.
  */
-export async function requestHeadByHttp2(
-  socket: TLSSocket,
-  authority: string,
-  userAgent: string,
-): Promise<Pick<ResponseHead, 'status' | 'fields'>> {
+export async function requestHeadByHttp2(socket: TLSSocket, authority: string, userAgent: string) {
   const session = connect(ANY_URL, {
     createConnection: () => socket,
     settings: { enablePush: false, maxHeaderListSize: LARGEST_SECTION },
     maxHeaderListPairs: MAX_FIELDS,
   });
   try {
-    return await new Promise((resolve, reject) => {
+    return await new Promise<Pick<ResponseHead, 'status' | 'fields'>>((resolve, reject) => {
       const fail = (error: Error) => reject(meaningOf(error));
       session.on('error', fail);
       const request = { ':path': '/', ':scheme': 'https', ':authority': authority };
@@ -141,10 +137,7 @@ function meaningOf(error: Error): Error {
  * @param fields with a character for each octet.
  * @throws InvalidObservationError for a name that is longer than a name may be.
  */
-export function responseFields(
-  fields: readonly HeaderField[],
-  ignored: ReadonlySet<string>,
-): ReadonlyMap<string, string> {
+export function responseFields(fields: readonly HeaderField[], ignored: ReadonlySet<string>) {
   const values = new Map<string, string[]>();
   for (const [octets, value] of fields) {
     const name = textOfOctets(octets);

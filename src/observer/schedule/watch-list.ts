@@ -1,24 +1,13 @@
 import type { Pool } from 'pg';
-import type { PrismaClient } from '../../database/generated/client.js';
+import type { PrismaClient, WatchedDomain as Row } from '../../database/generated/client.js';
 import type { Instant } from '../../model/instant.js';
 import { isJsonObject } from '../../model/json-values.js';
 import { retryOnContention } from '../../recorder/contention.js';
 import { type CheckOutcome, hasFailed } from '../outcome.js';
 import type { RecordedCheck } from '../record-checks.js';
 
-export interface WatchedDomain {
-  readonly name: string;
-  /** From one observation to the next, in microseconds. */
-  readonly every: bigint;
-  /** While a worker has it leased, when it was to be observed. */
-  readonly next: Instant;
-  readonly leased: boolean;
-  /** Of the latest observation; null: there was none. */
-  readonly observedAt: Instant | null;
-  readonly outcome: CheckOutcome | null;
-  /** In a row. */
-  readonly failures: number;
-}
+/** `every` in microseconds; `observedAt` and `outcome` of the latest observation; `failures` in a row. */
+export type WatchedDomain = ReturnType<typeof toWatchedDomain>;
 
 /** A day, in microseconds. */
 const DEFAULT_PACE = 86_400_000_000n;
@@ -104,23 +93,28 @@ export async function watchedAmong(prisma: PrismaClient, names: readonly string[
 const PAGE = 10_000;
 
 /** In the order of their names, a page at a time: there may be millions. */
-export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonly WatchedDomain[]> {
+export async function* listWatched(prisma: PrismaClient) {
   for (let after = ''; ; ) {
     const rows = await prisma.watchedDomain.findMany({
       where: { name: { gt: after } },
       orderBy: { name: 'asc' },
       take: PAGE,
     });
-    yield rows.map(({ due, scheduled, lease, outcome, ...row }) => ({
-      ...row,
-      next: lease === null ? due : scheduled,
-      leased: lease !== null,
-      outcome: isCheckOutcome(outcome) ? outcome : null,
-    }));
+    yield rows.map(toWatchedDomain);
     const last = rows.at(-1);
     if (rows.length < PAGE || last === undefined) return;
     after = last.name;
   }
+}
+
+function toWatchedDomain({ due, scheduled, lease, outcome, ...row }: Row) {
+  return {
+    ...row,
+    /** While a worker has it leased, when it was to be observed. */
+    next: lease === null ? due : scheduled,
+    leased: lease !== null,
+    outcome: isCheckOutcome(outcome) ? outcome : null,
+  };
 }
 
 /** Only this service writes the column. */

@@ -131,6 +131,7 @@ describe('a query', () => {
     expect(encodeQuery(question, 0x1234, false).toString('hex')).toBe(plain.replaceAll(' ', ''));
     const withEdns = `1234 0100 0001 0000 0000 0001 ${plain.slice(30)} 00 0029 04d0 00000000 0000`;
     expect(encodeQuery(question, 0x1234, true).toString('hex')).toBe(withEdns.replaceAll(' ', ''));
+    expect([...hostNameOctets('.')]).toEqual([0]);
   });
 });
 
