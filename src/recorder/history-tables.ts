@@ -12,7 +12,7 @@ import type { StoredHistory } from '../history/stored-history.js';
 import type { RoutineReason } from '../model/change-kinds.js';
 import type { Columns } from './bulk-write.js';
 
-/** What the tables of a history have of one domain. */
+/** Of one domain, with a table for each. */
 export type HistoryItems = Pick<StoredHistory, 'stays' | 'headers' | 'responses' | 'earlier'>;
 
 export interface RowOf<Item> {
@@ -20,10 +20,9 @@ export interface RowOf<Item> {
   readonly item: Item;
 }
 
-/** A table with a row for each item of a domain. */
 export interface Table<Item> {
   readonly name: string;
-  /** The primary key: the domain, and others. Rows are read in its order. */
+  /** The primary key, in whose order rows are read: the domain, and others. */
   readonly key: Columns<RowOf<Item>>;
   /** Those of the key come first. */
   readonly columns: Columns<RowOf<Item>>;
@@ -38,7 +37,7 @@ function tableOf<Item>(
   return { name, key, columns: [...key, ...others] };
 }
 
-/** What the end of a stay writes. */
+/** Written when a stay ends. */
 export const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed', 'bigint', ({ item }) => item.removal?.removed],
   ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen ?? item.sightings?.at(-1)?.seenAt],
@@ -121,7 +120,7 @@ export function selected(columns: readonly string[]): string {
     .join(', ');
 }
 
-/** A row of STAYS as it is selected. */
+/** JSON as the text that was stored. */
 export interface StayRow
   extends Omit<DnsRecord, 'domainName' | 'rdata' | 'sightings' | 'routine' | 'removedRoutine'> {
   readonly domain: string;

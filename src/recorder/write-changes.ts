@@ -86,7 +86,7 @@ export const TEXT_COLUMNS: Columns<KnownText> = [
   ['text', 'text', ({ text }) => text],
 ];
 
-/** The digest of a text, by which table `known_text` has it: a text may be longer than a key of an index. */
+/** In place of a text, which may be longer than a key of an index. */
 function digestOf(text: string): string {
   return `substring(sha256(convert_to(${text}, 'UTF8')) FOR 16)`;
 }
@@ -146,11 +146,7 @@ export async function writeUntilDone<Domain extends { readonly name: string }>(
   return done.flat();
 }
 
-/**
- * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
- *
- * @returns the names of the domains that were written. The others were written by another process.
- */
+/** In one transaction. @returns the names of those that no other process has written meanwhile. */
 async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Promise<Set<string>> {
   if (domains.length === 0) return new Set();
   const written = inTransaction(
