@@ -133,13 +133,10 @@ export async function writeUntilDone<Domain extends { readonly name: string }>(
   let left = domains;
   for (let attempt = 1; left.length > 0; attempt += 1) {
     const applied = await apply(left);
-    const written = await writeDomains(
-      pool,
-      applied.flatMap(({ writing }) => writing ?? []),
-    );
-    const isDone = ({ name, writing }: DomainRecording) => writing === null || written.has(name);
-    done.push(applied.filter(isDone));
-    const conflicting = new Set(applied.filter((each) => !isDone(each)).map(({ name }) => name));
+    const changed = applied.flatMap(({ writing }) => writing ?? []);
+    const written = await writeDomains(pool, changed);
+    const conflicting = new Set(changed.map(({ name }) => name).filter((name) => !written.has(name)));
+    done.push(applied.filter(({ name }) => !conflicting.has(name)));
     left = left.filter(({ name }) => conflicting.has(name));
     if (left.length > 0) await pauseAfter(attempt);
   }
