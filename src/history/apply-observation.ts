@@ -27,10 +27,9 @@ export function applyObservation(
   https: DomainState['https'],
 ): { readonly state: DomainState; readonly changes: Changes } {
   const { observedAt } = observation;
-  const { http } = acting;
-  const dns = acting.types
-    .filter((part) => part.differs)
-    .map((part) => changesOfType(part, state, holdings, observation));
+  const { http, types } = acting;
+  const differing = types.filter((part) => part.differs);
+  const dns = differing.map((part) => changesOfType(part, state, holdings, observation));
   const added = dns.flatMap((change) => change.added);
   const removed = dns.flatMap((change) => change.removed);
   const ofHttp = http === null ? NOTHING_OF_HTTP : changesOfHttp(http, state, holdings, observation);

@@ -20,7 +20,6 @@ import {
 } from './state.js';
 import { EVERY_TYPE, type History, type KeptTime, type KeptTimes } from './stored-history.js';
 
-/** A history with observations put where their times belong. */
 export interface ExtendedHistory extends History {
   /** In the order of the observations. */
   readonly outcomes: readonly Outcome[];
@@ -107,7 +106,7 @@ function assemble(history: History | null, replay: Replay): Assembled {
   const headers = changes
     .flatMap((change) => change.headers)
     .map(({ kind: _kind, old: _old, ...stored }) => stored)
-    .sort((a, b) => compareUtf8(a.name, b.name) || compareInstants(a.observedAt, b.observedAt));
+    .sort((a, b) => compareUtf8(a.name, b.name) || compareTimes(a, b));
   const earlier = [...holdings.earlier.values()].sort(
     (a, b) => compareUtf8(a.type, b.type) || compareUtf8(a.name, b.name),
   );
@@ -161,10 +160,9 @@ function stateWith(history: History | null, state: DomainState, { headers }: Hol
   const { http } = state;
   const https = before.https ?? state.https;
   if (http === null || http.latest !== before.http?.latest) return { ...state, https };
-  const present = [...headers].flatMap(([name, header]) =>
-    header.present ? [[name, header.value] as const] : [],
-  );
-  const digest = digestOfHeaders(new Map(present), new Set(unseenOf(before.http.digest)));
+  const present = [...headers].filter(([, header]) => header.present);
+  const values = new Map(present.map(([name, { value }]) => [name, value]));
+  const digest = digestOfHeaders(values, new Set(unseenOf(before.http.digest)));
   return { ...state, https, http: { ...http, digest } };
 }
 
@@ -181,7 +179,7 @@ function evidenceOf(
   const known = (history?.responses ?? []).filter(({ observedAt }) => times.has(observedAt));
   const replayed = changes.flatMap(({ responses }) => responses).map(({ old: _old, ...stored }) => stored);
   const byTime = new Map([...known, ...replayed].map((each) => [each.observedAt, each]));
-  return [...byTime.values()].sort((a, b) => compareInstants(a.observedAt, b.observedAt));
+  return [...byTime.values()].sort(compareTimes);
 }
 
 /**
@@ -203,7 +201,7 @@ function findKeptTimes(
     const known = [...(before.get(part) ?? []), ...(afterSightings.get(part) ?? [])];
     const left = new Map(known.map((time) => [textOf(time), time]));
     for (const told of [part, EVERY_TYPE].flatMap((each) => after.get(each) ?? [])) left.delete(textOf(told));
-    if (left.size > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left.values()].sort(byTime));
+    if (left.size > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left.values()].sort(compareTimes));
   }
   return kept;
 }
@@ -212,7 +210,7 @@ function textOf({ observedAt, source }: KeptTime): string {
   return `${observedAt} ${source ?? ''}`;
 }
 
-function byTime(a: KeptTime, b: KeptTime): number {
+function compareTimes(a: { readonly observedAt: Instant }, b: { readonly observedAt: Instant }): number {
   return compareInstants(a.observedAt, b.observedAt);
 }
 

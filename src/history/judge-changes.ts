@@ -47,9 +47,9 @@ export function judgeRecords(
   const earlier: EarlierChanges[] = [];
   const reasons = new Map<string, ReadonlyMap<string, RoutineReason | null>>();
   for (const host of new Set([...gets.keys(), ...loses.keys()])) {
-    const rrset = { type, host, before: before.get(host) ?? [] };
-    const changes = { gets: gets.get(host) ?? [], loses: loses.get(host) ?? [] };
-    reasons.set(host, judgeRRset(rrset, changes, grounds, earlier));
+    const [had = [], came = [], went = []] = [before, gets, loses].map((rdata) => rdata.get(host));
+    const rrset = { before: had, gets: came, loses: went };
+    reasons.set(host, judgeRRset(type, host, rrset, grounds, earlier));
   }
   const reasonOf = ({ record: { host, rdata } }: RecordStay) => reasons.get(host)?.get(rdata) ?? null;
   return {
@@ -76,12 +76,9 @@ function rdataByHost(stays: readonly RecordStay[]): ReadonlyMap<string, readonly
  * @returns by rdata, why its coming or going is routine; null: it is notable.
  */
 function judgeRRset(
-  {
-    type,
-    host,
-    before,
-  }: { readonly type: string; readonly host: string; readonly before: readonly string[] },
-  { gets, loses }: { readonly gets: readonly string[]; readonly loses: readonly string[] },
+  type: string,
+  host: string,
+  { before, gets, loses }: Readonly<Record<'before' | 'gets' | 'loses', readonly string[]>>,
   { earlier: known, observedAt }: Grounds,
   earlier: EarlierChanges[],
 ): ReadonlyMap<string, RoutineReason | null> {

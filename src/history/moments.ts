@@ -16,9 +16,9 @@ import { EVERY_TYPE, type History, HTTP, type KeptTime } from './stored-history.
 type PartsByTime = Map<Instant, Map<string | null, Set<string>>>;
 
 /**
- * The observations that lead to a history, in the order of time: one for each time at which something changed,
- * was last seen, or a part was observed first or last, by each observer. Those in between left no trace.
- * Sightings are not among them.
+ * The observations that lead to a history, but for sightings, in the order of time: one for each time at which
+ * something changed, was last seen, or a part was observed first or last, by each observer. Those in between
+ * left no trace.
  *
  * @param others Types that are among OTHER_TYPES.
  */
@@ -148,7 +148,7 @@ function responsesByTime({ state: { site }, responses }: History): Map<Instant, 
   );
 }
 
-/** The sightings that a history tells of, each of one record. */
+/** Each of one record. */
 export function sightingMoments({ name, stays }: History): Observation[] {
   return stays.flatMap(({ sightings = [], record }) => {
     const records = recordsByType([record]);

@@ -151,8 +151,8 @@ function leftAlone({ stale }: ActingParts): OutcomeKind {
 
 /** A first status, and another scheme alone, are no changes. */
 function kindOf({ added, removed, headers, responses }: Changes): OutcomeKind {
-  const isChange = added.length + removed.length + headers.length > 0 || responses.some(isStatusChange);
-  return isChange ? 'changed' : 'unchanged';
+  const isOfParts = added.length + removed.length + headers.length > 0;
+  return isOfParts || responses.some(isStatusChange) ? 'changed' : 'unchanged';
 }
 
 /** Of what is not loaded, nothing is needed. */

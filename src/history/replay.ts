@@ -19,13 +19,8 @@ export function isSighted({ dns }: Observation): boolean {
   return dns?.sighted === true;
 }
 
-export const STALE: Outcome = {
-  kind: 'stale',
-  contradicts: false,
-  heldBack: null,
-  precedes: false,
-  isPartial: false,
-};
+const NO_REMARKS = { contradicts: false, heldBack: null, precedes: false, isPartial: false };
+export const STALE: Outcome = { kind: 'stale', ...NO_REMARKS };
 
 /** Of one time: what is known, observations in the order given, and sightings, which are judged by these. */
 const [KNOWN, GIVEN, SIGHTED] = [0, 1, 2];
@@ -107,7 +102,7 @@ export class Replay {
     for (const change of changes) this.changes.push(change);
     for (const type of typesIn(run)) this.#sighted.add(type);
     for (const [index, observation] of run.entries()) {
-      this.outcomes.set(observation, { ...STALE, kind: kinds[index] ?? 'repeated' });
+      this.outcomes.set(observation, { kind: kinds[index] ?? 'repeated', ...NO_REMARKS });
     }
   }
 

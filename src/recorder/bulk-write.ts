@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 
-/** Columns of a table: each with its type, and its value in a row. */
+/** Each with its type, and its value in a row. */
 export type Columns<Row> = readonly (readonly [name: string, type: string, read: (row: Row) => unknown])[];
 
 export type WriteRows = (rows: NewRows) => string;
@@ -15,25 +15,22 @@ interface NewRows {
    * value for all rows, it would take an index of its own, and read the whole table.
    */
   readonly key: (column: string) => string;
-  /** The values of all columns, in their order. */
+  /** The values of all columns. */
   readonly values: () => string;
-  /**
-   * An array with the first column of all rows: the domain, so that a statement on partitions or shards needs
-   * only theirs.
-   */
+  /** The first column of all rows, the domain: a statement on partitions or shards needs only theirs. */
   readonly keys: string;
 }
 
 /**
- * The database's clock, in microseconds: one clock for all processes that record. It is STABLE, so that it has
- * one value within a statement, and may be used to update sharded tables.
+ * The database's clock, in microseconds: one for all processes that record. It is STABLE: it has one value within
+ * a statement, and may be used to update sharded tables.
  */
 export const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::bigint';
 
 /**
- * The statement for rows of any number; none for no rows. Each column is one parameter: an array, or the value
- * that all rows have. Half of the columns have one value for all rows; sent once, it saves a third of the time
- * that they take here and, indexes apart, in the database.
+ * One statement, or none for no rows. Each column is one parameter: an array, or the value that all rows have,
+ * as half of the columns do. Sent once, it saves a third of the time that they take here and, indexes apart, in
+ * the database.
  */
 export function statementsFor<Row>(
   statement: WriteRows,
@@ -41,13 +38,12 @@ export function statementsFor<Row>(
   rows: readonly Row[],
 ): QueryConfig[] {
   if (rows.length === 0) return [];
-  const values: unknown[] = [];
-  const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
-  const byName = new Map(columns.map((column) => [column[0], column]));
+  const parameters: unknown[] = [];
+  const parameter = (value: unknown, type: string) => `$${parameters.push(value)}::${type}`;
   // A parameter that the statement does not have would have no type: only those that it asks for are given.
   const [arrays, constants] = [new Map<string, string>(), new Map<string, string>()];
   const refer = (name: string, isCompared: boolean): string => {
-    const [, type, read] = byName.get(name) ?? MISSING;
+    const [, type, read] = columns.find(([each]) => each === name) ?? MISSING;
     const known = constants.get(name);
     if (known !== undefined && !isCompared) return known;
     if (arrays.has(name)) return `new.${name}`;
@@ -68,17 +64,12 @@ export function statementsFor<Row>(
   };
   const value = (column: string) => refer(column, false);
   const key = (column: string) => refer(column, true);
-  for (const [first] of columns.slice(0, 1)) key(first);
+  for (const first of namesOf(columns).slice(0, 1)) key(first);
   const [keys = ''] = arrays.values();
-  const text = statement({
-    from: FROM,
-    value,
-    key,
-    values: () => columns.map(([name]) => value(name)).join(', '),
-    keys,
-  });
+  const values = () => namesOf(columns).map(value).join(', ');
+  const text = statement({ from: FROM, value, key, values, keys });
   const from = `unnest(${[...arrays.values()]}) AS new (${[...arrays.keys()]})`;
-  return [{ text: text.replace(FROM, () => from), values }];
+  return [{ text: text.replace(FROM, () => from), values: parameters }];
 }
 
 const MISSING = ['', 'text', () => null] as const;

@@ -4,15 +4,14 @@ import { extendHistory } from '../history/extend-history.js';
 import { earlierText, headerText, type ItemText, responseText, stayText } from '../history/history-text.js';
 import { isActing, type Outcome } from '../history/record-observations.js';
 import type { ReplayOptions } from '../history/replay.js';
-import type { StoredHistory } from '../history/stored-history.js';
 import type { Observation } from '../model/observation.js';
 import type { HistoryItems } from './history-tables.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
 import { COUNTS, type Counts, type DomainRecording, writeUntilDone } from './write-changes.js';
 
-/** The observations of a domain, some of which belong into what is known of it. */
 interface Extending {
   readonly name: string;
+  /** Some of which belong into what is known of the domain. */
   readonly observations: readonly Observation[];
 }
 
@@ -54,9 +53,10 @@ function extend(
   const after = extendHistory(before, observations, options);
   const gone = differenceOf(before ?? NOTHING, after);
   const added = differenceOf(after, before ?? NOTHING);
-  const isSame = before !== null && isDeepStrictEqual(stateOf(before), stateOf(after));
+  const { state, keptTimes = new Map() } = after;
+  const isSameState = isDeepStrictEqual([before?.state, before?.keptTimes ?? new Map()], [state, keptTimes]);
   const isChanged =
-    !isSame ||
+    !isSameState ||
     [gone, added].some(({ stays, headers, earlier }) => stays.length + headers.length + earlier.length > 0);
   // What was told by sightings may be known, and tell nothing new.
   const outcomes = isChanged ? after.outcomes : after.outcomes.map(asKnown);
@@ -66,12 +66,12 @@ function extend(
         name,
         before: rows?.domain ?? null,
         stateBefore: before?.state ?? null,
-        state: after.state,
+        state,
         recorded: Math.max(outcomes.filter(isActing).length, 1),
         added,
         ended: [],
         gone,
-        keptTimes: after.keptTimes ?? new Map(),
+        keptTimes,
         observed: after.later,
         extendedFrom: after.extendedFrom,
       };
@@ -107,10 +107,6 @@ function without<Item>(
   const keyOf = (item: Item) => textOf(item).join('\n');
   const known = new Set(others.map(keyOf));
   return items.filter((item) => !known.has(keyOf(item)));
-}
-
-function stateOf({ state, keptTimes = new Map() }: Pick<StoredHistory, 'state' | 'keptTimes'>) {
-  return { state, keptTimes };
 }
 
 /** How much longer a history is: what was known may only have moved. */

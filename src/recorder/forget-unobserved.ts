@@ -4,17 +4,10 @@ import { DATABASE_NOW } from './bulk-write.js';
 import { type ForgettingDatabase, forget } from './forget.js';
 import { HOUR, startRepeating } from './repeat.js';
 
-/** So many domains are examined by one statement. */
+/** By one statement. */
 const EXAMINED_AT_ONCE = 1000;
-/** So many are erased in one transaction. */
+/** In one transaction. */
 const ERASED_AT_ONCE = 20;
-
-interface Step {
-  /** The last name that was examined; null: there is none after the one before. */
-  readonly last: string | null;
-  /** The names of the domains that were erased. */
-  readonly erased: readonly string[];
-}
 
 /**
  * Erases domains of which nothing was recorded for a time, by the clock of the database, which has written the
@@ -26,12 +19,13 @@ interface Step {
  *
  * @param after The name after which to begin; empty: the first.
  * @param kept In milliseconds.
+ * @returns the last name that was examined, null if there is none after the one before, and those erased.
  */
 export async function forgetUnobserved(
   database: ForgettingDatabase,
   after: string,
   kept: number,
-): Promise<Step> {
+): Promise<{ readonly last: string | null; readonly erased: readonly string[] }> {
   const [found] = await database.writingPrisma.$queryRaw<
     { readonly old: string[]; readonly last: string | null; readonly before: Instant }[]
   >`

@@ -9,10 +9,9 @@ export type ForgettingDatabase = Pick<Database, 'writingPrisma' | 'distribution'
 /**
  * Erases everything that is recorded of domains.
  *
- * Their history is erased first, in one transaction. What was known of them alone is then erased from the
- * tables of names and texts, too, a portion at a time: recorders wait for each. Where the process ends before,
- * these names and texts stay in `erased_text`; no search finds a domain by them, and the next call erases them,
- * whichever domains it is for.
+ * Their history is erased first, in one transaction; then, a portion at a time, the names and texts that were of
+ * them alone. Where the process ends before, these stay in `erased_text`: no search finds a domain by them, and
+ * the next call erases them, whichever domains it is for.
  *
  * @param names canonical names, each once.
  * @param before Only those that were not recorded from then on; absent: all.
@@ -94,11 +93,8 @@ async function eraseInFeed(
      WHERE domain = ANY (${names.filter((name) => !present.has(name))}) AND number <= ${last?.number ?? 0n}`;
 }
 
-/** A name, whose kind is empty, or a text. */
-interface ErasedText {
-  readonly kind: string;
-  readonly text: string;
-}
+/** A name has no kind. */
+type ErasedText = Readonly<Record<'kind' | 'text', string>>;
 
 /** Recorders wait for each portion, as long as for a batch of another recorder: some 0.1 s. */
 const TEXTS_AT_ONCE = 1000;
@@ -169,7 +165,6 @@ const USES: readonly (readonly [kind: string, lookup: TextLookup])[] = [
   ['header', toHashLookup('header_change', "name || E'\\n' || value", 'value IS NOT NULL')],
 ];
 
-/** Those of the names and texts that no domain has. */
 async function unusedAmong(
   transaction: Transaction,
   { distribution }: ForgettingDatabase,

@@ -12,7 +12,7 @@ import type { StoredHistory } from '../history/stored-history.js';
 import type { RoutineReason } from '../model/change-kinds.js';
 import type { Columns } from './bulk-write.js';
 
-/** What the tables of a history have of one domain. */
+/** Of one domain, with a table for each. */
 export type HistoryItems = Pick<StoredHistory, 'stays' | 'headers' | 'responses' | 'earlier'>;
 
 export interface RowOf<Item> {
@@ -20,25 +20,21 @@ export interface RowOf<Item> {
   readonly item: Item;
 }
 
-/** A table with a row for each item of a domain. */
 export interface Table<Item> {
   readonly name: string;
-  /** The primary key: the domain, and others. Rows are read in its order. */
+  /** The primary key, in whose order rows are read: the domain, and others. */
   readonly key: Columns<RowOf<Item>>;
   /** Those of the key come first. */
   readonly columns: Columns<RowOf<Item>>;
 }
 
-function tableOf<Item>(
-  name: string,
-  itemKey: Columns<RowOf<Item>>,
-  others: Columns<RowOf<Item>>,
-): Table<Item> {
-  const key: Columns<RowOf<Item>> = [['domain', 'text', ({ domain }) => domain], ...itemKey];
-  return { name, key, columns: [...key, ...others] };
+/** @param keyLength How many of the columns belong to the primary key, beside the domain. */
+function tableOf<Item>(name: string, keyLength: number, columns: Columns<RowOf<Item>>): Table<Item> {
+  const all: Columns<RowOf<Item>> = [['domain', 'text', ({ domain }) => domain], ...columns];
+  return { name, key: all.slice(0, keyLength + 1), columns: all };
 }
 
-/** What the end of a stay writes. */
+/** Written when a stay ends. */
 export const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed', 'bigint', ({ item }) => item.removal?.removed],
   ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen ?? item.sightings?.at(-1)?.seenAt],
@@ -51,64 +47,46 @@ export const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed_routine', 'text', ({ item }) => item.removal?.routine],
 ];
 
-export const STAYS = tableOf<RecordStay>(
-  'dns_record',
-  [
-    ['first_seen', 'bigint', ({ item }) => item.firstSeen],
-    ['type', 'text', ({ item }) => item.record.type],
-    ['position', 'integer', ({ item }) => item.position],
-  ],
-  [
-    ['host', 'text', ({ item }) => item.record.host],
-    ['class', 'text', ({ item }) => item.record.class],
-    ['rdata', 'json', ({ item }) => item.record.rdata],
-    ['source', 'text', ({ item }) => item.source],
-    ['first_sighted', 'boolean', ({ item }) => isFirstSighted(item)],
-    ['sightings', 'json', ({ item }) => storedSightings(item)],
-    ['routine', 'text', ({ item }) => item.routine],
-    ...STAY_END,
-  ],
-);
+export const STAYS = tableOf<RecordStay>('dns_record', 3, [
+  ['first_seen', 'bigint', ({ item }) => item.firstSeen],
+  ['type', 'text', ({ item }) => item.record.type],
+  ['position', 'integer', ({ item }) => item.position],
+  ['host', 'text', ({ item }) => item.record.host],
+  ['class', 'text', ({ item }) => item.record.class],
+  ['rdata', 'json', ({ item }) => item.record.rdata],
+  ['source', 'text', ({ item }) => item.source],
+  ['first_sighted', 'boolean', ({ item }) => isFirstSighted(item)],
+  ['sightings', 'json', ({ item }) => storedSightings(item)],
+  ['routine', 'text', ({ item }) => item.routine],
+  ...STAY_END,
+]);
 
-export const HEADERS = tableOf<StoredHeaderChange>(
-  'header_change',
-  [
-    ['name', 'text', ({ item }) => item.name],
-    ['observed_at', 'bigint', ({ item }) => item.observedAt],
-  ],
-  [
-    ['value', 'text', ({ item }) => item.value],
-    ['source', 'text', ({ item }) => item.source],
-    ['last_seen', 'bigint', ({ item }) => item.lastSeen],
-    ['routine', 'text', ({ item }) => item.routine],
-  ],
-);
+export const HEADERS = tableOf<StoredHeaderChange>('header_change', 2, [
+  ['name', 'text', ({ item }) => item.name],
+  ['observed_at', 'bigint', ({ item }) => item.observedAt],
+  ['value', 'text', ({ item }) => item.value],
+  ['source', 'text', ({ item }) => item.source],
+  ['last_seen', 'bigint', ({ item }) => item.lastSeen],
+  ['routine', 'text', ({ item }) => item.routine],
+]);
 
-export const RESPONSES = tableOf<RecordedResponse>(
-  'site_response',
-  [['observed_at', 'bigint', ({ item }) => item.observedAt]],
-  [
-    ['scheme', 'text', ({ item }) => item.scheme],
-    ['status', 'integer', ({ item }) => item.status],
-    ['address', 'text', ({ item }) => item.address],
-    ['source', 'text', ({ item }) => item.source],
-    ['routine', 'text', ({ item }) => item.routine],
-  ],
-);
+export const RESPONSES = tableOf<RecordedResponse>('site_response', 1, [
+  ['observed_at', 'bigint', ({ item }) => item.observedAt],
+  ['scheme', 'text', ({ item }) => item.scheme],
+  ['status', 'integer', ({ item }) => item.status],
+  ['address', 'text', ({ item }) => item.address],
+  ['source', 'text', ({ item }) => item.source],
+  ['routine', 'text', ({ item }) => item.routine],
+]);
 
-export const EARLIER = tableOf<EarlierChanges>(
-  'earlier_changes',
-  [
-    ['type', 'text', ({ item }) => item.type],
-    ['name', 'text', ({ item }) => item.name],
-  ],
-  [
-    ['times', 'text', ({ item }) => item.times],
-    ['count', 'integer', ({ item }) => item.count],
-    ['latest_new', 'bigint', ({ item }) => item.latestNew],
-    ['digests', 'text', ({ item }) => item.digests],
-  ],
-);
+export const EARLIER = tableOf<EarlierChanges>('earlier_changes', 2, [
+  ['type', 'text', ({ item }) => item.type],
+  ['name', 'text', ({ item }) => item.name],
+  ['times', 'text', ({ item }) => item.times],
+  ['count', 'integer', ({ item }) => item.count],
+  ['latest_new', 'bigint', ({ item }) => item.latestNew],
+  ['digests', 'text', ({ item }) => item.digests],
+]);
 
 /** Of type json: parsed, they would be written in another order. */
 const JSON_COLUMNS = ['rdata', 'sightings'];
@@ -121,7 +99,7 @@ export function selected(columns: readonly string[]): string {
     .join(', ');
 }
 
-/** A row of STAYS as it is selected. */
+/** JSON as the text that was stored. */
 export interface StayRow
   extends Omit<DnsRecord, 'domainName' | 'rdata' | 'sightings' | 'routine' | 'removedRoutine'> {
   readonly domain: string;

@@ -14,7 +14,7 @@ import { type Columns, namesOf, type WriteRows, write } from './bulk-write.js';
 import { DOMAIN_SELECTED, type DomainRow } from './domain-rows.js';
 import { EARLIER, STAYS, type StayRow, selected, stayOfRow, type Table } from './history-tables.js';
 
-/** Reads the state of domains: one statement, one row for each domain that is recorded. */
+/** Those of the domains that are recorded, by name. */
 export async function loadDomainRows(
   pool: Pool,
   domains: readonly { readonly name: string }[],
@@ -24,12 +24,7 @@ export async function loadDomainRows(
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/**
- * Reads what domains hold now of some parts: present records, every header's newest value, and what their
- * changes are judged by.
- *
- * @param parts By name of the domain: DNS types, and HTTP.
- */
+/** Reads what domains hold now of some parts. @param parts By name of the domain: DNS types, and HTTP. */
 export async function loadHoldings(
   pool: Pool,
   parts: ReadonlyMap<string, ReadonlySet<string>>,
@@ -58,10 +53,7 @@ export async function loadHoldings(
 }
 
 /** A DNS type of a domain, or what is in its place in table `earlier_changes`. */
-interface TypeOfDomain {
-  readonly name: string;
-  readonly type: string;
-}
+type TypeOfDomain = Readonly<Record<'name' | 'type', string>>;
 
 const TYPE_COLUMNS: Columns<TypeOfDomain> = [
   ['of_domain', 'text', ({ name }) => name],
@@ -116,7 +108,7 @@ async function loadHeaders(
 
 type HeaderRow = StoredHeaderChange & { readonly domain: string };
 
-/** The latest change of each header of domains, of those that meet a condition. */
+/** Of each header, among the changes that meet a condition. */
 async function latestChanges(pool: Pool, condition: string, names: readonly string[]): Promise<HeaderRow[]> {
   if (names.length === 0) return [];
   const { rows } = await pool.query<HeaderRow>(

@@ -2,9 +2,9 @@ import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { HOUR, startRepeating } from './repeat.js';
 
-/** In milliseconds after the start. */
+/** In milliseconds. */
 const SOON = 60_000;
-/** So many numbers are deleted by one statement. */
+/** By one statement. */
 const NUMBERS_AT_ONCE = 10_000n;
 
 /** In microseconds: for how long what a notification has not read is kept, at least. */

@@ -42,7 +42,7 @@ export async function countDomains(pool: Pool): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
-/** Reads the rows behind readHistories, as they are: sound or not. */
+/** As readHistories(), the rows as they are: sound or not. */
 export async function* readStoredRows(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredRows> {
   if (names !== undefined) {
     for (let first = 0; first < names.length; first += PAGE_DOMAINS) {
@@ -115,7 +115,6 @@ function readLocked(pool: Pool, name: string): Promise<StoredRows | undefined> {
   });
 }
 
-/** Reads the rows of domains in all tables. */
 async function readRows(client: PoolClient, domains: readonly StoredDomain[]): Promise<StoredRows[]> {
   const names = domains.map(({ name }) => name);
   const read = async <Item, Row = Item>({ name, key, columns }: Table<Item>) => {

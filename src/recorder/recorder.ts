@@ -77,14 +77,14 @@ export function previewFirst(observations: readonly Observation[]): Recording {
   return summarize(batches, applied);
 }
 
-/** The observations of one domain in a batch, and their places in it. */
 interface DomainBatch {
   readonly name: string;
   readonly observations: Observation[];
+  /** Theirs in the whole batch. */
   readonly places: number[];
 }
 
-/** A batch, and what is recorded of its domain: null where nothing is. */
+/** With what is recorded of the domain: null where nothing is. */
 interface KnownBatch {
   readonly batch: DomainBatch;
   readonly before: DomainRow | null;

@@ -45,10 +45,8 @@ export async function findUnsound(pool: Pool): Promise<string[]> {
   );
   const lines: string[] = [];
   for (const { table, name, condition } of rows) {
-    const found = await pool.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM ${table} WHERE (${condition}) IS FALSE`,
-    );
-    const count = found.rows[0]?.count ?? 0;
+    const counting = `SELECT count(*)::int AS count FROM ${table} WHERE (${condition}) IS FALSE`;
+    const { count } = (await pool.query<{ count: number }>(counting)).rows[0] ?? { count: 0 };
     if (count > 0) lines.push(`${count} rows of the table ${table} break its constraint ${name}`);
   }
   return lines;
@@ -91,10 +89,8 @@ export async function findUnsearchable(pool: Pool, domains: readonly StoredRows[
   if (unknown.length === 0) return [];
   const missing = new Set(unknown.map(keyOf));
   // A domain may have been erased since its rows were read.
-  const recorded = await loadDomainRows(
-    pool,
-    domains.map(({ domain }) => domain),
-  );
+  const rows = domains.map(({ domain }) => domain);
+  const recorded = await loadDomainRows(pool, rows);
   return sought
     .filter((each) => missing.has(keyOf(each)) && recorded.has(each.name))
     .map(

@@ -86,7 +86,7 @@ export const TEXT_COLUMNS: Columns<KnownText> = [
   ['text', 'text', ({ text }) => text],
 ];
 
-/** The digest of a text, by which table `known_text` has it: a text may be longer than a key of an index. */
+/** In place of a text, which may be longer than a key of an index. */
 function digestOf(text: string): string {
   return `substring(sha256(convert_to(${text}, 'UTF8')) FOR 16)`;
 }
@@ -133,24 +133,17 @@ export async function writeUntilDone<Domain extends { readonly name: string }>(
   let left = domains;
   for (let attempt = 1; left.length > 0; attempt += 1) {
     const applied = await apply(left);
-    const written = await writeDomains(
-      pool,
-      applied.flatMap(({ writing }) => writing ?? []),
-    );
-    const isDone = ({ name, writing }: DomainRecording) => writing === null || written.has(name);
-    done.push(applied.filter(isDone));
-    const conflicting = new Set(applied.filter((each) => !isDone(each)).map(({ name }) => name));
+    const changed = applied.flatMap(({ writing }) => writing ?? []);
+    const written = await writeDomains(pool, changed);
+    const conflicting = new Set(changed.map(({ name }) => name).filter((name) => !written.has(name)));
+    done.push(applied.filter(({ name }) => !conflicting.has(name)));
     left = left.filter(({ name }) => conflicting.has(name));
     if (left.length > 0) await pauseAfter(attempt);
   }
   return done.flat();
 }
 
-/**
- * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
- *
- * @returns the names of the domains that were written. The others were written by another process.
- */
+/** In one transaction. @returns the names of those that no other process has written meanwhile. */
 async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Promise<Set<string>> {
   if (domains.length === 0) return new Set();
   const written = inTransaction(
