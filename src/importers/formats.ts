@@ -81,9 +81,13 @@ export class InputParser {
     try {
       return this.#parseAs(format, text);
     } catch (error) {
-      const other = this.#isNamed ? format : attempt(() => formatOf(text));
+      const other = error instanceof InvalidObservationError ? attempt(() => formatOf(text)) : undefined;
       if (other === undefined || other === format) throw error;
-      return this.#parseAs(other, text);
+      if (!this.#isNamed) return this.#parseAs(other, text);
+      throw new InvalidObservationError(
+        `the line is in format ${other}, but is read as ${format}: ` +
+          `import lines of ${other} with --format ${other}, from a file of their own.`,
+      );
     }
   }
 
