@@ -5,7 +5,8 @@ import { hostOfUrl, isLoopback } from '../model/ip-address.js';
 import { isPublicAddress } from '../observer/public-address.js';
 import { MAIL, mailbox } from './mail.js';
 import type { Receiver, Sending } from './messages.js';
-import { SLACK, WEBHOOK } from './webhook.js';
+import { SLACK } from './slack.js';
+import { WEBHOOK } from './webhook.js';
 
 /** By the form of their messages. */
 const RECEIVERS: Readonly<Record<string, Receiver>> = { json: WEBHOOK, slack: SLACK, mail: MAIL };
