@@ -54,6 +54,7 @@ test.each([
   ['HTTPS', '1 . alpn=h2,h3 port=443', '1 . port="443" alpn="h2,h3"'],
   ['SVCB', '1 Foo.example. alpn=h2', String.raw`1 foo.example. key1="\002h2"`],
   ['LOC', '52 22 23 N 4 53 32 E -2', '52 22 23.000 N 4 53 32.000 E -2.00m 1m 10000m 10m'],
+  ['LOC', '52 N 4 E 0m', '52 0 0 N 4 0 0.000 e 0.00 1.00 10000.00m'],
   ['RP', 'Admin.example. .', 'admin.example .'],
   ['DS', '1 RSASHA1 9 abcd', '1 5 9 AB CD'],
   ['SIG', 'TYPE1 8 2 60 1767225600 1 1 a. AQI=', 'A 8 2 60 20260101000000 19700101000001 1 A. AQ I='],
