@@ -50,6 +50,9 @@ test('the policy of Sandbox permits what the page loads, and nothing else', asyn
   expect(nonce).toMatch(/^'nonce-[0-9a-f]{64}'$/);
   expect(text, 'the nonce of its scripts').toContain(`<script nonce="${nonce.slice(7, -1)}">`);
   expect([policy.get('default-src'), policy.get('connect-src')]).toEqual([["'none'"], ["'self'"]]);
+  expect(policy.get('frame-src'), 'what the script opens').toEqual([
+    'https://sandbox.embed.apollographql.com',
+  ]);
   const sources = [...policy.values()].flat();
   expect(sources).not.toContain("'unsafe-inline'");
   const body = text.slice(text.indexOf('<link'));

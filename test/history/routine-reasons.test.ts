@@ -14,7 +14,7 @@ describe('a record that says what another one in its place says is routine', () 
     [
       'HTTPS with other addresses',
       'HTTPS',
-      service('ipv4hint=::1 b'),
+      service('ipv4hint=::1 b ipv6hint=::1'),
       service('ipv4hint=::2,::3 b'),
       'ADDRESS_HINT',
     ],

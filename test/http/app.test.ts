@@ -72,16 +72,20 @@ test('a response does not say what it is made with, and has no validator that no
   }
 });
 
-test('a credential that is not valid is rejected by GraphQL in the shape of GraphQL', async () => {
-  const { status, fields, text } = await askGraphql(service, '{ __typename }', {}, bearer('x'));
-  expect([status, fields.get('content-type'), fields.get('www-authenticate')]).toEqual([
-    401,
-    'application/json; charset=utf-8',
-    'Bearer realm="Domain Metadata Service", error="invalid_token"',
-  ]);
-  const message = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
-  expect(JSON.parse(text)).toEqual({ errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }] });
-});
+test.each(['application/json', 'application/graphql-response+json'])(
+  'a credential that is not valid is rejected by GraphQL in the shape of GraphQL, as %s',
+  async (accept) => {
+    const headers = { ...bearer('x'), accept };
+    const { status, fields, text } = await askGraphql(service, '{ __typename }', {}, headers);
+    expect([status, fields.get('content-type'), fields.get('www-authenticate')]).toEqual([
+      401,
+      `${accept}; charset=utf-8`,
+      'Bearer realm="Domain Metadata Service", error="invalid_token"',
+    ]);
+    const message = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
+    expect(JSON.parse(text)).toEqual({ errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }] });
+  },
+);
 
 test('the start page names GraphQL and every operation of REST, and links the documents, for those without JavaScript too, and names no other host', async () => {
   const page = await (await get('/')).text();

@@ -301,6 +301,8 @@ describe('questions about three domains', () => {
     [own('dnsRecordsConnection(first: 501)'), LENGTH],
     [own('httpHeadersConnection(first: 0)'), LENGTH],
     [own('httpHeaders { historyConnection(first: 501)', ' }'), LENGTH],
+    [own('changes(first: -1)'), LENGTH],
+    [`changes(first: 501) ${NODES}`, LENGTH],
   ])(
     'a question that cannot be answered is INVALID_PARAMETER, and the message says what to write: %s',
     async (question, message) => {

@@ -129,6 +129,7 @@ test.each([
   ['page.github.io', 'page.github.io'],
   ['github.io', null],
   ['a.b.ck', 'a.b.ck'],
+  ['a.b.xn--55qx5d.cn', 'b.xn--55qx5d.cn'],
   ['_dmarc.ex_ample.com', 'ex_ample.com'],
   ['a.b.0x7', 'b.0x7'],
 ])('the registrable domain of %s is %s', (name, registrable) => {

@@ -182,6 +182,11 @@ test('URLs of a feed have the scheme and the host that the client has used by th
   });
 });
 
+test('a feed with a duration has no validators, as all that has one', async () => {
+  const { fields } = await get('/domain/example.com/changes.atom?from=30d');
+  expect([fields.get('etag'), fields.get('cache-control')]).toEqual([null, 'no-store']);
+});
+
 test('the feed of a domain of which nothing is recorded is 404, and without changes a feed is empty', async () => {
   expect((await get('/domain/unknown.example/changes.atom')).status).toBe(404);
   const { text } = await get('/changes.atom?domains=unknown.example');

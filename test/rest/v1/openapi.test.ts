@@ -90,10 +90,10 @@ function isOpenByDefault(scope: string | null): boolean {
   return scope === null || scope === 'search:read';
 }
 
-test('the OpenAPI document has every operation of the table under its path, with its maturity and scope', () => {
-  const told = Object.entries(document.paths).map(([path, { get }]) => [path, get]);
+test('the OpenAPI document has every operation of the table under its path, with its maturity, scope and parameters, and 304 where it has validators', () => {
+  const told = Object.entries(document.paths).map(([path, { get }]) => [path, get] as const);
   expect(told).toEqual(
-    ROUTES.map(({ path, summary, operationId, 'x-maturity': maturity, scope }) => [
+    ROUTES.map(({ path, summary, operationId, 'x-maturity': maturity, scope, parameters }) => [
       path,
       expect.objectContaining({
         summary,
@@ -101,9 +101,17 @@ test('the OpenAPI document has every operation of the table under its path, with
         'x-maturity': maturity,
         description: expect.stringContaining(`Maturity: **${maturity}**.`),
         security: isOpenByDefault(scope) ? [{}, { accessToken: [] }] : [{ accessToken: [scope] }],
+        parameters: expect.arrayContaining(
+          parameters.map(({ name, schema }) => expect.objectContaining({ name, schema })),
+        ),
       }),
     ]),
   );
+  const withoutValidators = told.filter(([, get]) => !('304' in get.responses)).map(([path]) => path);
+  expect(withoutValidators).toEqual([
+    ...['dns-records', 'http-headers', 'domains'].map((searched) => `/search/${searched}`),
+    '/changes',
+  ]);
 });
 
 test('the OpenAPI document names the kinds of changes, the codes of errors and the length of a page that there are', () => {
