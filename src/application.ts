@@ -121,8 +121,7 @@ async function openReplicas(
 function startAlone(settings: Settings, database: Database, log: Logger, monitoring: Monitoring) {
   const { changesKept, domainsKept: kept, role } = settings;
   const unpruned = (err: unknown) => log.warn({ err }, 'the feed of changes was not pruned');
-  const endPruning = startPruning(database.writingPrisma, changesKept, unpruned);
-  const stops = [async () => endPruning()];
+  const stops = [startPruning(database.writingPrisma, changesKept, unpruned)];
   const forgotten = new Counter({
     name: 'dms_domains_forgotten_total',
     help: 'Domains that were erased because they were not observed for DOMAINS_KEPT.',

@@ -80,10 +80,16 @@ async function eraseInFeed(
   names: readonly string[],
   before: Instant | undefined,
 ): Promise<void> {
-  const oldest = await transaction.changeFeed.findFirst({ orderBy: { number: 'asc' } });
+  const oldest = await transaction.changeFeed.findFirst({
+    select: { recordedAt: true },
+    orderBy: { number: 'asc' },
+  });
   if (oldest === null) return;
   if (before !== undefined && oldest.recordedAt > before + LONGEST_TRANSACTION) return;
-  const last = await transaction.changeFeed.findFirst({ orderBy: { number: 'desc' } });
+  const last = await transaction.changeFeed.findFirst({
+    select: { number: true },
+    orderBy: { number: 'desc' },
+  });
   // Arrays: a list of values has as many parameters, of which a statement takes 32,767.
   const found = await transaction.$queryRaw<{ name: string }[]>`
     SELECT name FROM domain WHERE name = ANY (${names})`;

@@ -7,13 +7,13 @@ export const HOUR = 3_600_000;
  * Repeats work until it is stopped.
  *
  * @param wait In milliseconds, before the first time.
- * @param work returns how long to wait before the next time.
+ * @param work returns how long to wait before the next time. If it is long, it ends early at the signal.
  * @param failed Called with why it could not be done; it is tried again after an hour.
  * @returns a function that ends it, after what is in progress.
  */
 export function startRepeating(
   wait: number,
-  work: () => Promise<number>,
+  work: (signal: AbortSignal) => Promise<number>,
   failed: (error: unknown) => void,
 ): () => Promise<void> {
   const stopping = new AbortController();
@@ -23,7 +23,7 @@ export function startRepeating(
     while (true) {
       await pause(next, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
-      next = await work().catch((error) => {
+      next = await work(signal).catch((error) => {
         failed(error);
         return HOUR;
       });

@@ -3,14 +3,18 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { parseDnsRecord } from '../../src/model/dns-record.js';
+import { parseInstant } from '../../src/model/instant.js';
 import { bodies, type Replay, replayStream, totals } from '../replay/replay.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
 import { HAS_ZONE_CHECKERS, loadedRecords } from '../support/zone-checkers.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
+import { expectInstants, type TimedLine } from './instants.js';
+import { expectRecords, type Filter, type RecordMatch, recordsOf } from './random-searches.js';
 import { answersOf, differences, serve } from './serving.js';
 
 /** An xz-compressed file with 208 versions of the DNS root zone as observations; README of bench/ says more. */
@@ -18,6 +22,24 @@ const ROOT_ZONE_FILE = process.env['ROOT_ZONE_FILE'] ?? '';
 
 function unpacked(): Readable {
   return spawn('xz', ['-dc', ROOT_ZONE_FILE], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout;
+}
+
+function filterLike({ record }: RecordMatch): fc.Arbitrary<Filter> {
+  const { target, ip, ipv6, host } = Object(record);
+  const suffix = String(target ?? '').replace(/^[^.]*\./, '');
+  const values: Filter[] = [
+    { host: String(host) },
+    ...(typeof target === 'string' ? [{ target }] : []),
+    ...(suffix.length > 3 ? [{ target: `*.${suffix}` }] : []),
+    ...(typeof ip === 'string' ? [{ ip }, { network: `${ip}/24` }, { network: `${ip}/12` }] : []),
+    ...(typeof ipv6 === 'string' ? [{ ip: ipv6 }, { network: `${ipv6}/32` }] : []),
+  ];
+  const options = fc.constantFrom<Filter>(
+    ...[{}, { present: true }, { present: false }, { types: [String(Object(record).type)] }],
+    ...[{ firstSeenFrom: '2020-01-01T00:00:00Z' }, { seenTo: '2020-02-01T00:00:00Z' }],
+    { seenFrom: '2020-03-01T00:00:00Z', seenTo: '2020-04-01T00:00:00Z' },
+  );
+  return fc.tuple(fc.constantFrom(...values), options).map(([value, option]) => ({ ...value, ...option }));
 }
 
 async function whileServing<Result>(home: TestHome, work: (url: string) => Promise<Result>): Promise<Result> {
@@ -57,6 +79,15 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     }
   }
 
+  async function linesOfDomains(names: readonly string[]) {
+    const lines = new Map<string, TimedLine[]>(names.map((name) => [name, []]));
+    for await (const line of createInterface({ input: unpacked() })) {
+      const { domain, observedAt } = JSON.parse(line);
+      lines.get(domain)?.push({ line, time: parseInstant(observedAt) });
+    }
+    return lines;
+  }
+
   it('the history of the DNS root zone is imported from standard input, every observation recorded', () => {
     expect(first.stderr).not.toContain('rejected');
     expect(first.code).toBe(0);
@@ -74,6 +105,32 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
 
   it('the history of the DNS root zone is answered by Get domain for every domain, byte for byte as a plain replay of the file gives it', async () => {
     expect(differences(bodies(replay), await answers())).toEqual([]);
+  });
+
+  it('the history of the DNS root zone is answered as of 1,000 random instants, between as many random pairs, and in their changes, as replays up to them give it', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    process.stderr.write(`seed ${seed}\n`);
+    const names = [...replay.histories.keys()].filter((_, at) => at % 15 === seed % 15);
+    const lines = await linesOfDomains(names);
+    await whileServing(home, (url) => expectInstants(url, lines, { seed, count: 1_000 }));
+  });
+
+  it('the history of the DNS root zone is found by value: 300 random questions across its domains give what a plain filter over everything gives', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    process.stderr.write(`seed ${seed}\n`);
+    const histories = [...replay.histories.values()].sort((one, other) =>
+      one.domain < other.domain ? -1 : 1,
+    );
+    const filter = fc.constantFrom(...histories.flatMap(recordsOf)).chain(filterLike);
+    const questions = fc.tuple(filter, fc.integer({ min: 20, max: 500 }));
+    await whileServing(home, async (url) => {
+      const everything = { url, historiesAt: () => histories, records: new Map() };
+      let found = 0;
+      for (const [where, first] of fc.sample(questions, { seed, numRuns: 300 })) {
+        found += await expectRecords(everything, where, { first, byEdge: false });
+      }
+      expect(found).toBeGreaterThan(300);
+    });
   });
 
   it.skipIf(!HAS_ZONE_CHECKERS)(

@@ -101,6 +101,8 @@ test('the feed keeps for three days what a notification has not read; what is go
   await recordAddress();
   const time = now() + HOUR;
   expect(await pruneFeed(database.prisma, time, time)).toBe(0);
+  // A service that stops does not wait for all of it.
+  expect(await pruneFeed(database.prisma, time, time + 73n * HOUR, AbortSignal.abort())).toBe(0);
   expect(await pruneFeed(database.prisma, time, time + 73n * HOUR)).toBe(2);
   await dms('notify', 'resume', 'ops');
   await received(2);

@@ -4,7 +4,8 @@ import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { errorCode } from '../../model/errors.js';
+import { attempt } from '../../model/attempt.js';
+import { errorCode, OperationError } from '../../model/errors.js';
 
 // Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open
 // it lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
@@ -93,11 +94,20 @@ const MAX_PATH = 103;
  */
 export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
   if (Buffer.byteLength(path) <= MAX_PATH) return use(path);
-  const folder = mkdtempSync(join(tmpdir(), 'dms-'));
+  // TMPDIR may be missing, or too long itself.
+  const folder = attempt(() => temporaryFolder(tmpdir(), path)) ?? temporaryFolder('/tmp', path);
   try {
     symlinkSync(dirname(path), join(folder, 'run'));
     return use(join(folder, 'run', basename(path)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @throws OperationError; the system's error. */
+function temporaryFolder(parent: string, path: string): string {
+  if (Buffer.byteLength(join(parent, 'dms-XXXXXX', 'run', basename(path))) > MAX_PATH) {
+    throw new OperationError(`The path ${path} is too long for a socket: set DATA_DIR to a shorter one.`);
+  }
+  return mkdtempSync(join(parent, 'dms-'));
 }

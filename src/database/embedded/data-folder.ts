@@ -54,12 +54,18 @@ export async function prepareDatabaseFolder(
   const found = await findDatabases(dataDirectory);
   const present = found.includes(DATABASE_FOLDER) ? DATABASE_FOLDER : found[0];
   if (present !== undefined) {
-    const version = await readFile(join(dataDirectory, present, 'PG_VERSION'), 'utf8').catch(() => '?');
-    if (present === DATABASE_FOLDER && version.trim() === String(POSTGRESQL_MAJOR)) {
+    const place = join(dataDirectory, present);
+    const version = (await readFile(join(place, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
+    if (present === DATABASE_FOLDER && version === String(POSTGRESQL_MAJOR)) {
       return { folder, created: false };
     }
+    if (version === '') {
+      throw new OperationError(
+        `${place} is not a data folder of PostgreSQL: its PG_VERSION cannot be read. Restore the folder, or move it away.`,
+      );
+    }
     throw new OperationError(
-      `${join(dataDirectory, present)} holds a database of PostgreSQL ${version.trim()}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
+      `${place} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
     );
   }
   if (ifMissing === 'fail') throw new OperationError(`The embedded database in ${folder} is gone.`);
