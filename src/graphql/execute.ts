@@ -28,9 +28,9 @@ import { createSchema } from './schema.js';
 
 export type { Loaders };
 
-/** An operation of this program's own: compiled once, it runs many times. */
+/** An operation of this program's own: compiled when it first runs, it runs many times. */
 export interface StoredOperation {
-  readonly compiled: CompiledQuery;
+  compiled(): CompiledQuery;
   cost(variables: Variables): RequestCost;
 }
 
@@ -111,11 +111,22 @@ export class GraphqlExecutor {
     const document = parse(source, { noLocation: true });
     const operation = getOperationAST(document);
     const errors = validate(this.#unlimited, document);
-    const compiled = compileQuery(this.#unlimited, document, undefined, COMPILER);
-    if (errors.length > 0 || operation == null || !isCompiledQuery(compiled)) {
-      throw new AggregateError(errors, `The operation cannot be compiled: ${source}`);
+    if (errors.length > 0 || operation == null) {
+      throw new AggregateError(errors, `The operation is not valid: ${source}`);
     }
-    return { compiled, cost: (variables) => this.costs.of(document, operation, variables) };
+    const compile = (): CompiledQuery => {
+      const query = compileQuery(this.#unlimited, document, undefined, COMPILER);
+      if (isCompiledQuery(query)) return query;
+      throw new Error(`The operation cannot be compiled: ${source}`);
+    };
+    let compiled: CompiledQuery | undefined;
+    return {
+      compiled() {
+        compiled ??= compile();
+        return compiled;
+      },
+      cost: (variables) => this.costs.of(document, operation, variables),
+    };
   }
 
   /**
@@ -130,12 +141,12 @@ export class GraphqlExecutor {
     loaders: Loaders,
     rejectsLarge: boolean,
   ): Promise<ExecutionResult> {
-    return compiled.query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
+    return compiled().query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
   }
 
   async subscribeStored({ compiled, cost }: StoredOperation, variables: Variables, caller: Caller) {
     const context = Object.assign(this.contextFor(caller), { cost: cost(variables) });
-    const subscribed = await compiled.subscribe?.(undefined, context, variables);
+    const subscribed = await compiled().subscribe?.(undefined, context, variables);
     return subscribed ?? { errors: [new GraphQLError('The operation is not a subscription.')] };
   }
 

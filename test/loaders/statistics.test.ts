@@ -6,7 +6,7 @@ import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
 
-const [DOMAINS, RECORDS, REMOVED, HEADERS, VALUES] = [110_000, 230_000, 120_000, 40_000, 200_000];
+const [DOMAINS, RECORDS, REMOVED, HEADERS, VALUES] = [101_000, 206_000, 102_000, 20_000, 101_000];
 
 beforeAll(async () => {
   database = await openTestDatabase();
