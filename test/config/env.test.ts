@@ -65,6 +65,7 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['HOST=::1', 'host', '::1'],
   ['PORT=65535', 'port', 65_535],
   ['BASE_PATH=/', 'basePath', ''],
+  ['BASE_PATH=dms', 'basePath', '/dms'],
   ['BASE_PATH=/a/b/', 'basePath', '/a/b'],
   ['DATABASE_URL=postgres://u:a,b@127.0.0.1/dms', 'databaseUrl', 'postgres://u:a,b@127.0.0.1/dms'],
   ['DATABASE_PREPARED=off', 'databasePrepared', 'off'],
@@ -86,7 +87,7 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['DOMAINS_KEPT=730d', 'domainsKept', 730 * DAY],
   ['TRUST_PROXY=2', 'trustProxy', 2],
   ['TRUST_PROXY=linklocal uniquelocal', 'trustProxy', ['linklocal', 'uniquelocal']],
-  ['TRUST_PROXY=10.0.0.0/8, 2001:db8::/32', 'trustProxy', ['10.0.0.0/8', '2001:db8::/32']],
+  ['TRUST_PROXY=10.0.0.0/8, ::1/128 192.0.2.1', 'trustProxy', ['10.0.0.0/8', '::1/128', '192.0.2.1']],
   ['SHUTDOWN_TIMEOUT=500ms', 'shutdownTimeout', 500],
   ['DNS_SERVERS=192.0.2.54:5353', 'observe.dnsServers', [{ address: '192.0.2.54', port: 5353 }]],
   ['DNS_SERVERS=[2001:db8::53]:54', 'observe.dnsServers', [{ address: '2001:db8::53', port: 54 }]],
@@ -100,6 +101,7 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['OBSERVE_HTTP_TIMEOUT=30s', 'observe.httpTimeout', 30_000],
   ['OBSERVE_HTTPS_GRACE=12h', 'observe.httpsGrace', 43_200_000_000n],
   ['OBSERVE_HTTPS_GRACE=off', 'observe.httpsGrace', 0n],
+  ['OBSERVE_HTTPS_GRACE=0s', 'observe.httpsGrace', 0n],
   ['OBSERVE_USER_AGENT=probe/1.0 (+x)', 'observe.userAgent', 'probe/1.0 (+x)'],
   ['OBSERVE_SOURCE=probe 1', 'observe.source', 'probe 1'],
   ['OBSERVE_IGNORED_HEADERS=Date, x-Request-ID', 'observe.ignoredHeaders', new Set(['date', 'x-request-id'])],
@@ -196,6 +198,7 @@ test.each([
   ['PORT', '1e3', 'write a whole number from 0 to 65535'],
   ['BASE_PATH', '/a//b', 'write a path of letters'],
   ['BASE_PATH', '/a/../b', 'write a path of letters'],
+  ['BASE_PATH', '/a?b', 'write a path of letters'],
   ['LOG_LEVEL', 'loud', 'write debug or info or warn or error or silent'],
   ['ROLE', 'worker', 'write all or api'],
   ['RATE_LIMIT_ANONYMOUS', '0', 'write a whole number from 1 to'],
@@ -214,6 +217,7 @@ test.each([
   ['CORS_ORIGINS', '*,https://app.example', '* is not an origin'],
   ['CORS_ORIGINS', 'https://*.app.example', 'https://*.app.example is not an origin'],
   ['DNS_SERVERS', 'dns.example', 'write addresses of resolvers between commas'],
+  ['DNS_SERVERS', '192.0.2.53:0', 'write addresses of resolvers'],
   ['DNS_SERVERS', '[192.0.2.53]:53', 'write addresses of resolvers'],
   ['OBSERVE_DNS_TYPES', 'SRV,WIBBLE', 'write DNS types that can be queried, by mnemonic or number'],
   ['OBSERVE_DNS_TYPES', 'ANY', 'write DNS types that can be queried'],
@@ -226,9 +230,11 @@ test.each([
   ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
   ['OBSERVE_IGNORED_HEADERS', '+etag, via', 'write header names between commas, each with + or - to change'],
   ['OBSERVE_IGNORED_HEADERS', 'date, a:b', 'write header names between commas'],
+  ['OBSERVE_CONCURRENCY', '0', 'write a whole number from 1 to'],
   ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
   ['LIMIT_RECORDS', '1k', 'write a whole number from 1 to 1000000'],
   ['LIMIT_HEADER_VALUE', '1023', 'write a size from 1024 to 16777216 bytes, such as 65536, 64kB or 4MB'],
+  ['LIMIT_LINE', '4 MiB', 'write a size from 1024 to 268435456 bytes'],
   ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to 10m, such as 10s'],
   ['HTTP_MAX_AGE', '31536001', 'write a whole number from 0 to 31536000'],
   ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],
@@ -254,14 +260,17 @@ test.each([
   ['DATABASE_READ_URLS', 'postgresql://a/b, mysql://u:hunter2@c/d', 'write postgresql://user:password@host'],
   ['REDIS_URL', 'redis.example:6379', 'write redis://user:password@host:6379, '],
   ['REDIS_URL', 'http://:hunter2@redis.example', 'write redis://'],
+  ['REDIS_URL', 'redis://', 'write redis://'],
   ['REDIS_URL', 'redis://:hunter2@h/name', 'write redis://'],
   ['REDIS_URL', 'redis://:hunter2%zz@h', 'write redis://'],
   ['SMTP_URL', 'mail.example', 'write smtp://user:password@host:587?from=dms@example.com'],
   ['SMTP_URL', 'smtp://u:hunter2@mail.example', 'write smtp://'],
+  ['SMTP_URL', 'https://u:hunter2@h?from=a@b', 'write smtp://'],
   ['SMTP_URL', 'smtp://u:hunter2%zz@h', 'write smtp://'],
   ['AUTH_JWKS_URL', 'http://id.example.com/jwks', 'write an https address without user and password'],
   ['AUTH_JWKS_URL', 'http://localhost.example.com/jwks', 'write an https address'],
   ['AUTH_JWKS_URL', 'http://10.0.0.1/jwks', 'write an https address'],
+  ['AUTH_JWKS_URL', 'file:///etc/jwks.json', 'write an https address'],
   ['AUTH_JWKS_URL', 'https://user:hunter2@id.example.com/jwks', 'write an https address'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'u:hunter2@collector', 'write a URL such as http://127.0.0.1:4318'],
   ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,hunter2', 'write name=value, with commas between several'],
@@ -281,13 +290,15 @@ test.each([
   expect(complaintOf(environment)).toContain(complaint);
 });
 
-test.each(['http://localhost/jwks', 'http://[::1]:8080/jwks', 'https://id.example.com/jwks?tenant=1'])(
-  'an identity provider may have its keys at %s',
-  (url) => {
-    const provider = { jwksUrl: new URL(url), issuer: 'https://id.example.com/', audience: 'dms' };
-    expect(readSettings({ ...PROVIDER, AUTH_JWKS_URL: url }).auth).toMatchObject({ provider });
-  },
-);
+test.each([
+  'http://localhost/jwks',
+  'http://127.0.0.1/jwks',
+  'http://[::1]:8080/jwks',
+  'https://id.example.com/jwks?tenant=1',
+])('an identity provider may have its keys at %s', (url) => {
+  const provider = { jwksUrl: new URL(url), issuer: 'https://id.example.com/', audience: 'dms' };
+  expect(readSettings({ ...PROVIDER, AUTH_JWKS_URL: url }).auth).toMatchObject({ provider });
+});
 
 test.each([
   ['smtp://mail.example?from=dms@a.example', ['mail.example', 587, false, undefined, false, 'dms@a.example']],
