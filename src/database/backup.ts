@@ -8,6 +8,7 @@ import type pg from 'pg';
 import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
 import { attempt } from '../model/attempt.js';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
+import { hasOwner } from './embedded/claim.js';
 import { DATABASE_FOLDER, findDatabases, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
@@ -115,7 +116,9 @@ export async function restoreEmbedded(dataDirectory: string, source: Readable, n
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  if ((await findDatabases(dataDirectory)).length > 0) throw occupied(dataDirectory);
+  // An owner may still have a database open that was moved away: it opens files by their paths.
+  const isOccupied = (await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory));
+  if (isOccupied) throw occupied(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = await mkdtemp(join(dataDirectory, `restoring-${process.pid}-`));
   try {

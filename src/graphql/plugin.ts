@@ -69,7 +69,6 @@ export function createPlugin(
       // Validation does not report them. By GET, Apollo Server rejects them before.
       if (operation.operation === OperationTypeNode.MUTATION) throw invalid(READ_ONLY);
       const isStream = operation.operation === OperationTypeNode.SUBSCRIPTION;
-      if (isStream && context.stream === undefined) throw rejection(406, 'NOT_ACCEPTABLE', HOW_TO_LISTEN);
       try {
         const cost = executor.costs.of(document, operation, variables);
         context.cost = cost;
@@ -80,6 +79,7 @@ export function createPlugin(
       } catch (error) {
         throw shownError(error);
       }
+      if (isStream && context.stream === undefined) throw rejection(406, 'NOT_ACCEPTABLE', HOW_TO_LISTEN);
       // GraphQL, section 5.2.4: graphql-js 16 throws an error of its own.
       if (isStream && context.cost.sum === 0) throw invalid(LEFT_OUT);
     },

@@ -17,11 +17,14 @@ export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buff
   const foreign =
     FOREIGN_OCTETS.find(([pattern]) => pattern.test(octets)) ??
     FOREIGN_TEXTS.find(([pattern]) => pattern.test(text));
-  if (foreign !== undefined) {
-    const [, kind, advice] = foreign;
-    throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
+  for await (const chunk of all) {
+    // Thrown here, it closes the input too, whose writer might go on.
+    if (foreign !== undefined) {
+      const [, kind, advice] = foreign;
+      throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
+    }
+    yield chunk;
   }
-  yield* all;
 }
 
 const FORMATS_READ =

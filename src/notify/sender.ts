@@ -97,13 +97,14 @@ export class Sender {
     this.#ahead = await this.#options.readClockLead();
     const rows = await listNotifications(prisma);
     const time = this.#now();
+    const orderBy = { number: 'desc' } as const;
+    const newest =
+      rows.length > 0 && (await prisma.changeFeed.findFirst({ select: { number: true }, orderBy }));
+    const end = newest ? newest.number : 0n;
+    // In one turn with setting them: they are not missed meanwhile.
     const { lag, isPaused } = this.#metrics;
     lag.reset();
     isPaused.reset();
-    if (rows.length === 0) return;
-    const orderBy = { number: 'desc' } as const;
-    const newest = await prisma.changeFeed.findFirst({ select: { number: true }, orderBy });
-    const end = newest?.number ?? 0n;
     const looksAtWatched = time >= this.#nextWatched;
     if (looksAtWatched) this.#nextWatched = time + WATCHED_EVERY;
     for (const { name: notification, paused, due, keptAt, readTo, watchFailures } of rows) {

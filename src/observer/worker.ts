@@ -101,14 +101,19 @@ export class Worker {
   /** @returns how many more may be due. */
   async #lease(): Promise<Counts> {
     const { now, prisma, lease } = this.#options;
-    const observedAt = now();
-    const fault = this.#clock.faultOf(observedAt);
+    const time = now();
+    const fault = this.#clock.faultOf(time);
     this.#note('clock', fault);
     if (fault !== null) return NOTHING;
     if (!this.#hasRoom(EITHER)) return EITHER;
-    const until = observedAt + BigInt(lease) * 1000n;
-    const leased = await this.#attempt(() => leaseDue(prisma, observedAt, until, this.#room()));
+    const until = time + BigInt(lease) * 1000n;
+    const leased = await this.#attempt(() => leaseDue(prisma, time, until, this.#room()));
     if (leased === undefined) return NOTHING;
+    const observedAt = now();
+    if (leased.domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
+      await this.#attempt(() => handBack(prisma, leased.domains));
+      return NOTHING;
+    }
     for (const domain of leased.domains) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
@@ -126,8 +131,11 @@ export class Worker {
     const check = await observer.check(domain.name, observedAt, signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) this.#aborted.push(domain);
-    else this.#unwritten.push({ domain, check });
+    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) {
+      this.#aborted.push(domain);
+      return;
+    }
+    this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -213,6 +213,20 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     expect(await readdir(emptyDirectory)).not.toContain('postgresql-18');
     expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 1 });
     expect(await restore(backup)).toMatchObject({ code: 0, left: ['postgresql-18'] });
+  });
+
+  test('a backup is not restored while the process of a database that was moved away has it open', async () => {
+    const folder = join(emptyDirectory, 'in-use');
+    await mkdir(folder, { mode: 0o700 });
+    await copyTemplate(folder);
+    const inUse = await openDatabase({ dataDirectory: folder, graceMilliseconds: 0 });
+    try {
+      await rename(join(folder, 'postgresql-18'), join(emptyDirectory, 'moved'));
+      const { code, stderr } = await runDms(['restore', backup], { DATA_DIR: folder });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('already has a database')]);
+    } finally {
+      await inUse.close();
+    }
   });
 
   test('two dms restore at once into one folder do not disturb each other: the first to finish is kept', async () => {

@@ -83,6 +83,13 @@ test.each([
   },
 );
 
+test.each(['constructor', '__proto__', 'toString'])(
+  'a header field named %s is as any other that is not known',
+  async (name) => {
+    expect((await ask(`GET ${PATH} HTTP/1.1\r\n${name}: x\r\n${CLOSE}`)).status).toBe(200);
+  },
+);
+
 test('HTTP/1.0 needs no Host', async () => {
   expect((await ask(`GET ${PATH} HTTP/1.0\r\n\r\n`)).status).toBe(200);
 });

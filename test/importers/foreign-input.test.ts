@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -81,6 +81,14 @@ test.each([
 test('an input of another kind is rejected though it comes octet by octet', async () => {
   const packed = [...Buffer.from('28b52ffd0458', 'hex')].map((octet) => Buffer.of(octet));
   await expect(read('-', packed)).rejects.toThrow('packed with zstd');
+});
+
+test('an input of another kind is closed once it is rejected, though its writer goes on', async () => {
+  const input = new PassThrough();
+  input.write('PK\x03\x04aaaa\n');
+  const lines = requireLines(await openInput('-', input, () => {}));
+  await expect(lines.next()).rejects.toThrow('packed with zip');
+  expect(input.destroyed).toBe(true);
 });
 
 test.each([

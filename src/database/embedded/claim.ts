@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -56,6 +56,13 @@ export async function claimOwnership(runDirectory: string, candidate: string): P
     await Promise.all(others.map((file) => unlink(join(runDirectory, file)).catch(() => {})));
     return claim;
   }
+}
+
+/** Whether a process has the database open, or is about to. @throws the system's error. */
+export async function hasOwner(dataDirectory: string): Promise<boolean> {
+  const runDirectory = join(dataDirectory, 'run');
+  const claim = existsSync(runDirectory) ? await latestClaim(runDirectory) : null;
+  return claim !== null && (await isListening(claim));
 }
 
 /** @returns a function that checks whether the file at `path` is still the same. */

@@ -6,13 +6,15 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
-import { byShortPath, isListening, latestClaim } from './claim.js';
+import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
 import { findDatabases, freeRoom, type IfMissing, prepareRunDirectory, unusable } from './data-folder.js';
 
 /** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
 const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
 /** How long, in milliseconds, a start may take: a first one on a slow machine takes several seconds. */
 const MAX_START = 60_000;
+/** How many owners may end without a report: one may have been killed. */
+const MAX_DEATHS = 3;
 /** How long, in milliseconds, the database stays open after its last user has detached. */
 const GRACE = 3000;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
@@ -30,6 +32,8 @@ export interface OwnerReport {
   readonly created?: boolean;
   /** Why it cannot open the database: one line for the user. */
   readonly failure?: string;
+  /** It ended before it could report. */
+  readonly isDead?: boolean;
 }
 
 /**
@@ -52,10 +56,8 @@ export async function openEmbedded(
 /** @throws NoDatabaseError without a database and an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
-    if ((await findDatabases(dataDirectory)).length > 0) return;
     // The first owner may still be making it.
-    const claim = await latestClaim(join(dataDirectory, 'run'));
-    if (claim !== null && (await isListening(claim))) return;
+    if ((await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory))) return;
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw unusable(dataDirectory, error);
   }
@@ -153,11 +155,13 @@ class EmbeddedDatabase {
   }
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
-    for (;;) {
+    for (let deaths = 0; ; ) {
       const attachment = await attach(join(this.#dataDirectory, 'run'), signal);
       if (attachment !== null) return attachment;
       const report = await this.#startOwner(ifMissing, signal);
-      if (report.failure !== undefined) throw new OperationError(report.failure);
+      if (report.isDead === true) deaths += 1;
+      const isFinal = report.isDead !== true || deaths === MAX_DEATHS;
+      if (report.failure !== undefined && isFinal) throw new OperationError(report.failure);
       this.createdNow ||= report.created === true;
     }
   }
@@ -180,7 +184,7 @@ class EmbeddedDatabase {
       if ((await freeRoom(this.#dataDirectory)) < LEAST_ROOM) {
         throw unusable(this.#dataDirectory, 'its disk is full, less than 16 MB of it are free');
       }
-      return { failure: `The embedded database did not start; ${logFile} may say why.` };
+      return { isDead: true, failure: `The embedded database did not start; ${logFile} may say why.` };
     } finally {
       owner.unref();
       if (owner.connected) owner.disconnect();
