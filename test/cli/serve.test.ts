@@ -176,7 +176,7 @@ async function beginRequest(url: string) {
 }
 
 describe('dms serve, stopped by a signal', SLOW, () => {
-  test('dms serve completes slow requests of both APIs, accepts no new ones, and ends with exit code 0 on SIGTERM', async () => {
+  test('dms serve completes slow requests of both APIs, accepts no new ones, is not ready any more, and ends with exit code 0 on SIGTERM', async () => {
     const database = await openDatabase();
     await insertDomain(database.pool, { name: 'example.com' });
     const settings = { ...database.environment, METRICS_PORT: '0' };
@@ -186,6 +186,9 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     await untilInFlight(metricsUrl, asked.length);
     child.kill('SIGTERM');
     await untilRejected(url);
+    const ready = await fetch(`${metricsUrl}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([503, { reason: 'The service is stopping.' }]);
+    expect((await fetch(`${metricsUrl}/livez`)).status).toBe(200);
     await lock.query('ROLLBACK');
     const responses = await Promise.all(asked);
     expect(responses.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([

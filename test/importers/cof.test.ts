@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createCofParser } from '../../src/importers/cof.js';
 import { ImportSummary } from '../../src/importers/import-summary.js';
-import { dnsRecordData } from '../../src/model/dns-record.js';
+import { dnsRecordData, isJoined } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
 
@@ -67,6 +67,17 @@ test.each([
 ])('a line of passive DNS has rdata of %s as a master file has it: %s', (rrtype, rdata, record) => {
   expect(read({ ...LINE, rrtype, rdata }).sightings[0]?.records).toMatchObject([record]);
 });
+
+test.each([
+  ['v=spf1 -all', true],
+  ['"v=spf1 " "-all"', false],
+])(
+  'how a TXT record of passive DNS is divided into strings is known of quoted ones alone: %s',
+  (rdata, joins) => {
+    const [sighting] = createCofParser()(JSON.stringify({ ...LINE, rrtype: 'TXT', rdata }), NOW).observations;
+    expect(sighting?.dns?.records.get('TXT')?.map(isJoined)).toEqual([joins]);
+  },
+);
 
 test.each([
   ['*.example.com.', 'example.com', '*.example.com'],

@@ -208,6 +208,7 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ site, httpHeaders: undefined }, 'site: it is where httpHeaders came from, which the line has not.'],
   [{ sighted: false }, ofRecordsAlone],
   [{ sighted: true, httpHeaders: undefined }, ofRecordsAlone],
+  [{ sighted: true, dnsTypes: undefined }, ofRecordsAlone],
   [{ sighted: true, dnsTypes: undefined, httpHeaders: undefined, dnsRecords: [] }, ofRecordsAlone],
   [{ dnsRecords: undefined }, noRecords],
   [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
@@ -217,6 +218,7 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ dnsTypes: [] }, 'dnsTypes: it is empty; write at least one string.'],
   [{ dnsTypes: 'A' }, 'dnsTypes: it is not an array of strings.'],
   [{ dnsTypes: ['A', ''] }, 'dnsTypes: "" is not a mnemonic of DNS, such as MX or IN.'],
+  [{ dnsTypes: ['!A'] }, 'dnsTypes: "!A" is not a mnemonic of DNS, such as MX or IN.'],
   [{ dnsTypes: ['*', '!*'] }, 'dnsTypes: "*" is not a mnemonic of DNS, such as MX or IN.'],
   [{ dnsTypes: ['*', '!MX'] }, 'dnsRecords[0]: its type A is not in dnsTypes.'],
   [{ httpHeaders: null }, 'httpHeaders: it is not an object.'],
@@ -225,6 +227,7 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ httpHeaders: { a: ['b', null] } }, 'httpHeaders["a"]: it is not an array of strings.'],
   [{ httpHeaders: { a: ['b', 'c\0'] } }, 'httpHeaders["a"]: "c\\u0000" contains U+0000.'],
   [{ httpHeaders: { '': 'b' } }, 'httpHeaders[""]: "" is not the name of a header field (RFC 9110, 5.1).'],
+  [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
   [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
   [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
 ])(

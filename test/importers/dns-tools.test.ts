@@ -6,7 +6,7 @@ import type { ParsedLine } from '../../src/importers/lines.js';
 import { createMassdnsParser } from '../../src/importers/massdns.js';
 import { createZdnsParser } from '../../src/importers/zdns.js';
 import { attempt } from '../../src/model/attempt.js';
-import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
+import { type DnsRecord, isJoined, parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
 import { presentRdata } from '../../src/model/rdata-text.js';
@@ -381,6 +381,17 @@ test.each([
   expect(recordsOf('massdns', massdnsLine(type, data))).toEqual([record]);
 });
 
+test.each<[keyof typeof parsers, object | string, boolean]>([
+  ['massdns', massdnsLine('TXT', 'a b'), true],
+  ['dnsx', { ...DNSX, txt: ['a b'] }, true],
+  ['dnsx', { ...DNSX, all: [raw('TXT\t"a " "b"')] }, false],
+  ['zdns', zdnsLine({ TXT: result([answer('TXT', { answer: 'a \nb' })]) }), false],
+])('of a TXT record it is known which tools join its strings: %s %j', (tool, line, joins) => {
+  const text = typeof line === 'string' ? line : JSON.stringify(line);
+  const [observed] = parsers[tool]({ limits })(text, NOW).observations;
+  expect(observed?.dns?.records.get('TXT')?.map(isJoined)).toEqual([joins]);
+});
+
 test('a line of massdns cannot tell the strings of a long TXT record: they are as long as they can be', () => {
   const { observations, remarks } = read('massdns', massdnsLine('TXT', 'x'.repeat(300)));
   expect(observations[0]?.records).toEqual([`TXT "${'x'.repeat(255)}" "${'x'.repeat(45)}"`]);
@@ -423,6 +434,7 @@ test.each([
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":1.5'), 'rx_ts: it is not a number'],
   ['{"name":"x.example.","error":{"toString":null}}', 'nothing was observed: '],
   [withoutAnswers('"answers":[]').replace(',"ra"', ''), 'nor a resolver'],
+  [massdnsLine('CAA', '128 issue "x"'), 'is not a CAA record.'],
   [massdnsLine('RRSIG', 'x'), 'type: answers for RRSIG need not be complete.'],
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":9000000000000000000000'), 'rx_ts: it is not a number'],
   [MASSDNS.replace(/"rx_ts":\d+/, '"rx_ts":1713974911'), 'rx_ts: 1970-01-01T00:00:01.713974Z is before 1990'],

@@ -232,6 +232,7 @@ test.each<[HttpxKeys, string]>([
   ...[
     'https://example.com:8443',
     'http://example.com:443',
+    'https://example.com/admin',
     'https://example.com/?a=1',
     'ftp://example.com/',
   ].map((url): [HttpxKeys, string] => [{ url }, notFront('url', url)]),

@@ -26,6 +26,7 @@ test.each([
   ['-blah-.-.example.cz', '-blah-.-.example.cz'],
   ['-Ü.example', 'xn----eha.example'],
   ['i❤\ufe0f.ws', 'xn--i-7iq.ws'],
+  ['r3---sn.надвор’е.бел', 'r3---sn.xn--80aeff0bjo6418c.xn--90ais'],
   [`${longest}.`, longest],
 ])('the domain %s is %s', (text, name) => {
   expect(parseDomainName(text)).toBe(name);

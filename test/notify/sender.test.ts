@@ -35,44 +35,50 @@ import { startReceiver } from '../support/receiver.js';
 
 prepareSenders();
 
-test('a message is sent again, the same id and the same body, until it is received: status 500, a redirection, a closed connection, silence', async () => {
+test('a message is sent again, the same id and the same body, until it is received: status 500, 429 as late as Retry-After says, a redirection, a closed connection, silence', async () => {
   const { timeout } = AbortSignal;
   const shortened = vi.spyOn(AbortSignal, 'timeout').mockImplementation((time) => timeout(time / 50));
   onTestFinished(() => shortened.mockRestore());
   const target = await startReceiver();
   receiver.respond = (response, count) => {
     if (count === 1) response.writeHead(500).end('no');
-    if (count === 2) response.writeHead(307, { location: target.url }).end();
-    if (count === 3) response.destroy();
-    if (count > 4) response.writeHead(200).end();
+    if (count === 2) response.writeHead(429, { 'retry-after': '7200' }).end();
+    if (count === 3) response.writeHead(307, { location: target.url }).end();
+    if (count === 4) response.destroy();
+    if (count > 5) response.writeHead(200).end();
   };
   await begin();
-  const reasons = ['HTTP 500', 'HTTP 307', 'socket hang up', 'no response in time'];
+  const reasons = ['HTTP 500', 'HTTP 429', 'HTTP 307', 'socket hang up', 'no response in time'];
   for (const [index, reason] of reasons.entries()) {
     await received(index + 1);
     await isListed({ state: 'failing', reason, attempts: index + 1 });
+    if (reason === 'HTTP 429') expect((await stored()).due).toBeGreaterThan(now() + state.ahead + HOUR);
     state.ahead += 5n * HOUR;
   }
-  await delivered(5);
+  await delivered(6);
   const [id] = ids();
   expect(new Set(ids())).toEqual(new Set([id]));
   expect(new Set(messages().map((message) => JSON.stringify(message))).size).toBe(1);
   expect(target.received).toEqual([]);
   await isListed({ state: 'active', reason: null, attempts: 0 });
   await recordAddress();
-  await received(6);
-  expect(ids()[5]).not.toBe(id);
+  await received(7);
+  expect(ids()[6]).not.toBe(id);
   await target.close();
 });
 
-test('a paused notification goes on with the same message once it is resumed', async () => {
-  receiver.respond = (response, count) => response.writeHead(count === 1 ? 410 : 200).end();
+test('a paused notification goes on with the same message once it is resumed, and has three days again', async () => {
+  receiver.respond = (response, count) => response.writeHead([410, 500][count - 1] ?? 200).end();
   await begin();
   await isListed({ state: 'paused', reason: expect.stringMatching(/^HTTP 410/) });
   await recordAddress();
+  state.ahead = 73n * HOUR;
   await dms('notify', 'resume', 'ops');
-  await delivered(3);
-  expect([new Set(ids().slice(0, 2)).size, new Set(ids()).size]).toEqual([1, 2]);
+  await received(2);
+  await isListed({ state: 'failing', reason: 'HTTP 500', attempts: 1 });
+  state.ahead += HOUR;
+  await delivered(4);
+  expect([new Set(ids().slice(0, 3)).size, new Set(ids()).size]).toEqual([1, 2]);
 });
 
 test('a paused notification tells nothing, and later what was recorded meanwhile; a removed one nothing more', async () => {

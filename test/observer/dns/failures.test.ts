@@ -148,13 +148,18 @@ describe('messages that answer something else', () => {
     });
   });
 
-  test.each(['', '00', '1234840000', '12348400000100000000000007', '123484000002000000000000'])(
-    'octets without a whole header and the question are none: %s',
-    (hex) => {
-      const question = createQuestion('example.test', 'A');
-      expect(responseTo(question, 0x1234, Buffer.from(hex, 'hex'))).toBeUndefined();
-    },
-  );
+  /** Of example.test; its type and class follow. */
+  const ASKED = '0001000000000000076578616d706c65047465737400';
+  test.each([
+    ...['', '00', '1234840000', '12348400000100000000000007', '123484000002000000000000'],
+    ...[`12348400${ASKED}001c0001`, `12348400${ASKED}00010003`],
+    ...[`12340000${ASKED}00010001`, `1234a800${ASKED}00010001`],
+  ])('octets without a whole header of a response and the question are none: %s', (hex) => {
+    const question = createQuestion('example.test', 'A');
+    const read = (text: string) => responseTo(question, 0x1234, Buffer.from(text, 'hex'));
+    expect(read(hex)).toBeUndefined();
+    expect(read(`12348400${ASKED}00010001`)).toBeDefined();
+  });
 
   test('the reply that comes after them is taken', async () => {
     const spoofed: Behaviour = async (question) => {
