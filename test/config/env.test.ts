@@ -87,7 +87,7 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['DOMAINS_KEPT=730d', 'domainsKept', 730 * DAY],
   ['TRUST_PROXY=2', 'trustProxy', 2],
   ['TRUST_PROXY=linklocal uniquelocal', 'trustProxy', ['linklocal', 'uniquelocal']],
-  ['TRUST_PROXY=10.0.0.0/8, 2001:db8::/32', 'trustProxy', ['10.0.0.0/8', '2001:db8::/32']],
+  ['TRUST_PROXY=10.0.0.0/8, ::1/128 192.0.2.1', 'trustProxy', ['10.0.0.0/8', '::1/128', '192.0.2.1']],
   ['SHUTDOWN_TIMEOUT=500ms', 'shutdownTimeout', 500],
   ['DNS_SERVERS=192.0.2.54:5353', 'observe.dnsServers', [{ address: '192.0.2.54', port: 5353 }]],
   ['DNS_SERVERS=[2001:db8::53]:54', 'observe.dnsServers', [{ address: '2001:db8::53', port: 54 }]],
@@ -290,13 +290,15 @@ test.each([
   expect(complaintOf(environment)).toContain(complaint);
 });
 
-test.each(['http://localhost/jwks', 'http://[::1]:8080/jwks', 'https://id.example.com/jwks?tenant=1'])(
-  'an identity provider may have its keys at %s',
-  (url) => {
-    const provider = { jwksUrl: new URL(url), issuer: 'https://id.example.com/', audience: 'dms' };
-    expect(readSettings({ ...PROVIDER, AUTH_JWKS_URL: url }).auth).toMatchObject({ provider });
-  },
-);
+test.each([
+  'http://localhost/jwks',
+  'http://127.0.0.1/jwks',
+  'http://[::1]:8080/jwks',
+  'https://id.example.com/jwks?tenant=1',
+])('an identity provider may have its keys at %s', (url) => {
+  const provider = { jwksUrl: new URL(url), issuer: 'https://id.example.com/', audience: 'dms' };
+  expect(readSettings({ ...PROVIDER, AUTH_JWKS_URL: url }).auth).toMatchObject({ provider });
+});
 
 test.each([
   ['smtp://mail.example?from=dms@a.example', ['mail.example', 587, false, undefined, false, 'dms@a.example']],
