@@ -284,6 +284,7 @@ describe('dms search', () => {
     ['--ip nonsense', 'nonsense'],
     ['192.0.2.1 --ip 192.0.2.1', 'Write a word or --ip, not both.'],
     ['*a*', 'Write at least three characters'],
+    ['-- -x', '"-x" is not a domain name'],
     ['exam* --types A', '--types is not for a search of domains.'],
     ['--match *.example --types A', '--types is not for a search of domains.'],
     ['--header server --types A', '--types is not for a search of headers.'],

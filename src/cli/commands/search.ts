@@ -3,6 +3,7 @@ import { UsageError } from '../../model/errors.js';
 import { printable } from '../../model/text.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
+import { parseDomain } from '../domain-arguments.js';
 import { type RecordData, rdataText, shortTime } from '../history-text.js';
 import { writeList } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
@@ -144,7 +145,7 @@ function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
 /** A name that is too short for a pattern is that of one domain. */
 function conditionOf(question: WordQuestion): Parameters {
   if (question.of !== 'domains') return { ...question.where };
-  return { match: question.match || (question.name ?? '') };
+  return { match: question.match || parseDomain(question.name ?? '') };
 }
 
 function askedByOptions(options: SearchOptions): Asked {
