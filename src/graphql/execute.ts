@@ -135,13 +135,14 @@ export class GraphqlExecutor {
    * @param rejectsLarge Whether a large history is a LargeHistoryError, to be read by pages, or a limited list.
    */
   async executeStored(
-    { compiled }: StoredOperation,
+    operation: StoredOperation,
     variables: Variables,
     caller: Caller,
     loaders: Loaders,
     rejectsLarge: boolean,
   ): Promise<ExecutionResult> {
-    return compiled().query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
+    const compiled = operation.compiled();
+    return compiled.query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
   }
 
   async subscribeStored({ compiled, cost }: StoredOperation, variables: Variables, caller: Caller) {

@@ -82,7 +82,7 @@ test('older observations put before newer ones give the history of all of them r
       expect(stored({ ...backfilled, ...again, name: 'example.com' })).toMatchObject(stored(backfilled));
       expect(again.outcomes.filter(isActing)).toEqual([]);
     }),
-    { numRuns: repeats(2_000, 300) },
+    { numRuns: repeats(2_000, 200) },
   );
 });
 
@@ -144,7 +144,7 @@ test('sightings give the same history in whatever order they come, alone and bes
         expect([elsewhere.stays, stored(elsewhere).headers]).toEqual([atOnce.stays, stored(atOnce).headers]);
       },
     ),
-    { numRuns: repeats(2_000, 300) },
+    { numRuns: repeats(2_000, 200) },
   );
 });
 
@@ -190,7 +190,7 @@ test('passive DNS and complete observations that each changed something give the
         expect(history && stored(history)).toEqual(stored(expected));
       },
     ),
-    { numRuns: repeats(2_000, 300) },
+    { numRuns: repeats(2_000, 200) },
   );
 });
 
@@ -317,7 +317,7 @@ test('each time that is told of a record is that of an observation of its type, 
         }
       },
     ),
-    { numRuns: repeats(5_000, 250) },
+    { numRuns: repeats(5_000, 200) },
   );
 });
 

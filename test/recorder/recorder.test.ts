@@ -7,6 +7,7 @@ import { readHistories, readStoredRows } from '../../src/recorder/read-histories
 import { createRecorder, type Recording } from '../../src/recorder/recorder.js';
 import { findOrphans, findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
 import { watchTransactions } from '../support/watched-transactions.js';
@@ -289,7 +290,7 @@ test.each(['server', 'cluster'])(
     })();
     const read: string[] = [];
     try {
-      for (let reading = 0; reading < 100; reading += 1) {
+      for (let reading = 0; reading < repeats(100, 50); reading += 1) {
         for await (const rows of readStoredRows(pool)) {
           const { domain, stays, headers } = rows;
           const isLatest = domain.lastUpdate === stays.at(-1)?.firstSeen;
