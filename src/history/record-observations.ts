@@ -50,11 +50,13 @@ export interface RecordedObservations {
    * all other parts nothing changes. Null: all are applied.
    */
   readonly missing: ReadonlySet<string> | null;
+  /** What the last observation changed: mostly, nobody needs what is held after it. */
+  readonly unheld: Changes | null;
 }
 
 /**
  * Applies observations of one domain in the order given. A pure rule, which makes `holdings` what is held
- * after them.
+ * after them, but for `unheld`.
  *
  * @param holdings null where nothing is loaded: that is needed only where an observation differs.
  */
@@ -65,24 +67,25 @@ export function recordObservations(
   rules: Rules = {},
 ): RecordedObservations {
   let before = state;
+  let unheld: Changes | null = null;
   const changes: Changes[] = [];
   const firsts = new Map<string, readonly KeptTime[]>();
   const outcomes: Outcome[] = [];
   for (const observation of observations) {
+    // Where nothing is loaded, nothing but a response has changed, which is not held.
+    if (holdings !== null && unheld !== null) hold(holdings, unheld);
     const step = recordOne(before, holdings, observation, rules);
     if (step === null) {
       const missing = new Set(observations.flatMap((each) => partsToLoad(state, each, rules)));
-      return { state, changes: [], firsts: new Map(), outcomes: [], missing };
+      return { state, changes: [], firsts: new Map(), outcomes: [], missing, unheld: null };
     }
     addFirsts(firsts, before, step, observation);
     before = step.state;
     outcomes.push(step.outcome);
-    if (step.changes === null) continue;
-    changes.push(step.changes);
-    // Where nothing is loaded, nothing but a response has changed, which is not held.
-    if (holdings !== null) hold(holdings, step.changes);
+    unheld = step.changes;
+    if (unheld !== null) changes.push(unheld);
   }
-  return { state: before, changes, firsts, outcomes, missing: null };
+  return { state: before, changes, firsts, outcomes, missing: null, unheld };
 }
 
 /** Adds the parts that an observation was the first of, unless its changes of records, or headers, tell of it. */

@@ -64,9 +64,12 @@ export const FEED_COLUMNS: Columns<FeedRow> = [
 ];
 
 function countsText(kinds: Kinds): string {
-  const counts = new Map<ChangeKind, number>(CHANGE_KINDS.map((kind) => [kind, 0]));
-  for (const [kind] of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return `{${[...counts.values()]}}`;
+  const counts = CHANGE_KINDS.map(() => 0);
+  for (const [kind] of kinds) {
+    const index = CHANGE_KINDS.indexOf(kind);
+    counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return `{${counts}}`;
 }
 
 function recordsOf({ added, removed }: Changes) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeChanges } from '../../src/history/diff.js';
+import { hold, mergeChanges } from '../../src/history/diff.js';
 import { recordObservations } from '../../src/history/record-observations.js';
 import { holdNothing } from '../../src/history/state.js';
 import type { Observation } from '../../src/model/observation.js';
@@ -9,7 +9,8 @@ import { instant, type ObservationParts, observation } from '../support/observat
 /** Records observations of a new domain, and tells the story in short. */
 function recordAll(observations: readonly Observation[]) {
   const holdings = holdNothing();
-  const { state, changes, outcomes } = recordObservations(null, holdings, observations);
+  const { state, changes, outcomes, unheld } = recordObservations(null, holdings, observations);
+  if (unheld !== null) hold(holdings, unheld);
   const { added, headers } = mergeChanges(changes);
   return {
     state,
