@@ -114,7 +114,9 @@ export function byShortPath<Result>(path: string, use: (short: string) => Result
 /** @throws OperationError; the system's error. */
 function temporaryFolder(parent: string, path: string): string {
   if (Buffer.byteLength(join(parent, 'dms-XXXXXX', 'run', basename(path))) > MAX_PATH) {
-    throw new OperationError(`The path ${path} is too long for a socket: set DATA_DIR to a shorter one.`);
+    throw new OperationError(
+      `The embedded database cannot be reached: ${path} is too long for a socket: set DATA_DIR to a shorter one.`,
+    );
   }
   return mkdtempSync(join(parent, 'dms-'));
 }
