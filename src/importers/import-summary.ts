@@ -1,11 +1,10 @@
 import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
+import { COUNTS } from '../recorder/write-changes.js';
 import type { Remark } from './lines.js';
 
 /** The kinds of outcomes, the one first by which a line is counted that has several. */
 const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
-
-const COUNTS = ['recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;
 
 /** More domains than these are not told apart, so that the count does not fill the memory. */
 const MAX_DOMAINS_COUNTED = 1_000_000;

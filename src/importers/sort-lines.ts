@@ -128,7 +128,12 @@ class RunFile {
     let position = start;
     for (const end of ends) {
       const buffer = Buffer.allocUnsafe(end - position);
-      await this.#file?.read({ buffer, position });
+      // A file system may give less at once than it is asked for.
+      for (let read = 0; read < buffer.length; ) {
+        const { bytesRead = 0 } = (await this.#file?.read(buffer, read, undefined, position + read)) ?? {};
+        if (bytesRead === 0) throw new Error('The temporary file of the sorted lines has become shorter.');
+        read += bytesRead;
+      }
       position = end;
       const lines: Values[] = deserialize(buffer);
       yield lines.map(toLine);
