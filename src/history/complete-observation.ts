@@ -2,6 +2,7 @@ import { type DnsRecord, isJoined, recordsByType } from '../model/dns-record.js'
 import { addTo } from '../model/groups.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
 import type { Holdings } from './state.js';
+import { HTTP } from './stored-history.js';
 
 /**
  * Records of type TXT as they are held. Some tools join the strings of which a text consists: such a record is
@@ -49,11 +50,13 @@ function textKey({ host, class: recordClass, type, rdata }: DnsRecord): string |
   return `${host}\n${recordClass}\n${rdata.slice(0, rdata.indexOf(ENTRIES))}`;
 }
 
-/** Whether it leaves out what was not observed, or has texts (`asHeld`). */
-export function isCompletable({ ignoredHeaders, dns }: Observation): boolean {
-  return (
-    ignoredHeaders !== undefined || dns?.observedOwners !== undefined || dns?.records.has('TXT') === true
-  );
+/** The parts of which it leaves out what was not observed, or that have texts (`asHeld`). */
+export function partsToComplete({ ignoredHeaders, dns }: Observation): string[] {
+  return [
+    ...(dns?.observedOwners?.keys() ?? []),
+    ...(dns?.records.has('TXT') ? ['TXT'] : []),
+    ...(ignoredHeaders === undefined ? [] : [HTTP]),
+  ];
 }
 
 /**
@@ -61,10 +64,12 @@ export function isCompletable({ ignoredHeaders, dns }: Observation): boolean {
  * rules for complete sets hold for the observation too.
  */
 export function completeObservation(observation: Observation, holdings: Holdings): Observation {
-  if (!isCompletable(observation)) return observation;
+  // Most leave nothing out, and have no texts.
+  if (partsToComplete(observation).length === 0) return observation;
+  const { dns: given } = observation;
   const httpHeaders = completeHeaders(observation, holdings);
-  const dns = observation.dns && completeRecords(observation.dns, holdings);
-  if (httpHeaders === observation.httpHeaders && dns === observation.dns) return observation;
+  const dns = given && completeRecords(given, holdings);
+  if (httpHeaders === observation.httpHeaders && dns === given) return observation;
   return { ...observation, ...(httpHeaders && { httpHeaders }), ...(dns && { dns }) };
 }
 

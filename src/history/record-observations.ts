@@ -1,11 +1,10 @@
 import type { Observation } from '../model/observation.js';
 import { type ActingParts, findActingParts, type Recorded } from './acting-parts.js';
 import { applyObservation } from './apply-observation.js';
-import { completeObservation, isCompletable } from './complete-observation.js';
+import { completeObservation, partsToComplete } from './complete-observation.js';
 import { type Changes, hold, timeOf } from './diff.js';
-import { digestOfRecords } from './digest.js';
 import { type HeldBack, judgeHttps } from './judge-https.js';
-import { type DomainState, type Holdings, holdNothing, isStatusChange } from './state.js';
+import { type DomainState, type Holdings, isStatusChange } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /**
@@ -45,47 +44,34 @@ export interface RecordedObservations {
   readonly firsts: KeptTimes;
   /** In the order of the observations. */
   readonly outcomes: readonly Outcome[];
-  /**
-   * One differs in what is not loaded, and none is applied: load these DNS types, and HTTP, and begin again. In
-   * all other parts nothing changes. Null: all are applied.
-   */
-  readonly missing: ReadonlySet<string> | null;
-  /** What the last observation changed: mostly, nobody needs what is held after it. */
-  readonly unheld: Changes | null;
 }
 
 /**
  * Applies observations of one domain in the order given. A pure rule, which makes `holdings` what is held
- * after them, but for `unheld`.
+ * after them.
  *
- * @param holdings null where nothing is loaded: that is needed only where an observation differs.
+ * @param holdings At least those of partsToLoad().
  */
 export function recordObservations(
   state: DomainState | null,
-  holdings: Holdings | null,
+  holdings: Holdings,
   observations: readonly Observation[],
   rules: Rules = {},
 ): RecordedObservations {
   let before = state;
-  let unheld: Changes | null = null;
   const changes: Changes[] = [];
   const firsts = new Map<string, readonly KeptTime[]>();
   const outcomes: Outcome[] = [];
   for (const observation of observations) {
-    // Where nothing is loaded, nothing but a response has changed, which is not held.
-    if (holdings !== null && unheld !== null) hold(holdings, unheld);
     const step = recordOne(before, holdings, observation, rules);
-    if (step === null) {
-      const missing = new Set(observations.flatMap((each) => partsToLoad(state, each, rules)));
-      return { state, changes: [], firsts: new Map(), outcomes: [], missing, unheld: null };
-    }
     addFirsts(firsts, before, step, observation);
     before = step.state;
     outcomes.push(step.outcome);
-    unheld = step.changes;
-    if (unheld !== null) changes.push(unheld);
+    if (step.changes === null) continue;
+    changes.push(step.changes);
+    hold(holdings, step.changes);
   }
-  return { state: before, changes, firsts, outcomes, missing: null, unheld };
+  return { state: before, changes, firsts, outcomes };
 }
 
 /** Adds the parts that an observation was the first of, unless its changes of records, or headers, tell of it. */
@@ -114,31 +100,25 @@ interface Step {
   readonly outcome: Outcome;
 }
 
-/** @returns null where it differs, and the holdings are not loaded. */
 function recordOne(
   state: DomainState | null,
-  holdings: Holdings | null,
+  holdings: Holdings,
   given: Observation,
   { httpsGrace, recorded = { state, older: false } }: Rules,
-): Step | null {
-  // Where the holdings are not loaded, a digest that is equal says that it left out none that is present.
-  const observation = holdings === null ? given : completeObservation(given, holdings);
+): Step {
+  const observation = completeObservation(given, holdings);
   const acting = findActingParts(state, observation, recorded);
   const { https, heldBack } = judgeHttps(state, observation, recorded, httpsGrace);
   if (heldBack !== null) acting.http = null;
   const { contradicts, precedes, stale } = acting;
-  // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && (differs(state, observation, acting) || (contradicts && isCompletable(given)))) {
-    return null;
-  }
   if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
     // An observation at which HTTPS was declined is kept, even where it acts on no part.
     const isKept = https !== (state?.https ?? null);
-    const kind = isKept ? 'unchanged' : leftAlone(acting);
+    const kind = isKept ? 'unchanged' : stale ? 'stale' : 'repeated';
     const outcome: Outcome = { kind, contradicts, precedes, isPartial: isKept && stale, heldBack };
     return { state: state && { ...state, https }, changes: null, outcome };
   }
-  const applied = applyObservation(state, holdings ?? NOTHING, observation, acting, https);
+  const applied = applyObservation(state, holdings, observation, acting, https);
   const kind = kindOf(applied.changes);
   const outcome: Outcome = { kind, contradicts, precedes, isPartial: stale, heldBack };
   return {
@@ -148,45 +128,37 @@ function recordOne(
   };
 }
 
-function leftAlone({ stale }: ActingParts): OutcomeKind {
-  return stale ? 'stale' : 'repeated';
-}
-
 /** A first status, and another scheme alone, are no changes. */
 function kindOf({ added, removed, headers, responses }: Changes): OutcomeKind {
   const isOfParts = added.length + removed.length + headers.length > 0;
   return isOfParts || responses.some(isStatusChange) ? 'changed' : 'unchanged';
 }
 
-/** Of what is not loaded, nothing is needed. */
-const NOTHING = holdNothing();
-
-function differs(state: DomainState | null, observation: Observation, acting: ActingParts): boolean {
-  return acting.types.some((part) => part.differs) || httpDiffers(state, observation, acting);
+/**
+ * The parts of which what a domain holds is needed to apply observations: those in which one differs from what
+ * is known. In all others nothing changes; a digest that is equal says that an observation left out none that is
+ * present.
+ *
+ * @returns DNS types, and HTTP.
+ */
+export function partsToLoad(
+  state: DomainState | null,
+  observations: readonly Observation[],
+): ReadonlySet<string> {
+  const parts = new Set<string>();
+  if (state === null) return parts;
+  for (const observation of observations) {
+    const acting = findActingParts(state, observation, { state, older: false });
+    for (const { type, differs } of acting.types) if (differs) parts.add(type);
+    if (httpDiffers(state, observation, acting)) parts.add(HTTP);
+    // What it left out may be all that differs from the same observation as it is recorded.
+    if (acting.contradicts) for (const part of partsToComplete(observation)) parts.add(part);
+  }
+  return parts;
 }
 
 /** Whether headers or the status differ: another status needs what it is judged by. */
-function httpDiffers(state: DomainState | null, { response }: Observation, { http }: ActingParts): boolean {
+function httpDiffers({ site }: DomainState, { response }: Observation, { http }: ActingParts): boolean {
   if (http === null) return false;
-  return (
-    http.differs || (response !== undefined && state?.site != null && state.site.status !== response.status)
-  );
-}
-
-/** The parts in which an observation differs from what is known now, or which may complete it. */
-function partsToLoad(
-  state: DomainState | null,
-  observation: Observation,
-  { recorded = { state, older: false } }: Rules,
-): string[] {
-  const { dns, ignoredHeaders } = observation;
-  const acting = findActingParts(state, observation, recorded);
-  const isOfHttp = ignoredHeaders !== undefined || httpDiffers(state, observation, acting);
-  const texts = digestOfRecords(dns?.records.get('TXT') ?? []);
-  return [
-    ...acting.types.filter((part) => part.differs).map(({ type }) => type),
-    ...(dns?.observedOwners?.keys() ?? []),
-    ...(texts === (state?.types.get('TXT')?.digest ?? '') ? [] : ['TXT']),
-    ...(isOfHttp ? [HTTP] : []),
-  ];
+  return http.differs || (response !== undefined && site !== null && site.status !== response.status);
 }

@@ -3,7 +3,7 @@ import { compareInstants } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
 import { applySightings } from './apply-sightings.js';
-import { type Changes, hold } from './diff.js';
+import type { Changes } from './diff.js';
 import { momentsOf, sightingMoments } from './moments.js';
 import { isActing, type Outcome, type Rules, recordObservations } from './record-observations.js';
 import { type DomainState, holdNothing, OTHER_TYPES, UNOBSERVED } from './state.js';
@@ -85,8 +85,7 @@ export class Replay {
   #record(run: readonly Observation[], rules: Rules | null): void {
     const https = this.state?.https ?? null;
     const recorded = recordObservations(this.state, this.holdings, run, rules ?? {});
-    const { state, changes, firsts, outcomes, unheld } = recorded;
-    if (unheld !== null) hold(this.holdings, unheld);
+    const { state, changes, firsts, outcomes } = recorded;
     this.state = rules === null ? state && { ...state, https } : state;
     for (const change of changes) this.changes.push(change);
     for (const [part, times] of firsts) this.firsts.set(part, times);

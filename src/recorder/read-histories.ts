@@ -74,7 +74,7 @@ export function historyOfRows({ domain, stays, headers, responses, earlier }: St
 }
 
 /** @returns last is the last name of the page, also if that domain was erased meanwhile; undefined: it is empty. */
-async function readPage(pool: Pool, condition: string, parameter: unknown) {
+async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<Page> {
   const { found, present } = await inTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // Where tables have no statistics, as in the embedded database after an import, each page would read whole
@@ -97,22 +97,15 @@ async function readPage(pool: Pool, condition: string, parameter: unknown) {
     const { name, version } = rows.domain;
     // The snapshot is that of one server. The nodes of a Citus cluster have none in common: each statement
     // there has its own.
-    const complete = present.get(name) === version ? rows : await readLocked(pool, name);
-    if (complete !== undefined) page.push(complete);
+    if (present.get(name) === version) page.push(rows);
+    else page.push(...(await readPage(pool, 'name = $1', name)).page);
   }
   return { page, last: found.at(-1)?.domain.name };
 }
 
-/** Reads a domain that changes while it is read; undefined if it was erased. What writes it waits meanwhile. */
-function readLocked(pool: Pool, name: string): Promise<StoredRows | undefined> {
-  return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<StoredDomain>(
-      `SELECT ${STORED_SELECTED} FROM domain WHERE name = $1 FOR SHARE`,
-      [name],
-    );
-    const [read] = await readRows(client, rows);
-    return read;
-  });
+interface Page {
+  readonly page: readonly StoredRows[];
+  readonly last: string | undefined;
 }
 
 async function readRows(client: PoolClient, domains: readonly StoredDomain[]): Promise<StoredRows[]> {

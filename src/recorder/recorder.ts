@@ -4,11 +4,12 @@ import { isInside } from '../history/extend-history.js';
 import {
   isActing,
   type Outcome,
+  partsToLoad,
   type RecordedObservations,
   type Rules,
   recordObservations,
 } from '../history/record-observations.js';
-import { type DomainState, type Holdings, holdNothing } from '../history/state.js';
+import { type DomainState, holdNothing } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
 import { type DomainRow, stateOfRow } from './domain-rows.js';
 import { extendDomains } from './extend-domains.js';
@@ -122,25 +123,22 @@ function belongsInside({ batch: { observations }, state }: KnownBatch, older: bo
 
 /**
  * Applies observations to what is known of their domains. Most are settled by the domain's row; only where one
- * differs, what the domain holds is loaded, and its observations are applied again.
+ * differs, what the domain holds is loaded.
  */
 async function applyRules(
   pool: Pool,
   rules: RecorderOptions,
   known: readonly KnownBatch[],
 ): Promise<DomainRecording[]> {
-  const apply = ({ batch, state }: KnownBatch, holdings: Holdings | null) =>
-    recordObservations(state, holdings, batch.observations, rules);
   const missing = new Map<string, ReadonlySet<string>>();
-  const settled = known.map((each) => {
-    const recorded = apply(each, each.state === null ? holdNothing() : null);
-    if (recorded.missing !== null) missing.set(each.batch.name, recorded.missing);
-    return { each, recorded };
-  });
-  const loaded = missing.size > 0 ? await loadHoldings(pool, missing) : new Map<string, Holdings>();
-  return settled.map(({ each, recorded }) => {
-    const holdings = loaded.get(each.batch.name);
-    return toRecording(each, holdings === undefined ? recorded : apply(each, holdings));
+  for (const { batch, state } of known) {
+    const parts = partsToLoad(state, batch.observations);
+    if (parts.size > 0) missing.set(batch.name, parts);
+  }
+  const loaded = await loadHoldings(pool, missing);
+  return known.map((each) => {
+    const holdings = loaded.get(each.batch.name) ?? holdNothing();
+    return toRecording(each, recordObservations(each.state, holdings, each.batch.observations, rules));
   });
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hold, mergeChanges } from '../../src/history/diff.js';
+import { mergeChanges } from '../../src/history/diff.js';
 import { isActing, recordObservations } from '../../src/history/record-observations.js';
 import { holdNothing } from '../../src/history/state.js';
 import { HOUR, LOOK_KINDS, type Look, looks, observationOf } from '../support/site-looks.js';
@@ -10,7 +10,6 @@ const DAY = 24n * HOUR;
 function recorded(story: readonly Look[], grace = DAY) {
   const holdings = holdNothing();
   const progress = recordObservations(null, holdings, story.map(observationOf), { httpsGrace: grace });
-  if (progress.unheld !== null) hold(holdings, progress.unheld);
   const { headers, responses } = mergeChanges(progress.changes);
   return {
     state: progress.state,

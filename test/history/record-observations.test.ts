@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { hold, mergeChanges } from '../../src/history/diff.js';
-import { recordObservations } from '../../src/history/record-observations.js';
+import { mergeChanges } from '../../src/history/diff.js';
+import { partsToLoad, recordObservations } from '../../src/history/record-observations.js';
 import { holdNothing } from '../../src/history/state.js';
 import type { Observation } from '../../src/model/observation.js';
 import { historyOf } from '../support/histories.js';
@@ -9,8 +9,7 @@ import { instant, type ObservationParts, observation } from '../support/observat
 /** Records observations of a new domain, and tells the story in short. */
 function recordAll(observations: readonly Observation[]) {
   const holdings = holdNothing();
-  const { state, changes, outcomes, unheld } = recordObservations(null, holdings, observations);
-  if (unheld !== null) hold(holdings, unheld);
+  const { state, changes, outcomes } = recordObservations(null, holdings, observations);
   const { added, headers } = mergeChanges(changes);
   return {
     state,
@@ -211,10 +210,10 @@ describe('headers that an observer leaves out', () => {
       { kind: 'repeated', contradicts: false, precedes: false, isPartial: false, heldBack: null },
     ];
     const { state, holdings } = recordAll([complete]);
-    expect(recordObservations(state, null, [same(1)]).missing).toEqual(new Set(['HTTP headers']));
+    expect(partsToLoad(state, [same(1)])).toEqual(new Set(['HTTP headers']));
     expect(recordObservations(state, holdings, [same(1)]).outcomes).toEqual(repeated);
     const looked = recordObservations(state, holdings, [same(2)]);
-    expect(recordObservations(looked.state, null, [same(2)]).outcomes).toEqual(repeated);
+    expect(recordObservations(looked.state, holdNothing(), [same(2)]).outcomes).toEqual(repeated);
   });
 });
 
@@ -242,16 +241,14 @@ describe('what a domain holds', () => {
   test('is needed only of the parts in which an observation differs', () => {
     const { state } = record({ at: 1, records: [ONE, MX] });
     const later = [2, 3, 4].map((at) => observation({ at, records: [at < 4 ? ONE : TWO, MX] }));
-    const unchanged = recordObservations(state, null, later.slice(0, 2));
-    expect(unchanged.outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged']);
-    expect(recordObservations(state, null, later).missing).toEqual(new Set(['A']));
+    expect(partsToLoad(state, later.slice(0, 2))).toEqual(new Set());
+    expect(partsToLoad(state, later)).toEqual(new Set(['A']));
   });
 
   test('is not needed for a first response after unchanged headers', () => {
     const look = (at: number) => observation({ at, headers: { server: 'a' } });
     const { state } = recordAll([look(1)]);
     const response = { scheme: 'https', status: 200, address: null } as const;
-    const { outcomes } = recordObservations(state, null, [{ ...look(2), response }, look(3)]);
-    expect(outcomes.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged']);
+    expect(partsToLoad(state, [{ ...look(2), response }, look(3)])).toEqual(new Set());
   });
 });

@@ -1,4 +1,3 @@
-import { hold } from '../../src/history/diff.js';
 import { type RecordedObservations, recordObservations } from '../../src/history/record-observations.js';
 import { type Holdings, holdNothing } from '../../src/history/state.js';
 import type { DnsRecord } from '../../src/model/dns-record.js';
@@ -84,7 +83,6 @@ export function record(known: Recorded | null, observation: Observation | null):
     holdings,
     observation === null ? [] : [observation],
   );
-  if (recorded.unheld !== null) hold(holdings, recorded.unheld);
   return { ...recorded, holdings };
 }
 
