@@ -24,40 +24,30 @@ export async function pruneFeed(
   now: Instant = BigInt(Date.now()) * 1_000n,
   signal?: AbortSignal,
 ): Promise<number> {
-  const { changeFeed } = prisma;
-  const oldestFirst = { select: { number: true }, orderBy: { number: 'asc' } } as const;
-  const newestFirst = { select: { number: true }, orderBy: { number: 'desc' } } as const;
-  const kept =
-    (await changeFeed.findFirst({ ...oldestFirst, where: { recordedAt: { gte: before } } })) ??
-    (await changeFeed.findFirst(newestFirst));
-  const oldest = await changeFeed.findFirst(oldestFirst);
-  if (kept === null || oldest === null) return 0;
-  const first = await firstUnread(prisma, kept.number, now - KEPT_FOR_NOTIFICATIONS);
+  const [oldest, kept] = [await firstSince(prisma, 0n), await firstSince(prisma, before)];
+  if (oldest === undefined || kept === undefined) return 0;
+  const { _min: unread } = await prisma.notification.aggregate({ _min: { readTo: true } });
+  const isRead = { number: { lt: unread.readTo ?? kept } };
+  const isLongUnread = { recordedAt: { lt: now - KEPT_FOR_NOTIFICATIONS } };
   let deleted = 0;
-  for (let from = oldest.number; from < first && signal?.aborted !== true; from += NUMBERS_AT_ONCE) {
-    const end = from + NUMBERS_AT_ONCE < first ? from + NUMBERS_AT_ONCE : first;
-    deleted += (await changeFeed.deleteMany({ where: { number: { lt: end } } })).count;
+  for (let from = oldest; from < kept && signal?.aborted !== true; from += NUMBERS_AT_ONCE) {
+    const number = { gte: from, lt: from + NUMBERS_AT_ONCE < kept ? from + NUMBERS_AT_ONCE : kept };
+    const { count } = await prisma.changeFeed.deleteMany({ where: { number, OR: [isRead, isLongUnread] } });
+    deleted += count;
   }
   return deleted;
 }
 
-/**
- * The first row that a notification continues with, up to a row.
- *
- * @param since When what it has not read was recorded at the earliest.
- */
-async function firstUnread(prisma: PrismaClient, upTo: bigint, since: Instant): Promise<bigint> {
-  const where = { readTo: { lt: upTo } };
-  const behind = await prisma.notification.findMany({ where, orderBy: { readTo: 'asc' } });
-  for (const { readTo } of behind) {
-    const next = await prisma.changeFeed.findFirst({
-      select: { recordedAt: true },
-      where: { number: { gt: readTo } },
+/** The first row that was recorded from an instant on, or else the newest. */
+async function firstSince({ changeFeed }: PrismaClient, since: Instant): Promise<bigint | undefined> {
+  const select = { number: true };
+  const first =
+    (await changeFeed.findFirst({
+      select,
+      where: { recordedAt: { gte: since } },
       orderBy: { number: 'asc' },
-    });
-    if (next === null || next.recordedAt >= since) return readTo;
-  }
-  return upTo;
+    })) ?? (await changeFeed.findFirst({ select, orderBy: { number: 'desc' } }));
+  return first?.number;
 }
 
 /**
