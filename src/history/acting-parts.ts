@@ -4,7 +4,6 @@ import type { DnsObservation, Observation } from '../model/observation.js';
 import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
 import { type DomainState, latestOfType, OTHER_TYPES, type PartTimes, timesOfType } from './state.js';
 
-/** The parts on which an observation acts. */
 export interface ActingParts {
   /** It covers every DNS type, and is stale for none. */
   everyType: boolean;

@@ -137,7 +137,6 @@ function firstMoved(before: History, after: Assembled): Instant | null {
   return first;
 }
 
-/** Each change of a history as text, with its time. */
 function timesOfChanges({ stays, headers, responses }: Assembled): Map<string, Instant> {
   const times = new Map<string, Instant>();
   for (const { firstSeen, removal, record } of stays) {
@@ -214,7 +213,6 @@ function compareTimes(a: { readonly observedAt: Instant }, b: { readonly observe
   return compareInstants(a.observedAt, b.observedAt);
 }
 
-/** The stays in the order of responses, with their places among those that began together. */
 function inOrder(stays: readonly RecordStay[]): RecordStay[] {
   const ordered = [...stays].sort(
     (a, b) => compareInstants(a.firstSeen, b.firstSeen) || compareDnsRecords(a.record, b.record),

@@ -90,7 +90,6 @@ function collectParts(history: Told): PartsByTime {
   return moments;
 }
 
-/** An observation of a part. */
 interface Evidence {
   readonly time: Instant;
   readonly part: string;

@@ -38,7 +38,6 @@ export interface Rules {
 
 export interface RecordedObservations {
   readonly state: DomainState | null;
-  /** One by one. */
   readonly changes: readonly Changes[];
   /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
   readonly firsts: KeptTimes;

@@ -74,7 +74,6 @@ export interface EarlierChanges {
    * observation is no change. As text, since most are only kept, and are read and written as such.
    */
   readonly times: string;
-  /** How many there were. */
   readonly count: number;
   /** When it last had a value that it never had before; the first of the changes counts as one. */
   readonly latestNew: Instant;

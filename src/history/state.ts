@@ -34,7 +34,6 @@ export const OTHER_TYPES = '*';
 export const NOT = '!';
 
 export interface HttpsState {
-  /** Time of the latest observation over HTTPS. */
   readonly latest: Instant;
   /** The observations since then at which HTTPS was declined. */
   readonly declined: (PartTimes & { readonly count: number }) | null;
@@ -208,7 +207,6 @@ export function namedTimes(state: DomainState | null, type: string): PartTimes |
   return (state?.types.get(type) ?? state?.types.get(OTHER_TYPES))?.named ?? null;
 }
 
-/** With a later observation. */
 export function extendedTimes(times: PartTimes | null | undefined, observedAt: Instant): PartTimes {
   return { first: times?.first ?? observedAt, latest: observedAt };
 }

@@ -3,7 +3,6 @@ import type { Instant } from '../model/instant.js';
 import { laterOf, type RecordStay, timesOfStay } from './state.js';
 import type { StoredHistory } from './stored-history.js';
 
-/** A record's stay as it is known at an instant. */
 export interface KnownStay extends Pick<RecordStay, 'record' | 'firstSeen' | 'source'> {
   /** The latest observation, or sighting, that is known to have held it. */
   readonly lastSeen: Instant;

@@ -33,7 +33,6 @@ interface Loader<Key, Value> {
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
-/** Loads a batch, and reports it to telemetry. */
 export type AroundBatch = <Result>(
   loader: string,
   size: number,

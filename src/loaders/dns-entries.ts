@@ -16,7 +16,6 @@ export interface DnsEntry {
   readonly of: OfDomain;
 }
 
-/** A domain as of an instant; undefined: now. */
 export interface OfDomain {
   readonly domain: string;
   readonly at: Instant | undefined;

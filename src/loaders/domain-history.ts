@@ -50,15 +50,12 @@ interface Site {
   /** `https` or `http`. */
   readonly scheme: string;
   readonly status: number;
-  /** Since when it has had both. */
   readonly firstSeen: Instant;
   readonly lastSeen: Instant;
 }
 
 interface HistoryCounts {
-  /** DNS entries: records present and records removed. */
   readonly dnsRecords: number;
-  /** Headers that ever had a value. */
   readonly httpHeaders: number;
   /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
   readonly changes: number;
@@ -172,7 +169,6 @@ export async function loadDomainHistories(
   return keys.map(({ name }) => histories.get(name) ?? null);
 }
 
-/** Whether a row of table `domain` is of a key that needs the part. */
 function isOfKey(keys: readonly DomainHistoryKey[], part: Part): Prisma.Sql {
   const names = keys.filter((key) => key[part]).map(({ name }) => name);
   return Prisma.sql`name = ANY (string_to_array(${names.join(',')}, ','))`;

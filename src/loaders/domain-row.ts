@@ -2,7 +2,6 @@ import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { knownAt } from './columns.js';
 
-/** What is known of a domain without its history. */
 export interface DomainRow {
   readonly name: string;
   readonly created: Instant;
@@ -25,7 +24,6 @@ export interface DomainRowKey {
 /** Domains in one statement. PostgreSQL works on one while this process does on another; with 64 they wait. */
 export const BATCH_SIZE = 8;
 
-/** The numbers of a row of table `domain` now, for parseDomainRow. */
 export const NUMBERS_SQL = Prisma.raw(
   `created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at
    || ',' || version`,

@@ -58,7 +58,6 @@ export function latestOfTypeSql(at: Instant | undefined, table: string): Prisma.
        FROM domain WHERE domain.name = ${entry}.domain)`;
 }
 
-/** The same of a domain's HTTP headers. @param domain Its name in SQL. */
 export function latestOfHttpSql(at: Instant | undefined, domain: Prisma.Sql): Prisma.Sql {
   const ofChanges = at === undefined ? Prisma.empty : Prisma.sql`, ${latestOfChangesSql(at, domain)}`;
   return Prisma.sql`
@@ -132,7 +131,6 @@ export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | nu
   return latest != null && latest > own ? latest : own;
 }
 
-/** The latest attempt to observe a watched domain. */
 interface Attempt {
   readonly at: Instant;
   /** Why each part that was attempted failed, by its name; null: it did not. */

@@ -13,23 +13,18 @@ interface PoolValue {
   readonly rdata: object;
   readonly firstSeen: Instant;
   readonly lastSeen: Instant;
-  /** How many times it came. */
   readonly stays: number;
 }
 
-/** The records of one owner name and type, those that are gone too. */
 interface RRset {
   readonly host: string;
   readonly type: string;
   /** Whether its latest change was one of many. */
   readonly rotating: boolean;
-  /** How many values it had. */
   readonly poolSize: number;
-  /** The values seen last, the latest first. */
   readonly pool: PoolValue[];
 }
 
-/** Of an RRset. */
 const MOST_VALUES = 1_000;
 /** That are read of a domain. */
 const MOST_STAYS = 30_000;

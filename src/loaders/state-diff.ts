@@ -6,9 +6,7 @@ import { seenUpTo, type TimesOfParts } from './observed-parts.js';
 
 /** The net difference between the states of a domain at two instants, in the order of Get domain. */
 export interface StateDiff {
-  /** Present at the later one only. */
   readonly dnsRecordsAdded: readonly DnsEntry[];
-  /** Present at the earlier one only. */
   readonly dnsRecordsRemoved: readonly DnsEntry[];
   readonly httpHeaders: readonly HeaderDifference[];
   /** Whether there is more than was read, and what was read of it is not complete. */

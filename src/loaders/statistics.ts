@@ -8,13 +8,11 @@ export interface Statistics {
   readonly dnsRecords: number;
   readonly httpHeaders: number;
   readonly changes: number;
-  /** The time of the earliest observation; null: none is recorded. */
   readonly firstObserved: Instant | null;
   /** When one was recorded last; null: none. Of more than MOST_COUNTED domains, one that changed something. */
   readonly lastRecordedAt: Instant | null;
 }
 
-/** Up to so many rows are counted; what is beyond is estimated. */
 const MOST_COUNTED = 100_000;
 /** So many changes of headers are looked at. */
 const SAMPLE = 50_000;
@@ -35,7 +33,6 @@ function estimateSql(index: string | undefined): string {
 }
 
 interface Row {
-  /** Of the changes, those that are the first of a header. */
   readonly headerShare: number;
   readonly firstObserved: Instant | null;
   readonly lastChangedAt: Instant | null;

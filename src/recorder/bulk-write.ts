@@ -15,7 +15,6 @@ interface NewRows {
    * value for all rows, it would take an index of its own, and read the whole table.
    */
   readonly key: (column: string) => string;
-  /** The values of all columns. */
   readonly values: () => string;
   /** The first column of all rows, the domain: a statement on partitions or shards needs only theirs. */
   readonly keys: string;
@@ -77,7 +76,6 @@ const MISSING = ['', 'text', () => null] as const;
 /** In the place of what rows are selected from, until it is known which columns are. */
 const FROM = '{from}';
 
-/** Runs the statement for rows. @returns the rows that it returns. */
 export async function write<Row, Result extends object>(
   client: Pool | PoolClient,
   statement: WriteRows,

@@ -14,14 +14,12 @@ import { type Columns, namesOf } from './bulk-write.js';
 import { headerOctets, recordOctets } from './history-octets.js';
 import { type HistoryItems, selected } from './history-tables.js';
 
-/** What there is to write of a domain. */
 export interface DomainChanges {
   readonly name: string;
   /** The row that the changes were found against, and its state; null for a domain that was not recorded. */
   readonly before: DomainRow | null;
   readonly stateBefore: DomainState | null;
   readonly state: DomainState;
-  /** How many observations are recorded. */
   readonly recorded: number;
   readonly added: HistoryItems;
   /** Stays that began before. */
@@ -166,7 +164,6 @@ function httpsState(row: DomainRow): HttpsState | null {
   return { latest: row.httpsLatest, declined };
 }
 
-/** The text of column `dns_types`. */
 export function storedTypes(types: DomainState['types']): string {
   const stored: Record<string, StoredType> = {};
   for (const [type, { digest, named, sighted }] of types) {

@@ -89,7 +89,6 @@ function asKnown(outcome: Outcome): Outcome {
   return outcome.kind === 'stale' ? outcome : { ...outcome, kind: 'repeated', isPartial: false };
 }
 
-/** The items of one history that another does not have. */
 function differenceOf(one: HistoryItems, other: HistoryItems): HistoryItems {
   return {
     stays: without(one.stays, other.stays, stayText),

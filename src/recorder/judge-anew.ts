@@ -2,7 +2,6 @@ import type { Pool } from 'pg';
 import { RULES } from '../history/routine.js';
 import { extendDomains } from './extend-domains.js';
 
-/** So many domains are read at once. */
 const PAGE_DOMAINS = 1_000;
 
 /**

@@ -16,7 +16,6 @@ import { extendDomains } from './extend-domains.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { COUNTS, type Counts, type DomainRecording, writeUntilDone } from './write-changes.js';
 
-/** Records observations, of observers and importers alike. */
 export interface Recorder {
   /**
    * Records a batch: all of a domain's observations in it or none, in the order given. It returns when
@@ -35,7 +34,6 @@ export interface Recording extends Counts {
   readonly outcomes: readonly Outcome[];
   /** Of the domains that were not recorded before. */
   readonly newNames: readonly string[];
-  /** By domain, of those that changed. */
   readonly changes: ReadonlyMap<string, Changes>;
 }
 

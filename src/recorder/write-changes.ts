@@ -104,7 +104,6 @@ export const SELECT_UNKNOWN: WriteRows = ({ from, value }) => `
      ELSE NOT EXISTS (SELECT FROM known_text AS known
                        WHERE known.kind = ${value('kind')} AND known.digest = ${digestOf(value('text'))}) END`;
 
-/** What recording observations of a domain does. */
 export interface DomainRecording {
   readonly name: string;
   readonly isNew: boolean;
@@ -112,7 +111,6 @@ export interface DomainRecording {
   /** Null: nothing changed, or what was known has moved. */
   readonly changes: Changes | null;
   readonly counts: Counts;
-  /** Null: there is nothing to write. */
   readonly writing: DomainChanges | null;
 }
 
