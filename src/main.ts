@@ -1,9 +1,9 @@
 import type { StopSignal } from './cli/command-context.js';
 import { runCommand } from './cli/main.js';
-import { endWithoutOutput } from './cli/output.js';
 import { loadEnvironmentFile, readSettings } from './config/env.js';
 
-endWithoutOutput(process.stdout, process.stderr);
+// Who writes results waits for them, and tells; where standard error is lost, nobody could.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 // Node.js 20 has no `navigator`. Without it, pg loads all of fetch() to find out that this is not Cloudflare.
 if (!('navigator' in globalThis))

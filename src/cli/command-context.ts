@@ -7,7 +7,7 @@ import { type ProgressStream, writeText } from './output.js';
 
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** For results. A terminal has a width, in columns, and colours unless `NO_COLOR` is set. */
+  /** For results. `hasColors` is false where `NO_COLOR` is set. */
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean };
   readonly stderr: Writable & ProgressStream;
   /** @throws UsageError for a bad one. */
@@ -25,17 +25,13 @@ const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 14
 export interface CommandContext extends Process {
   /** Progress and advice, on standard error; nothing with `--quiet`. */
   readonly notes: ProgressStream;
-  /** Writes a sentence that must be known, on standard error. */
+  /** On standard error, also with `--quiet`. */
   warn(sentence: string): void;
-  /** Writes how much was done, to standard output, with writeText(); nothing with `--quiet`. */
+  /** On standard output, with writeText(); nothing with `--quiet`. */
   sumUp(text: string): Promise<void>;
   /** The exit code of a command that fails, or that a signal has cut short. */
   readonly failure: { code: number };
-  /**
-   * Works on the database that the settings name, with its schema up to date, and closes it.
-   *
-   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated.
-   */
+  /** Its schema is up to date. @throws UsageError for a bad setting, OperationError where that is not to be had. */
   readonly withDatabase: WithOpened<Database>;
   /** The same without Prisma, which takes longer to load than everything else. */
   readonly withConnections: WithOpened<Connections>;
@@ -54,10 +50,6 @@ export function createCommandContext(parent: Process, isQuiet: () => boolean): C
   return {
     ...parent,
     notes: {
-      // A terminal may be resized.
-      get columns() {
-        return parent.stderr.columns ?? 80;
-      },
       isTTY: parent.stderr.isTTY === true,
       write: (text) => isQuiet() || parent.stderr.write(text),
     },

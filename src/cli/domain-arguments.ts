@@ -7,15 +7,11 @@ import { InvalidDomainError, InvalidObservationError, OperationError, UsageError
 import type { QueryParameters } from '../model/request-target.js';
 import { quoted } from '../model/text.js';
 import type { CommandContext } from './command-context.js';
-import { counted } from './output.js';
-
-const REASONS_SHOWN = 10;
+import { counted, REASONS_SHOWN } from './output.js';
 
 /**
- * The canonical names of the domains that a command is given, each once; `-` stands for those of standard
- * input, one a line. They must fit into memory.
+ * Canonical names, each once; `-` stands for those of standard input, one a line, as in a file.
  *
- * @param file has names, too, one a line; absent: there is none.
  * @throws UsageError as parseDomain() does; OperationError if a line is no name, or these inputs name none: no
  * name means all domains to some commands.
  */
@@ -46,7 +42,7 @@ export async function readNames(context: CommandContext, texts: readonly string[
   return { names: [...names], rejected };
 }
 
-/** @returns why the line is rejected; null if it is not. */
+/** @returns why the line is rejected, or null. */
 function addName(names: Set<string>, line: Line): string | null {
   try {
     const name = textOf(line).replace(/#.*/, '').trim();
@@ -58,14 +54,13 @@ function addName(names: Set<string>, line: Line): string | null {
   }
 }
 
-/** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */
 export function failIfRejected(rejected: number, consequence: string): void {
   if (rejected === 0) return;
   const lines = counted(rejected, 'line is not a domain name', 'lines are not domain names');
   throw new OperationError(`${lines}; ${consequence}.`);
 }
 
-/** The canonical name of a domain. @throws UsageError, which says for a web address which name to write. */
+/** @throws UsageError, which says for a web address which name to write. */
 export function parseDomain(text: string): string {
   try {
     return parseDomainName(text);
@@ -74,7 +69,7 @@ export function parseDomain(text: string): string {
     const { host } = parseAddress(text);
     const isAddress = host !== text && attempt(() => parseDomainName(host)) !== undefined;
     const advice = `${quoted(text)} is not a domain name: write ${host}.`;
-    throw new UsageError(isAddress ? advice : error.message, { cause: error });
+    throw new UsageError(isAddress ? advice : error.message);
   }
 }
 
@@ -87,11 +82,7 @@ export interface ChangeOptions {
   readonly all: boolean;
 }
 
-/**
- * The parameters of Changes in REST for the options of a command.
- *
- * @param domains As readDomains() takes and rejects them, and `*.NAME` for all below a name.
- */
+/** Those of Changes in REST. @param domains As readDomains() has them, and `*.NAME` for all below a name. */
 export async function changeParameters(
   context: CommandContext,
   domains: readonly string[],

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { printable } from '../model/text.js';
 import type { RestChange } from '../notify/changes.js';
 
-/** As REST has it: `host`, `class` and `type`, and then the type's own fields. */
+/** `host`, `class` and `type`, and then the type's own fields. */
 export type RecordData = NonNullable<RestChange['data']>;
 
 export type ChangeData = Pick<RestChange, 'kind' | 'date'> & Partial<RestChange>;
@@ -12,7 +12,7 @@ export function shortTime(timestamp: string): string {
   return `${timestamp.slice(0, 19)}Z`;
 }
 
-/** The fields in their order; of TXT only its strings, since its text is these joined. */
+/** Of TXT only its strings: its text is these joined. */
 export function rdataText({ host: _host, class: _class, type: _type, ...fields }: RecordData): string {
   const { entries } = fields;
   if (Array.isArray(entries)) return entries.map((entry) => JSON.stringify(entry)).join(' ');
@@ -29,15 +29,17 @@ type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
 export type Paint = (colour: Colour, text: string) => string;
 
-export type ColourOption = 'auto' | 'always' | 'never';
+export interface ColourOptions {
+  /** `auto`: where the stream is a terminal that has colours. */
+  readonly color: 'auto' | 'always' | 'never';
+}
 
-/** @param stream `auto`: colours where it is a terminal that has them. */
-export function painter(option: ColourOption, stream: { hasColors?(): boolean }): Paint {
-  const isColoured = option === 'always' || (option === 'auto' && stream.hasColors?.() === true);
+export function painter({ color }: ColourOptions, stream: { hasColors?(): boolean }): Paint {
+  const isColoured = color === 'always' || (color === 'auto' && stream.hasColors?.() === true);
   return (colour, text) => (isColoured ? styleText(colour, text, { validateStream: false }) : text);
 }
 
-/** In one line, without its time and domain. */
+/** A line without its time and domain. */
 export function changeText(change: ChangeData, domain: string, paint: Paint): string {
   const { kind, date, lastSeen, routine } = change;
   const [colour, what] = whatChanged(change, domain);

@@ -1,10 +1,10 @@
-import { type Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { explainFailure } from '../database/database-failure.js';
 import { attempt } from '../model/attempt.js';
-import { OperationError, UsageError } from '../model/errors.js';
+import { errorCode, OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { createCommandContext, type Process } from './command-context.js';
-import { isClosedPipe } from './output.js';
+import { writeText } from './output.js';
 import { createProgram } from './program.js';
 
 const WRONG_USE = 2;
@@ -12,20 +12,26 @@ const WRONG_USE = 2;
 /**
  * Runs one command to its end. An error is one line on standard error, with a stack only if LOG_LEVEL is debug.
  * The exit code is 0; 1 for a failure; 2 for a usage error; that of the signal for what a signal has cut short.
- *
- * @param args What follows the program's name.
  */
 export async function runCommand(args: readonly string[], parent: Process): Promise<void> {
+  /** The help, or the version. */
+  let requested = '';
   const context = createCommandContext(parent, () => program.opts()['quiet'] === true);
-  const program: Command = createProgram(context);
+  const program = createProgram(context, (text) => {
+    requested += text;
+  });
+  // Without a command, commander would write the help as an error.
+  const parsing = program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
   try {
-    // Without a command, commander would write the help as an error.
-    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
+    await parsing.catch((error) => {
+      if (!(error instanceof CommanderError)) throw error;
+      // Commander has written the error.
+      if (error.exitCode !== 0) parent.setExitCode(WRONG_USE);
+    });
+    await writeText(parent.stdout, requested);
   } catch (error) {
-    // Commander has written the error, or the help or version that was asked for.
-    if (error instanceof CommanderError)
-      return error.exitCode === 0 ? undefined : parent.setExitCode(WRONG_USE);
-    if (error instanceof OperationError && isClosedPipe(error.cause)) return;
+    // It is no failure if the reader of a pipe closes it early.
+    if (error instanceof OperationError && errorCode(error.cause) === 'EPIPE') return;
     context.warn(redactSecrets(describe(error, parent)));
     parent.setExitCode(error instanceof UsageError ? WRONG_USE : context.failure.code);
   }
@@ -34,8 +40,6 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
 function describe(error: unknown, parent: Process): string {
   if (!(error instanceof Error)) return String(error);
   // The error may be about that very setting.
-  const wantsStack = attempt(() => parent.settings().logLevel) === 'debug';
-  if (wantsStack) return error.stack ?? error.message;
-  const line = error.message.replace(/\s*\n\s*/g, ' ').trim();
-  return explainFailure(error) ?? (line || error.name);
+  if (attempt(() => parent.settings().logLevel) === 'debug') return error.stack ?? error.message;
+  return explainFailure(error) ?? (error.message.replace(/\s*\n\s*/g, ' ').trim() || error.name);
 }

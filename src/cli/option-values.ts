@@ -7,8 +7,7 @@ import { type Instant, requireReached } from '../model/instant.js';
 import { durationOf, parseRequestedTime } from '../model/requested-time.js';
 import { now } from './command-context.js';
 
-// Commander calls these with an option's value, and puts the option's name before what an InvalidArgumentError
-// says.
+// Commander puts the option's name before what an InvalidArgumentError says.
 
 const SECOND = 1_000_000n;
 const DAY = 86_400n * SECOND;
@@ -29,7 +28,6 @@ export function parseTime(text: string): Instant {
   return readValue(() => parseRequestedTime(text, now()));
 }
 
-/** A time of which something can be known. */
 export function parseReachedTime(text: string): Instant {
   return readValue(() => requireReached(parseTime(text), now()));
 }
@@ -43,14 +41,13 @@ function readValue<Value>(read: () => Value): Value {
   }
 }
 
-/** Adds words, separated by commas, to those of the option before. */
+/** An option that is repeated adds its words. */
 export function collectWords(text: string, previous: readonly string[] = []): readonly string[] {
   const words = text.match(/[^\s,]+/g);
   if (words === null) throw new InvalidArgumentError('Write one or more, separated by commas.');
   return [...previous, ...words];
 }
 
-/** Types of records become their canonical names. */
 export function collectTypes(text: string, previous: readonly string[] = []): readonly string[] {
   return readValue(() => [...previous, ...collectWords(text).map(requireType)]);
 }
@@ -63,7 +60,6 @@ export function collectScopes(text: string, previous: readonly Scope[] = []): re
   throw new InvalidArgumentError(`Write one or more of ${SCOPES.join(', ')}.`);
 }
 
-/** @param other What may be written instead. */
 export function wholeNumber(least: number, most: number, other = ''): (text: string) => number {
   return (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
@@ -74,7 +70,6 @@ export function wholeNumber(least: number, most: number, other = ''): (text: str
 
 const MAX_PROCESSES = 64;
 
-/** `auto`: one for each processor that this process may use. */
 export function parseWorkers(text: string): number {
   if (text === 'auto') return Math.min(availableParallelism(), MAX_PROCESSES);
   return wholeNumber(1, MAX_PROCESSES, ', or auto')(text);

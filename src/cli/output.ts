@@ -1,17 +1,11 @@
 import type { Writable } from 'node:stream';
-import { errorCode, OperationError } from '../model/errors.js';
+import { OperationError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { shortTime } from './history-text.js';
 
-/** Streams whose write error has been thrown to the command that waited for the write. */
-const awaited = new WeakSet<Writable>();
-
-const OUTPUT = 'standard output';
-
 /**
- * Waits until a text is written to standard output.
- *
+ * @param stream Standard output.
  * @param signal Ends the wait: the reader of a pipe may take its time.
  * @throws OperationError, caused by the system's error.
  */
@@ -22,8 +16,7 @@ export async function writeText(stream: Writable, text: string, signal?: AbortSi
     signal?.addEventListener('abort', stop, { once: true });
     stream.write(text, (error) => {
       if (error === null || error === undefined) return resolve();
-      awaited.add(stream);
-      reject(unwritable(OUTPUT, error));
+      reject(unwritable('standard output', error));
     });
   });
 }
@@ -32,31 +25,15 @@ export function jsonLine(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/**
- * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so
- * ends by itself. It is no failure if the reader of a pipe closes it early.
- */
-export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
-  stdout.on('error', (error) => {
-    if (awaited.has(stdout)) return;
-    if (isClosedPipe(error)) process.exit();
-    stderr.write(`dms: ${unwritable(OUTPUT, error).message}\n`);
-    process.exit(1);
-  });
-  // What is lost is no result, and there is nowhere to say so.
-  stderr.on('error', () => {});
-}
-
-export function isClosedPipe(error: unknown): boolean {
-  return errorCode(error) === 'EPIPE';
-}
+/** Of rejected lines. */
+export const REASONS_SHOWN = 10;
 
 type Row = readonly string[];
 
 /** Of a column: a longer cell moves what is beside it. */
 const MAX_WIDTH = 60;
 
-/** Makes rows the lines of a table, part by part: the first ones decide how wide its columns are. */
+/** Makes lines of rows, part by part: the first part decides how wide the columns are. */
 export function createTable(): (rows: readonly Row[]) => string {
   let widths: readonly number[] | undefined;
   return (rows) => {
@@ -111,18 +88,16 @@ export function numberText(count: number): string {
 }
 
 /** Such as `1 line`, `1,000 lines`. */
-export function counted(count: number, one: string, several: string): string {
+export function counted(count: number, one: string, several = `${one}s`): string {
   return `${numberText(count)} ${count === 1 ? one : several}`;
 }
 
 export interface ProgressStream {
   readonly isTTY?: boolean;
-  readonly columns?: number;
   write(text: string): unknown;
 }
 
 export interface ProgressState {
-  /** How many are done, which the rate is of. */
   readonly items: number;
   /** In the plural. */
   readonly noun: string;
@@ -132,11 +107,10 @@ export interface ProgressState {
 
 const TERMINAL_MILLISECONDS = 500;
 const PLAIN_MILLISECONDS = 10_000;
+/** Erases the line of a terminal. */
+const NEW_LINE = '\r\x1b[2K';
 
-/**
- * Shows how much of some work is done, and at which rate, on a terminal in a line that is written anew,
- * elsewhere in a line every ten seconds.
- */
+/** Shows how much of some work is done, and at which rate: a line that is written anew, or more and more lines. */
 export async function withProgress<Result>(
   stream: ProgressStream,
   state: () => ProgressState,
@@ -151,7 +125,7 @@ export async function withProgress<Result>(
     [done, since] = [items, time];
     const percent = share === undefined ? '' : `${Math.floor(share * 100)} %  `;
     const line = `${percent}${numberText(items)} ${noun}, ${numberText(rate)}/s`;
-    stream.write(terminal ? `\r\x1b[2K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`);
+    stream.write(terminal ? `${NEW_LINE}${line}` : `${line}\n`);
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
   timer.unref();
@@ -159,6 +133,6 @@ export async function withProgress<Result>(
     return await work();
   } finally {
     clearInterval(timer);
-    if (terminal) stream.write('\r\x1b[2K');
+    if (terminal) stream.write(NEW_LINE);
   }
 }

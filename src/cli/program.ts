@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, type HelpContext, Option } from 'commander';
+import { Argument, Command, type CommandOptions, type HelpContext, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import { IMPORT_FORMATS } from '../importers/import-format.js';
 import { redactSecrets } from '../telemetry/redact.js';
@@ -19,10 +19,9 @@ import {
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
-/** What a command does: commander's arguments, and after them its options, follow the context. */
+/** Commander's arguments, and after them the options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
-/** What a command does is loaded when it runs: help and usage errors take a fraction of that time. */
 class DmsCommand extends Command {
   readonly #context: CommandContext;
 
@@ -43,13 +42,14 @@ class DmsCommand extends Command {
     return super.helpInformation(context);
   }
 
-  add(name: string, description: string): DmsCommand {
-    return this.command(name).description(description);
-  }
-
   /** An option with one of the values; without it, the first. */
   choice(flags: string, values: readonly string[], meaning: string): this {
     return this.addOption(new Option(flags, meaning).choices(values).default(values[0]));
+  }
+
+  /** A flag that may not be written beside another option. */
+  flag(flags: string, other: string, meaning: string): this {
+    return this.addOption(new Option(flags, meaning).default(false).conflicts(other));
   }
 
   changeOptions(): this {
@@ -61,22 +61,22 @@ class DmsCommand extends Command {
       .option('--all', 'the routine changes, too: what rotates, serials, validators', false);
   }
 
+  /** What a command does is loaded when it runs: help and usage errors take a fraction of that time. */
   runs<Args extends unknown[]>(load: () => Promise<Run<Args>>): this {
     return this.action(async (...args: Args) => (await load())(this.#context, ...args));
   }
 }
 
-/** The whole program, `dms`, for one run: commander keeps what it has parsed. */
-export function createProgram(context: CommandContext): DmsCommand {
+/** For one run: commander keeps what it has parsed. @param show Gets the help or version that is asked for. */
+export function createProgram(context: CommandContext, show: (text: string) => void): DmsCommand {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new DmsCommand(context, 'dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
-    // Before the commands are made, which inherit these. Commander takes the program's options after a command,
-    // too.
+    // Before the commands are made, which inherit these.
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
+      writeOut: show,
       writeErr: (text) => context.stderr.write(text),
       outputError: (text) => context.warn(redactSecrets(text.replace(/^error: /, '').trimEnd())),
     })
@@ -84,14 +84,20 @@ export function createProgram(context: CommandContext): DmsCommand {
     .exitOverride()
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText('after', EXAMPLES);
-  addObserving(program);
-  addNotify(program);
-  addImport(program);
-  addQuestions(program);
-  addHistory(program);
-  addUpkeep(program);
+  const added = new Map<string, DmsCommand>();
+  const add: Add = (path, description, options) => {
+    const [, parent = '', name = path] = /^(\w+) (\w+)$/.exec(path) ?? [];
+    const command = (added.get(parent) ?? program).command(name, options).description(description);
+    added.set(path, command);
+    return command;
+  };
+  for (const addSome of [addObserving, addNotify, addImport, addQuestions, addHistory, addUpkeep])
+    addSome(add);
   return program;
 }
+
+/** @param path Its name, after that of the command that it belongs to. */
+type Add = (path: string, description: string, options?: CommandOptions) => DmsCommand;
 
 const EXAMPLES = `
 Examples:
@@ -115,44 +121,37 @@ const FROM_FILE = [
 ] as const;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
-function addObserving(program: DmsCommand): void {
-  program
-    .add('serve', 'serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
+function addObserving(add: Add): void {
+  add('serve', 'serve the API, and observe the watched domains unless ROLE=api, until SIGTERM or Ctrl-C')
     .option('--workers <number>', 'by so many processes; auto: one for each processor', parseWorkers, 1)
     .runs(async () => (await import('./commands/serve.js')).runServe);
-  program
-    .add('worker', 'observe the watched domains, with dms serve and other workers, until SIGTERM or Ctrl-C')
-    .runs(async () => (await import('./commands/worker.js')).runWorker);
-  program
-    .add('observe', 'observe domains now, and show what changed: + is new, - is gone, ~ has another value')
+  add(
+    'worker',
+    'observe the watched domains, as dms serve and other workers do, until SIGTERM or Ctrl-C',
+  ).runs(async () => (await import('./commands/worker.js')).runWorker);
+  add('observe', 'observe domains now, and show what changed: + is new, - is gone, ~ has another value')
     .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/observe.js')).runObserve);
-  const watch = program.add('watch', 'manage the domains that dms serve and dms worker observe regularly');
-  watch
-    .add('add', 'observe domains from now on; without --every, a watched one keeps its interval')
+  add('watch', 'manage the domains that dms serve and dms worker observe regularly');
+  add('watch add', 'observe domains from now on; without --every, a watched one keeps its interval')
     .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
     .option('--every <duration>', 'time between observations, such as 30m or 6h (default: 1d)', parseDuration)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runAdd);
-  watch
-    .add('remove', 'stop observing domains; what is recorded of them stays')
+  add('watch remove', 'stop observing domains; what is recorded of them stays')
     .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
     .option(...FROM_FILE)
     .runs(async () => (await import('./commands/watch.js')).runRemove);
-  watch
-    .add('list', 'show each watched domain: its interval, next time, failures in a row and last outcome')
+  add('watch list', 'show each watched domain: its interval, next time, failures in a row and last outcome')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/watch.js')).runList);
 }
 
-function addNotify(program: DmsCommand): void {
-  const notify = program
-    .command('notify')
-    .description('manage who is told of changes, by dms serve and dms worker: see docs/notifications.md');
-  notify
-    .add('add', 'tell changes from now on; prints the secret that signs messages, only this once')
+function addNotify(add: Add): void {
+  add('notify', 'manage who is told of changes, by dms serve and dms worker: see docs/notifications.md');
+  add('notify add', 'tell changes from now on; prints the secret that signs messages, only this once')
     .argument('<name>', 'a name for it, unique among all notifications')
     .requiredOption('--url <url>', 'where messages go: https://…, or mailto:… for mail')
     .addOption(
@@ -170,34 +169,30 @@ function addNotify(program: DmsCommand): void {
     )
     .addHelpText('after', `${TIMES} All that is written has to be met by a change.`)
     .runs(async () => (await import('./commands/notify.js')).runAdd);
-  notify
-    .add('list', 'show all notifications, and what became of their messages, without what is a secret')
+  add('notify list', 'show all notifications, and what became of their messages, without what is a secret')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/notify.js')).runList);
-  const named = (name: string, description: string) =>
-    notify.add(name, description).argument('<name>', "the notification's name");
-  named(
-    'test',
-    'send a message that tells nothing, now and once; exit code 0 if it was received, else 1',
-  ).runs(async () => (await import('./commands/notify.js')).runTest);
-  named('pause', 'send nothing until dms notify resume; the feed keeps for three days what is not told').runs(
-    async () => (await import('./commands/notify.js')).runPause,
-  );
-  named('resume', 'go on where it was paused, first with the message that was not received').runs(
-    async () => (await import('./commands/notify.js')).runResume,
-  );
-  named('remove', 'remove a notification, with the message that was not received').runs(
-    async () => (await import('./commands/notify.js')).runRemove,
-  );
+  const NAME = ['<name>', "the notification's name"] as const;
+  add('notify test', 'send a message that tells nothing, once; exit code 0 if it was received, else 1')
+    .argument(...NAME)
+    .runs(async () => (await import('./commands/notify.js')).runTest);
+  add('notify pause', 'send nothing until dms notify resume; the feed keeps for three days what is not told')
+    .argument(...NAME)
+    .runs(async () => (await import('./commands/notify.js')).runPause);
+  add('notify resume', 'go on where it was paused, first with the message that was not received')
+    .argument(...NAME)
+    .runs(async () => (await import('./commands/notify.js')).runResume);
+  add('notify remove', 'remove a notification, with the message that was not received')
+    .argument(...NAME)
+    .runs(async () => (await import('./commands/notify.js')).runRemove);
 }
 
 const IMPORT_CODES = `
 Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
 130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
 
-function addImport(program: DmsCommand): void {
-  program
-    .add('import', 'record the observations of files, one JSON object per line: see docs/importing.md')
+function addImport(add: Add): void {
+  add('import', 'record the observations of files, one JSON object per line: see docs/importing.md')
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
     .choice(FORMAT, ['auto', ...IMPORT_FORMATS], 'of the lines; auto: told by the first line of each file')
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
@@ -219,9 +214,8 @@ A word may be an address or a network, a name, a host, a text, or a header and a
 first time and include the second.
 ${TIMES}`;
 
-function addQuestions(program: DmsCommand): void {
-  program
-    .add('show', 'show the history of a domain: what was there, and when')
+function addQuestions(add: Add): void {
+  add('show', 'show the history of a domain: what was there, and when')
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
@@ -235,8 +229,7 @@ function addQuestions(program: DmsCommand): void {
     .choice(...COLOR)
     .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/show.js')).runShow);
-  program
-    .add('search', 'search all domains for a record, a header or a name')
+  add('search', 'search all domains for a record, a header or a name')
     .argument('[word...]', 'what to search for')
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
@@ -263,25 +256,19 @@ function addQuestions(program: DmsCommand): void {
     .option(...JSON_LINES)
     .addHelpText('after', SEARCHING)
     .runs(async () => (await import('./commands/search.js')).runSearch);
-  program
-    .add('follow', 'show changes as they are recorded, until Ctrl-C, which prints how to continue')
+  add('follow', 'show changes as they are recorded, until Ctrl-C, which prints how to continue')
     .argument('[domain...]', `only changes of these domains, *.NAME for all below it; ${NAMES_ON_INPUT}`)
     .changeOptions()
     .option('--after <cursor>', 'begin after that cursor, of --json or of a dms follow with the same options')
     .option(...JSON_LINES)
     .choice(...COLOR)
     .runs(async () => (await import('./commands/follow.js')).runFollow);
-  program
-    .add('check', 'compare what should be with what is recorded, or is there now')
+  add('check', 'compare what should be with what is recorded, or is there now')
     .argument('<file>', 'what should be; - for standard input; gzip and xz are decompressed')
     .choice(FORMAT, CHECK_FORMATS, 'of the file; auto: told by how it begins')
     .option('--origin <name>', 'the name of the zone, for a zone file without $ORIGIN')
     .option(AT, 'with what was there at that time', parseReachedTime)
-    .addOption(
-      new Option('--observe', 'with what is observed now, as dms observe does; nothing is recorded')
-        .default(false)
-        .conflicts('at'),
-    )
+    .flag('--observe', 'at', 'with what is observed now, as dms observe does; nothing is recorded')
     .option(...JSON_LINES)
     .addHelpText('after', `${TIMES}\n${CHECK_CODES}`)
     .runs(async () => (await import('./commands/check.js')).runCheck);
@@ -297,9 +284,8 @@ Of what differs, - should be and is not, + is and should not be.
 Exit code: 0 if all is as it should be; 1 if it differs; 2 if it could not be compared, as
 for a file that cannot be read or is not valid, or a usage error.`;
 
-function addHistory(program: DmsCommand): void {
-  program
-    .add('export', 'write recorded history to standard output, in a format of docs/commands.md')
+function addHistory(add: Add): void {
+  add('export', 'write recorded history to standard output, in a format of docs/commands.md')
     .argument('[domain...]', `domains to export (default: all); ${NAMES_ON_INPUT}`)
     .choice(FORMAT, ['dms', 'cof', 'csv', 'zone'], 'output format')
     .option(AT, 'what was there then; dms: the observations up to then, which lead to that', parseReachedTime)
@@ -308,8 +294,7 @@ function addHistory(program: DmsCommand): void {
     .option(...FROM_FILE)
     .addHelpText('after', TIMES)
     .runs(async () => (await import('./commands/export.js')).runExport);
-  program
-    .add('forget', 'erase everything that is recorded of domains, after confirmation; it cannot be undone')
+  add('forget', 'erase everything that is recorded of domains, after confirmation; it cannot be undone')
     .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
     .runs(async () => (await import('./commands/forget.js')).runForget);
@@ -318,10 +303,9 @@ function addHistory(program: DmsCommand): void {
 const DOCTOR_CODES = `
 Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
 
-function addUpkeep(program: DmsCommand): void {
-  const token = program.add('token', 'manage the access tokens that protected operations need');
-  token
-    .add('create', 'create an access token and print it, only this once: the database keeps its SHA-256')
+function addUpkeep(add: Add): void {
+  add('token', 'manage the access tokens that protected operations need');
+  add('token create', 'create an access token and print it, only this once: the database keeps its SHA-256')
     .requiredOption('--name <name>', 'name of the token, unique among all tokens')
     .addOption(
       new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
@@ -330,54 +314,35 @@ function addUpkeep(program: DmsCommand): void {
     )
     .option('--expires <duration>', 'lifetime, such as 90d, 12h or 30m (default: unlimited)', parseDuration)
     .runs(async () => (await import('./commands/token.js')).runCreate);
-  token
-    .add('list', 'show all tokens and what is known of them, but not the tokens themselves')
+  add('token list', 'show all tokens and what is known of them, but not the tokens themselves')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/token.js')).runList);
-  token
-    .add('revoke', 'revoke a token permanently: within five seconds every process rejects it')
+  add('token revoke', 'revoke a token permanently: within five seconds every process rejects it')
     .argument('<name>', "the token's name")
     .runs(async () => (await import('./commands/token.js')).runRevoke);
-  program
-    .add('doctor', 'check what the settings name, and say what to do; it changes nothing')
+  add('doctor', 'check what the settings name, and say what to do; it changes nothing')
     .option(...JSON_LINES)
     .addHelpText('after', DOCTOR_CODES)
     .runs(async () => (await import('./commands/doctor.js')).runDoctor);
-  program
-    .command('backup')
-    .description('write a backup of the embedded database, tokens included, while the service keeps running')
+  add('backup', 'write a backup of the embedded database, tokens included, while the service keeps running')
     .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
     .option('--force', 'replace the file if it exists', false)
     .runs(async () => (await import('./commands/backup.js')).runBackup);
-  program
-    .add('restore', 'restore a backup into a data folder (DATA_DIR) that has no database')
+  add('restore', 'restore a backup into a data folder (DATA_DIR) that has no database')
     .argument('<file>', 'the backup; - for standard input')
     .runs(async () => (await import('./commands/backup.js')).runRestore);
-  program
-    .add('migrate', 'bring the database up to date, or divide its tables: see docs/scaling.md')
+  add('migrate', 'bring the database up to date, or divide its tables: see docs/scaling.md')
     // With more partitions, planning a statement that reads all of them takes longer than they save.
-    .option(
-      '--partitions <number>',
-      'divide the tables of domains into 2 to 256 partitions',
-      wholeNumber(2, 256),
-    )
-    .addOption(
-      new Option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster')
-        .default(false)
-        .conflicts('partitions'),
-    )
+    .option('--partitions <number>', 'divide the tables of domains into 2 to 256 parts', wholeNumber(2, 256))
+    .flag('--citus', 'partitions', 'distribute the tables of domains over the nodes of a Citus cluster')
     .runs(async () => (await import('./commands/migrate.js')).runMigrate);
-  program
-    .add('verify', 'check everything that is stored')
+  add('verify', 'check everything that is stored')
     .option(...JSON_LINES)
     .runs(async () => (await import('./commands/verify.js')).runVerify);
-  program
-    .add('completion', 'print the script with which a shell completes commands: see docs/commands.md')
+  add('completion', 'print the script with which a shell completes commands: see docs/commands.md')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .runs(async () => (await import('./commands/completion.js')).runCompletion);
-  program
-    .command('complete', { hidden: true })
-    .description('print what may be written next: the scripts of dms completion call it')
+  add('complete', 'print what may be written next: the scripts of dms completion call it', { hidden: true })
     .argument('<line>', 'the command line up to the cursor')
     .runs(async () => (await import('./commands/completion.js')).runComplete);
 }

@@ -3,11 +3,7 @@ import type { Database } from '../database/client.js';
 import { OperationError, PublicError, UsageError } from '../model/errors.js';
 import type { CommandContext } from './command-context.js';
 
-/**
- * Asks the database as the API does.
- *
- * @throws UsageError for what is not valid in a question, OperationError for what is not recorded.
- */
+/** @throws UsageError for what is not valid in a question, OperationError for what is not recorded. */
 export async function withQuestions<Result>(
   context: CommandContext,
   work: (asking: Asking, database: Database) => Promise<Result>,
@@ -19,7 +15,7 @@ export async function withQuestions<Result>(
     } catch (error) {
       if (!(error instanceof PublicError)) throw error;
       if (!error.code.startsWith('INVALID_')) throw new OperationError(error.message);
-      throw new UsageError(error.message.replace(PARAMETER, (name) => optionOf(name)));
+      throw new UsageError(error.message.replace(PARAMETER, optionOf));
     }
   });
 }
@@ -27,20 +23,26 @@ export async function withQuestions<Result>(
 /** Messages of REST begin with the name of the parameter that is wrong. */
 const PARAMETER = /^[a-z][A-Za-z]*(?=:)/;
 
-/** The option that has the name of a parameter of REST: `seenFrom` is `--seen-from`. */
+/** `seenFrom` of REST is `--seen-from`. */
 export function optionOf(parameter: string): string {
   return `--${parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 type Page<Item> = Readonly<{ changes?: readonly Item[]; matches?: readonly Item[]; next: string | null }>;
 
-/** All pages of a list, as large as they can be. */
-export async function* pagesOf<Item>(ask: Ask, question: Question): AsyncGenerator<readonly Item[]> {
+export async function* pagesOf<Item>(
+  ask: Ask,
+  question: Question,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<readonly Item[]> {
   let after: string | undefined;
+  let left = limit;
   do {
-    const parameters = { first: '500', ...question.parameters, after };
+    const parameters = { ...question.parameters, first: String(Math.min(left, 500)), after };
     const { changes, matches = [], next } = await ask<Page<Item>>({ ...question, parameters });
-    yield changes ?? matches;
+    const items = changes ?? matches;
+    yield items;
+    left -= items.length;
     after = next ?? undefined;
-  } while (after !== undefined);
+  } while (after !== undefined && left > 0);
 }

@@ -65,6 +65,14 @@ describe('a wrong use exits 2 and says on standard error what is wrong', () => {
     ['serve --workers 2.5', WORKERS],
     ['serve now', "dms: too many arguments for 'serve'"],
     ['import', "dms: missing required argument 'file'"],
+    [
+      'import - --observed-at yesterday',
+      "dms: option '--observed-at <time>' argument 'yesterday' is invalid. ",
+    ],
+    [
+      'import - --observed-at 2999-01-01',
+      "dms: option '--observed-at <time>' argument '2999-01-01' is invalid. ",
+    ],
     ['token create', "dms: required option '--name <name>' not specified"],
     ['token create --name', "dms: option '--name <name>' argument missing"],
     ['token create --name -x', 'dms: "-x" is not a valid token name: write 1 to 64 letters, '],

@@ -53,28 +53,6 @@ describe('passive DNS', () => {
   const RECENT = sighting('192.0.2.2', '2019-01-01', '2021-01-01');
   const OBSERVED = observed('2020-01-01', '192.0.2.2') + observed('2024-01-01', '192.0.2.3');
 
-  test.each([
-    ['before', [RECENT, OLD, OBSERVED]],
-    ['after', [OBSERVED, OLD, RECENT]],
-    ['between', [OLD, OBSERVED, RECENT]],
-  ])(
-    'passive DNS fills in history, imported %s observations: a record goes at the first evidence of its absence',
-    async (_when, files) => {
-      for (const text of files) await importText(text);
-      expect(await addresses()).toEqual([
-        '192.0.2.1 2010-01-01 2020-01-01',
-        '192.0.2.2 2019-01-01 2024-01-01',
-        '192.0.2.3 2024-01-01 present',
-      ]);
-      expect(await output('verify')).toContain('No violations');
-      const { domain } = await graphql(
-        '{ domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } changes(first: 9) { nodes { date ... on DnsRecordRemoved { lastSeen } } } } }',
-      );
-      expect(domain.dnsRecords.map(lastSeenOf)).toEqual(['2012-01-01', '2021-01-01', '2024-01-01']);
-      expect(domain.changes.nodes.flatMap(lastSeenOf)).toEqual(['2012-01-01', '2021-01-01']);
-    },
-  );
-
   test('passive DNS alone shows a record as present, last seen when it was sighted last: now and as of any time, and in searches', async () => {
     await importText(OLD + RECENT);
     expect(await addresses()).toEqual(['192.0.2.1 2010-01-01 present', '192.0.2.2 2019-01-01 present']);

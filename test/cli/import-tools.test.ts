@@ -48,32 +48,12 @@ describe('dms import of the lines of httpx', () => {
     expect(await answered()).toMatchObject({ server: ['a', 'c'] });
   });
 
-  test('a header that is ignored is never recorded, and never marked absent', async () => {
-    const known = { date: 'zero', server: 'a', 'x-gone': '1' };
-    await said(['import', '-'], observationLine({ at: 0, headers: known }));
-    await said(['import', '-'], `${FIRST}\n${SECOND}\n`);
-    const exported = (await said(['export'])).trim().split('\n');
-    expect(exported.map((line) => JSON.parse(line).httpHeaders)).toEqual([
-      known,
-      { ...known, 'content-length': '5' },
-      { 'content-length': '5', date: 'zero', server: 'b' },
-    ]);
-  });
-
   test('which headers are ignored is the setting of those who observe', async () => {
     await dms(['import', '-'], FIRST, { OBSERVE_IGNORED_HEADERS: 'Server, x-gone' });
     expect(await answered()).toEqual({ date: ['one'], 'content-length': ['5'] });
     await emptyTestDatabase(commands.database);
     await dms(['import', '-'], FIRST, { OBSERVE_IGNORED_HEADERS: 'none' });
     expect(await answered()).toMatchObject({ date: ['one'], server: ['a'] });
-  });
-
-  test('a line of the same time is a contradiction only where it differs in more than what it leaves out', async () => {
-    await said(['import', '-'], `${FIRST}\n${SECOND}\n`);
-    expect((await dms(['import', '-'], `${FIRST}\n${SECOND}\n`)).stderr).not.toContain('Warning');
-    const { stderr } = await dms(['import', '-'], lineAt(2, 'Server: other'));
-    expect(stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
-    expect(await answered()).toMatchObject({ server: ['a', 'b'] });
   });
 
   test('a format that is named is not guessed: the lines of another are rejected', async () => {
@@ -131,11 +111,6 @@ const massdns = (time: string | null, type: string, ...data: readonly string[]) 
   return JSON.stringify({ ...line, ...nanoseconds });
 };
 
-const CHAIN = [
-  { type: 'CNAME', answer: 'cdn.example.net' },
-  { name: 'cdn.example.net', answer: '192.0.2.9' },
-];
-
 describe('dms import of the lines of dnsx, zdns and massdns', () => {
   test('dms import records a bag of files of tools, each in its own format, found out by itself', async () => {
     const { code, stdout, stderr } = await importFiles([
@@ -162,22 +137,6 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
     ]);
   });
 
-  test('an alias that is known is gone when an answer comes without one', async () => {
-    await importFiles([zdns('09:00', { A: CHAIN }), zdns('10:00', { A: [{ answer: '192.0.2.1' }] })]);
-    expect(await records()).toEqual([
-      'example.com CNAME cdn.example.net 09:00 10:00',
-      'example.com A 192.0.2.1 10:00 ',
-    ]);
-  });
-
-  test('the addresses behind an alias are left out, and the summary says whose they are', async () => {
-    const { stderr } = await importFiles([zdns('09:00', { A: CHAIN, AAAA: CHAIN.slice(0, 1) })]);
-    expect(stderr).toBe(
-      '1 line: The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them. ' +
-        'For example, example.com: A records of "cdn.example.net".\n',
-    );
-  });
-
   test('lines without a time have that of --observed-at, and are rejected without it', async () => {
     const line = massdns(null, 'A', '192.0.2.1');
     const { code, stderr } = await dms(['import', '-'], line);
@@ -190,13 +149,4 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
     await said(['import', '-', '--observed-at', at('12:00')], line);
     expect(await records()).toEqual(['example.com A 192.0.2.1 12:00 ']);
   });
-
-  test.each(['yesterday', '2999-01-01T00:00:00Z'])(
-    'dms import --observed-at %s is a usage error',
-    async (time) => {
-      const { code, stdout, stderr } = await dms(['import', '-', '--observed-at', time]);
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(/^dms: option '--observed-at <time>' argument .* is invalid\. /);
-    },
-  );
 });

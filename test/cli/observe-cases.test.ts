@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { octets } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { answersWith } from '../support/web-hostile.js';
-import { REJECTING_PORT, startRawServer } from '../support/web-server.js';
+import { REJECTING_PORT } from '../support/web-server.js';
 
 let dns: DnsTestServer;
 
@@ -25,12 +24,9 @@ const commands = prepareCommands({
 });
 const { dms, said } = commands;
 
-const caseFile = (name: string) => readFileSync(new URL(`../observer/cases/${name}`, import.meta.url));
-
 describe('DNS', () => {
   /** An id, the name and the type that are queried, and the response. */
-  const WIRE = caseFile('wire.tsv')
-    .toString()
+  const WIRE = readFileSync(new URL('../observer/cases/wire.tsv', import.meta.url), 'utf8')
     .trim()
     .split('\n')
     .map((line) => line.split('\t'));
@@ -188,56 +184,4 @@ test('names that resolve are observed, each as resolvers know it, and what is no
   expect(observed.toSorted()).toEqual(Object.values(names).toSorted());
   expect(stdout.match(/^\+ TXT +"seen"$/gm)).toHaveLength(observed.length);
   for (const name of ['*.example.com', '1.2.3.4']) expect((await dms(['observe', name])).code).toBe(2);
-});
-
-describe('HTTP', () => {
-  /** What is recorded of the head, as curl reads it; or why nothing is. */
-  const RIGHT: Readonly<Record<string, Readonly<Record<string, string>> | RegExp>> = {
-    'bad-names': { 'x-ok': '1' },
-    'bare-lf': { server: 'old', 'content-length': '0' },
-    'blank-before-colon': { server: 'x', 'content-length': '123' },
-    'blank-fold-line': { 'content-length': '5', 'x-after': 'value' },
-    'bytes-over-7f': { 'x-a': 'ÿ', 'x-b': 'café', 'x-c': 'café', 'x-d': 'â\u0082¬ÿ' },
-    'early-hints-then-200': { server: 'final', 'content-length': '0' },
-    'first-header-starts-with-space': { server: 'WebtoB', 'content-length': '0' },
-    icy: /it is not HTTP/,
-    'line-without-colon': /field 2 has no colon/,
-    'location-raw-utf8': { location: '/ar-AE/Home/الرئ', 'content-length': '0' },
-    'no-final-empty-line': { location: 'http://www.example.com/' },
-    'no-reason-phrase': { server: 'no-reason' },
-    'nul-in-value': /field 1 contains NUL/,
-    'obs-fold-akamai': {
-      ...{ server: 'Apache', etag: '"a8fd" viewport_width=;is_mobile=false' },
-      ...{ 'x-empty': ',', 'x-two': 'a, a' },
-    },
-    'two-set-cookies': { server: 'x' },
-  };
-  const LONG = (length: number) =>
-    Buffer.from(`HTTP/1.1 200 OK\r\nContent-Security-Policy: ${'a'.repeat(length)}\r\n\r\n`);
-
-  const HEADS: readonly (readonly [name: string, head: Buffer, right: (typeof RIGHT)[string]])[] = [
-    ...Object.entries(RIGHT).map(([name, right]) => [name, caseFile(`http/${name}.http`), right] as const),
-    ['a value of 20 kB', LONG(20_000), { 'content-security-policy': 'a'.repeat(20_000) }],
-    ['a value of 340 kB', LONG(340_000), /its head is larger than/],
-  ];
-
-  test.each(HEADS)(
-    'a head as the field has it is recorded as curl reads it: %s',
-    async (_name, head, right) => {
-      await emptyTestDatabase(commands.database);
-      dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
-      const site = await startRawServer(answersWith(head));
-      onTestFinished(() => site.close());
-      const settings = { OBSERVE_PRIVATE: 'allow', OBSERVE_HTTP_PORT: String(site.port) };
-      const { stdout } = await dms(['observe', 'head.example'], '', settings);
-      const [line = '{}'] = (await said(['export'])).split('\n');
-      const { httpHeaders, site: from } = JSON.parse(line);
-      if (right instanceof RegExp)
-        expect([stdout, httpHeaders]).toEqual([expect.stringMatching(right), undefined]);
-      else {
-        expect(httpHeaders).toEqual(right);
-        expect(from).toEqual({ scheme: 'http', status: expect.any(Number) });
-      }
-    },
-  );
 });

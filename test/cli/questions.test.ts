@@ -347,7 +347,7 @@ describe('dms follow', () => {
   test('dms follow says of a history that was extended from when on it is different', () => {
     const change = { kind: 'HISTORY_EXTENDED', date: '2024-01-01T00:00:00.000000Z' };
     const earliest = '2010-01-01T00:00:00.000000Z';
-    expect(changeText({ ...change, earliest }, 'example.com', painter('never', {}))).toBe(
+    expect(changeText({ ...change, earliest }, 'example.com', painter({ color: 'never' }, {}))).toBe(
       'history extended, different from 2010-01-01T00:00:00Z on',
     );
   });

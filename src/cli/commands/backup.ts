@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -13,21 +13,19 @@ export async function runBackup(context: CommandContext, file: string, { force }
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
-    rejectFolder(file);
-    if (!force) rejectExisting(file);
+    requireFree(file, force);
     const size = await backUp(context, unfinished, signal);
-    if (!force) rejectExisting(file);
+    requireFree(file, force);
     await rename(unfinished, file);
     await context.sumUp(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
   } catch (error) {
     throw isWriteError(error, [file, unfinished]) ? unwritable(file, error) : error;
   } finally {
-    // If that fails, there is nothing to remove, or the error about the file itself says why.
+    // Where that fails, the error about the file itself says why.
     await rm(unfinished, { force: true }).catch(() => {});
   }
 }
 
-/** Whether an error is about writing the file, and not about reading the database. */
 function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
   // These two are about the connection to the database.
   if (!(error instanceof Error) || ['EPIPE', 'ECONNRESET'].includes(errorCode(error))) return false;
@@ -53,7 +51,7 @@ async function backUpToOutput(context: CommandContext): Promise<void> {
   }
 }
 
-/** @returns the size in bytes. @throws OperationError if the signal ends it; then nothing is left. */
+/** @returns the size in bytes. @throws OperationError if the signal ends it: nothing is left then. */
 async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
@@ -62,11 +60,6 @@ async function backUp(context: CommandContext, file: string, signal: AbortSignal
       throw signal.aborted ? stopped('nothing was written', error) : error;
     }),
   );
-}
-
-function rejectExisting(file: string): void {
-  if (!existsSync(file)) return;
-  throw new OperationError(`${file} already exists: choose another name, or replace it with --force.`);
 }
 
 function stopped(left: string, cause: unknown): OperationError {
@@ -88,15 +81,17 @@ export async function runRestore(context: CommandContext, file: string): Promise
 
 async function openBackup(file: string) {
   try {
-    rejectFolder(file);
+    requireFree(file, true);
     return (await open(file)).createReadStream({ highWaterMark: 1024 * 1024 });
   } catch (error) {
     throw unreadable(file, error);
   }
 }
 
-/** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */
-function rejectFolder(path: string): void {
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder) throw new OperationError(`${path} is a folder: name a file in it.`);
+/** @throws OperationError if it is a folder, or a file that may not be replaced; the system's error. */
+function requireFree(path: string, force: boolean): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) throw new OperationError(`${path} is a folder: name a file in it.`);
+  if (found !== undefined && !force)
+    throw new OperationError(`${path} already exists: choose another name, or replace it with --force.`);
 }

@@ -44,17 +44,16 @@ const HEADERS = 'headers';
 /** As diff(1) has it: 1 is for what differs, and this for what could not be compared. */
 const [DIFFERENT, NOT_COMPARED] = [1, 2];
 
-interface Comparison {
-  readonly expectations: readonly Expectation[];
-  readonly found: ReadonlyMap<string, Found>;
-  /** Why a part of a domain, a DNS type or HEADERS, was not observed: by the text that partText() gives. */
+interface Seen extends Found {
+  /** Why a part, a DNS type or HEADERS, was not observed. */
   readonly failures: ReadonlyMap<string, string>;
   /** Whether observers leave a header out: whether the site sends it is unknown. */
-  isLeftOut(domain: string, header: string): boolean;
+  isLeftOut(header: string): boolean;
 }
 
-function partText(domain: string, part: string): string {
-  return `${part} of ${domain}`;
+interface Comparison {
+  readonly expectations: readonly Expectation[];
+  readonly found: ReadonlyMap<string, Seen>;
 }
 
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
@@ -73,41 +72,42 @@ export async function runCheck(context: CommandContext, file: string, options: C
   }
   if (domains.size > 0) {
     context.setExitCode(DIFFERENT);
-    const where = counted(domains.size, 'domain', 'domains');
-    context.notes.write(`${counted(differences.length, 'difference', 'differences')} in ${where}.\n`);
+    const where = counted(domains.size, 'domain');
+    context.notes.write(`${counted(differences.length, 'difference')} in ${where}.\n`);
   } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
-  if (unseen.size > 0) {
-    const parts = Array.from(unseen, ([part, reason]) => `${part} (${reason})`).join(', ');
-    throw new OperationError(`Not compared, since it was not observed: ${parts}.`);
-  }
+  if (unseen.size > 0)
+    throw new OperationError(`Not compared, since it was not observed: ${[...unseen].join(', ')}.`);
 }
 
-/** @returns the expectations without what was not observed, and that with the reasons. */
-function separateUnseen({ expectations, failures, isLeftOut }: Comparison) {
-  const unseen = new Map<string, string>();
-  const isObserved = (domain: string, part: string, reason = failures.get(partText(domain, part))) => {
-    if (reason !== undefined) unseen.set(partText(domain, part), reason);
+/** @returns the expectations without what was not observed, and why that was not. */
+function separateUnseen({ expectations, found }: Comparison) {
+  const unseen = new Set<string>();
+  const isObserved = (domain: string, part: string, reason = found.get(domain)?.failures.get(part)) => {
+    if (reason !== undefined) unseen.add(`${part} of ${domain} (${reason})`);
     return reason === undefined;
   };
   const seen = expectations.map((each): Expectation => {
     const { domain, domainsOf } = each;
     const records = each.records.filter(({ host, type }) => isObserved(domainsOf(host)[0] ?? host, type));
     if (domain === null) return { ...each, records };
-    const types = [...each.types, ...each.records.map(({ type }) => type)];
     const hasHeaders = (each.allHeaders || each.headers.size > 0) && isObserved(domain, HEADERS);
     const headers = [...each.headers].filter(([name]) => {
-      const reason = isLeftOut(domain, name) ? 'observers leave it out' : undefined;
+      const reason = found.get(domain)?.isLeftOut(name) === true ? 'observers leave it out' : undefined;
       return hasHeaders && isObserved(domain, `the header ${name}`, reason);
     });
     return {
       ...each,
       records,
-      types: new Set(types.filter((type) => isObserved(domain, type))),
+      types: new Set(typesIn(each).filter((type) => isObserved(domain, type))),
       headers: new Map(headers),
       allHeaders: each.allHeaders && hasHeaders,
     };
   });
   return { seen, unseen };
+}
+
+function typesIn({ types, records }: Expectation): readonly string[] {
+  return [...types, ...records.map(({ type }) => type)];
 }
 
 /** The domains where the records of these expectations may be found. */
@@ -124,25 +124,24 @@ async function findRecorded(
   expectations: readonly Expectation[],
   at: Instant | undefined,
 ): Promise<Comparison> {
-  const found = new Map<string, Found>();
+  const found = new Map<string, Seen>();
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  const leftOut = new Map<string, (header: string) => boolean>();
   await context.withConnections('fail', async ({ pool }) => {
     for await (const history of readHistories(pool, domainsIn(expectations))) {
       if (!isKnown(history.state.created, at)) continue;
       const records = staysAsOf(history, at).filter(({ removed }) => removed === null);
       const headers = headerPeriods(history, at).filter(({ removed }) => removed === null);
+      const recorded = new Set(history.headers.map(({ name }) => name));
+      const unseen = new Set(unseenOf(history.state.http?.digest ?? ''));
       found.set(history.name, {
         records: records.map(({ record }) => record),
         headers: new Map(headers.map(({ name, value }) => [name, value])),
+        failures: new Map(),
+        isLeftOut: (name) => unseen.has(name) || (!recorded.has(name) && ignored.has(name)),
       });
-      const recorded = new Set(history.headers.map(({ name }) => name));
-      const unseen = new Set(unseenOf(history.state.http?.digest ?? ''));
-      leftOut.set(history.name, (name) => unseen.has(name) || (!recorded.has(name) && ignored.has(name)));
     }
   });
-  const isLeftOut = (domain: string, header: string) => leftOut.get(domain)?.(header) ?? false;
-  return { expectations, found, failures: new Map(), isLeftOut };
+  return { expectations, found };
 }
 
 /**
@@ -152,60 +151,52 @@ async function findRecorded(
  * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
  */
 async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
-  // A wildcard's records, for one, are seen at other names.
-  const canBeSeen = ({ host }: DnsRecord) => domainOfOwner(host) === host;
-  const visible = all.map((each) => ({
+  const found = new Map<string, Seen>();
+  const expectations = all.map((each) => ({
     ...each,
-    records: each.records.filter(canBeSeen),
-    domainsOf: (owner: string) => [owner],
-  }));
-  const left = all.flatMap(({ records }) => records).filter((record) => !canBeSeen(record)).length;
-  if (left > 0) {
-    const records = counted(left, 'record', 'records');
-    context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
-  }
-  const names = domainsIn(visible);
-  if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
-  const types = visible.flatMap((each) => [...each.types, ...each.records.map(({ type }) => type)]);
-  const checks = await checkAll(context, names, types);
-  const found = new Map(checks.map((check) => [check.domain, foundBy(check)]));
-  // An answer for a domain has other owner names only where its aliases lead there: the others were asked for
-  // by themselves.
-  const expectations = visible.map((each) => ({
-    ...each,
+    // A wildcard's records, for one, are seen at other names.
+    records: each.records.filter(({ host }) => domainOfOwner(host) === host),
+    // An answer for a domain has other owner names only where its aliases lead there: the others are asked for
+    // by themselves.
     domainsOf: (owner: string) => {
       const isThere = found.get(each.domain ?? '')?.records.some(({ host }) => host === owner);
       return [isThere === true ? (each.domain ?? owner) : owner];
     },
   }));
-  const failures = checks.flatMap(({ domain, dns, http }) =>
-    [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
-      answer.kind === 'failed' ? [[partText(domain, part), answer.failure.message] as const] : [],
-    ),
-  );
-  const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
-  return { expectations, found, failures: new Map(failures), isLeftOut: (_, header) => ignored.has(header) };
-}
-
-/** @param types Those to query beside the usual ones. */
-async function checkAll(context: CommandContext, names: readonly string[], types: readonly string[]) {
+  const count = (list: readonly Expectation[]) => list.flatMap(({ records }) => records).length;
+  const left = count(all) - count(expectations);
+  if (left > 0) {
+    const records = counted(left, 'record');
+    context.warn(`Not compared: ${records} of names that nobody can ask for, such as *.example.com.`);
+  }
+  const names = domainsIn(expectations);
+  if (names.length === 0) throw new OperationError('Nothing of what it says can be observed.');
   const settings = context.settings();
   // An export may say that it is complete for all types, which is none to query.
-  const queried = types.filter((type) => typeNumber(type) !== undefined);
-  const dnsTypes = [...new Set([...settings.observe.dnsTypes, ...queried])];
+  const types = expectations.flatMap(typesIn).filter((type) => typeNumber(type) !== undefined);
+  const dnsTypes = [...new Set([...settings.observe.dnsTypes, ...types])];
   const observing = { ...settings, observe: { ...settings.observe, dnsTypes } };
   const signal = stopSignal(context);
-  const checks: DomainCheck[] = [];
+  const ignored = alwaysIgnoring(settings.observe.ignoredHeaders);
+  const take = async (checks: readonly DomainCheck[]) => {
+    for (const check of checks) found.set(check.domain, seenBy(check, ignored));
+  };
   const { checkNow } = await import('./observe.js');
-  await checkNow(context, observing, names, async (seen) => void checks.push(...seen), signal);
+  await checkNow(context, observing, names, take, signal);
   if (signal.aborted) throw new OperationError('Stopped by a signal: nothing was compared.');
-  return checks;
+  return { expectations, found };
 }
 
-function foundBy({ dns, http }: DomainCheck): Found {
+function seenBy({ dns, http }: DomainCheck, ignored: ReadonlySet<string>): Seen {
   return {
     records: [...dns.values()].flatMap((answer) => (answer.kind === 'answered' ? answer.records : [])),
     headers: http.kind === 'answered' ? http.headers : new Map(),
+    failures: new Map(
+      [...dns, [HEADERS, http] as const].flatMap(([part, answer]) =>
+        answer.kind === 'failed' ? [[part, answer.failure.message] as const] : [],
+      ),
+    ),
+    isLeftOut: (name) => ignored.has(name),
   };
 }
 

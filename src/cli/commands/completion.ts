@@ -40,7 +40,7 @@ export async function runCompletion(context: CommandContext, shell: keyof typeof
   await writeText(context.stdout, SCRIPTS[shell]);
 }
 
-/** Prints the words that may complete the last one of a command line, each with its meaning after a tab. */
+/** Prints words that may complete the last one of a command line, each with its meaning after a tab. */
 export async function runComplete(
   context: CommandContext,
   line: string,
@@ -49,14 +49,12 @@ export async function runComplete(
 ): Promise<void> {
   const [, ...words] = line.trimStart().split(/\s+/);
   const found = program === null ? [] : wordsFor(program, words);
-  const matching = found.filter(([word]) => word.startsWith(words.at(-1) ?? ''));
-  await writeText(context.stdout, matching.map((word) => `${word.join('\t')}\n`).join(''));
+  const matching = found.filter((word) => word.startsWith(words.at(-1) ?? ''));
+  await writeText(context.stdout, matching.map((word) => `${word}\n`).join(''));
 }
 
-type Word = readonly [word: string, meaning?: string];
-
 /** @param words After the program's name, the last one up to the cursor. */
-function wordsFor(program: Command, words: readonly string[]): readonly Word[] {
+function wordsFor(program: Command, words: readonly string[]): readonly string[] {
   const current = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const command = before.reduce(
@@ -72,17 +70,14 @@ function wordsFor(program: Command, words: readonly string[]): readonly Word[] {
     const begun = current.slice(0, current.length - value.length);
     const types = TYPE_NAMES.map((type) => value.replace(/[^,]*$/, type));
     const values = option.flags.includes('<type,...>') ? types : (option.argChoices ?? []);
-    return values.map((word) => [begun + word]);
+    return values.map((word) => begun + word);
   }
   if (current.startsWith('-')) {
     return options.flatMap(({ short, long, description }) =>
-      [short, long].flatMap((name) => (name == null ? [] : [[name, description] as const])),
+      [short, long].flatMap((name) => (name == null ? [] : `${name}\t${description}`)),
     );
   }
-  const choices = command.registeredArguments[0]?.argChoices ?? [];
   const commands = help.visibleCommands(command);
-  return [
-    ...commands.map((child) => [child.name(), help.subcommandDescription(child)] as const),
-    ...choices.map((word) => [word] as const),
-  ];
+  const choices = command.registeredArguments[0]?.argChoices ?? [];
+  return [...commands.map((child) => `${child.name()}\t${help.subcommandDescription(child)}`), ...choices];
 }

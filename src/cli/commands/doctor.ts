@@ -21,10 +21,10 @@ import { type CommandContext, now } from '../command-context.js';
 import { counted, numberText, writeList } from '../output.js';
 import { opennessOf } from './serve.js';
 
-/** In milliseconds, for a check: longer than a connection to the database may take (10 s), which says more. */
+/** In milliseconds: longer than a connection to the database may take (10 s), which says more. */
 const LIMIT = 12_000;
 const PROBE_LIMIT = 2000;
-/** In microseconds: as far as the clock of observations may step back (observer/look-clock.ts). */
+/** In microseconds, as far as the clock of observations may step back. */
 const MAX_LEAD = 5_000_000n;
 /** In bytes. PostgreSQL lets its log grow by so much between two checkpoints (`max_wal_size`). */
 const SPARE_ROOM = 1024 ** 3;
@@ -35,7 +35,6 @@ interface Finding {
   /** Absent: that of the check. */
   readonly check?: string;
   readonly status: 'ok' | 'warning' | 'failed';
-  /** In sentences; of what is not ok, with what to do next. */
   readonly message: string;
 }
 
@@ -54,8 +53,8 @@ export async function runDoctor(context: CommandContext, { json }: { json: boole
   await writeList(context, [findings], { row: (each) => [each.status, each.check, each.message] }, json);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   if (count('failed') > 0) context.setExitCode(1);
-  const failures = counted(count('failed'), 'check', 'checks');
-  context.notes.write(`${failures} failed, ${counted(count('warning'), 'warning', 'warnings')}.\n`);
+  const failures = counted(count('failed'), 'check');
+  context.notes.write(`${failures} failed, ${counted(count('warning'), 'warning')}.\n`);
 }
 
 const CHECKS: Readonly<Record<string, (settings: Settings) => Promise<Finding | Finding[]>>> = {
@@ -87,13 +86,15 @@ async function examineResolvers({ observe, ...settings }: Settings) {
   const dnsTimeout = Math.min(observe.dnsTimeout, PROBE_LIMIT);
   const checks = createResolverChecks({ ...settings, observe: { ...observe, dnsTimeout } }, now);
   const states = await checks.checkAll();
-  const isAnswered = states.some(({ checkedAt }) => checkedAt !== null);
+  const silent = states.some(({ checkedAt }) => checkedAt !== null) ? warning : failed;
   return states.map((state) => {
     const { server, checkedAt, invented } = state;
-    if (checkedAt !== null && invented.length > 0) return warning(explainInvention(state));
-    if (checkedAt !== null) return ok(`The resolver ${server} answers, and invents no addresses.`);
-    const silent = `The resolver ${server} is silent, or refuses: name one in DNS_SERVERS that answers this machine.`;
-    return isAnswered ? warning(silent) : failed(silent);
+    if (checkedAt === null)
+      return silent(
+        `The resolver ${server} is silent, or refuses: name one in DNS_SERVERS that answers this machine.`,
+      );
+    if (invented.length > 0) return warning(explainInvention(state));
+    return ok(`The resolver ${server} answers, and invents no addresses.`);
   });
 }
 
@@ -104,14 +105,14 @@ async function examineDatabase(settings: Settings) {
     const pending = await findPending(pool);
     // What the migrations make is not there yet.
     if (pending.length === 0) await requireWritable(pool);
-    const lacking = `${place} lacks ${counted(pending.length, 'migration', 'migrations')}`;
+    const lacking = `${place} lacks ${counted(pending.length, 'migration')}`;
     const schema =
       pending.length === 0
         ? ok(`${place} can be written to, and is up to date.`)
         : warning(`${lacking}: run dms migrate; each start of dms serve does it, too.`);
     const [distance, direction] = lead < 0n ? [-lead, 'behind'] : [lead, 'ahead of'];
     if (distance <= MAX_LEAD) return schema;
-    const seconds = counted(Number(distance / 1_000_000n), 'second', 'seconds');
+    const seconds = counted(Number(distance / 1_000_000n), 'second');
     const message = `The database's clock is ${seconds} ${direction} this machine's: set both, by NTP say.`;
     return [schema, { check: 'clock', ...warning(message) }];
   } finally {
@@ -120,17 +121,14 @@ async function examineDatabase(settings: Settings) {
 }
 
 function examineTrust({ host, trustProxy }: Settings): Finding {
-  if (trustProxy === 0) {
-    const behind = 'Behind one, all clients would share a rate limit: set it';
-    return ok(`TRUST_PROXY is not set, which is right without a proxy. ${behind}.`);
-  }
+  const behind = 'Behind one, all clients would share a rate limit: set it.';
+  if (trustProxy === 0) return ok(`TRUST_PROXY is not set, which is right without a proxy. ${behind}`);
   const set = `TRUST_PROXY is ${trustProxy}`;
   // A list names who is trusted, and a number trusts whoever connects.
-  if (typeof trustProxy === 'number' && !isLoopback(host)) {
-    const claim = `${set} and HOST is ${host}: who reaches this port past the proxy can claim any address`;
-    return warning(`${claim}. Let only the proxy reach it, or set TRUST_PROXY to its address.`);
-  }
-  return ok(`${set}: as many proxies, or these, name the address of a client.`);
+  if (typeof trustProxy !== 'number' || isLoopback(host))
+    return ok(`${set}: as many proxies, or these, name the address of a client.`);
+  const claim = `${set} and HOST is ${host}: who reaches this port past the proxy can claim any address`;
+  return warning(`${claim}. Let only the proxy reach it, or set TRUST_PROXY to its address.`);
 }
 
 async function examinePorts(settings: Settings) {
@@ -141,7 +139,6 @@ async function examinePorts(settings: Settings) {
   return found;
 }
 
-/** @param prefix Of the names of the two settings. */
 async function examinePort(host: string, port: number, prefix: string): Promise<Finding> {
   const log = createLogger({ level: 'silent' });
   const names = { host: `${prefix}HOST`, port: `${prefix}PORT` };
@@ -166,7 +163,7 @@ async function examineDisk({ databaseUrl, dataDirectory }: Settings) {
   return warning(`${free}: make room, or set DATA_DIR to a folder on another disk.`);
 }
 
-/** The room, in bytes, on the disk of a folder, or of the one to make it in. @throws OperationError */
+/** In bytes, on the disk of a folder, or of the one to make it in. @throws OperationError */
 async function roomFor(folder: string): Promise<number> {
   try {
     await access(folder, constants.W_OK);

@@ -38,9 +38,9 @@ export async function runExport(context: CommandContext, domains: readonly strin
   const missing = await context.withConnections('fail', ({ pool }) =>
     writeHistories(context, pool, names, EXPORT_FORMATS[format], { at, types, present }),
   );
-  if (missing.size === 0) return;
-  const shown = [...missing].slice(0, MAX_MISSING_SHOWN).join(', ');
-  const more = missing.size > MAX_MISSING_SHOWN ? ` and ${missing.size - MAX_MISSING_SHOWN} more` : '';
+  if (missing.length === 0) return;
+  const shown = missing.slice(0, MAX_MISSING_SHOWN).join(', ');
+  const more = missing.length > MAX_MISSING_SHOWN ? ` and ${missing.length - MAX_MISSING_SHOWN} more` : '';
   const upTo = at === undefined ? '' : ` up to ${formatInstant(at)}`;
   throw new OperationError(`No history is recorded for ${shown}${more}${upTo}.`);
 }
@@ -52,7 +52,7 @@ async function writeHistories(
   names: readonly string[] | undefined,
   format: (typeof EXPORT_FORMATS)[ExportFormatName],
   selection: Selection,
-): Promise<ReadonlySet<string>> {
+): Promise<readonly string[]> {
   const total = names?.length ?? (await countDomains(pool));
   const missing = new Set(names);
   const omitted = new Map<Omission, number>();
@@ -77,8 +77,7 @@ async function writeHistories(
   };
   // Among the lines of the output it would be unreadable, and they show the progress.
   await (stdout.isTTY === true ? write() : withProgress(notes, progress, write));
-  for (const [reason, count] of omitted) {
+  for (const [reason, count] of omitted)
     if (count > 0) warn(`Not in the output: ${OMISSIONS[reason]} (${numberText(count)}).`);
-  }
-  return missing;
+  return [...missing];
 }

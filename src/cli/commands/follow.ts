@@ -3,14 +3,13 @@ import { explainFailure } from '../../database/database-failure.js';
 import { PublicError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ChangeOptions, changeParameters } from '../domain-arguments.js';
-import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
+import { type ChangeData, type ColourOptions, changeText, painter, shortTime } from '../history-text.js';
 import { jsonLine, writeText } from '../output.js';
 import { withQuestions } from '../questions.js';
 
-interface FollowOptions extends ChangeOptions {
+interface FollowOptions extends ChangeOptions, ColourOptions {
   readonly after?: string;
   readonly json: boolean;
-  readonly color: ColourOption;
 }
 
 /** Between attempts while the database does not answer, in milliseconds. */
@@ -22,7 +21,7 @@ export async function runFollow(
   { after: begin, json, color, ...options }: FollowOptions,
 ): Promise<void> {
   const signal = stopSignal(context);
-  const paint = painter(color, context.stdout);
+  const paint = painter({ color }, context.stdout);
   let after = begin;
   const lineOf = (cursor: string, change: ChangeData) => {
     if (json) return jsonLine({ cursor, ...change });

@@ -2,12 +2,10 @@ import type { ImportFormat } from '../../importers/import-format.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
 import { counted, createTable, jsonLine, numberText as number } from '../output.js';
 
-export const REASONS_SHOWN = 10;
-
 interface ImportReport {
   readonly summary: ImportSummary;
   readonly seconds: number;
-  /** Those of the inputs, sorted. */
+  /** Sorted. */
   readonly formats: readonly ImportFormat[];
   /** The file of --rejects. */
   readonly rejects?: string | undefined;
@@ -64,36 +62,24 @@ export function remarksText({ summary, formats, rejects }: ImportReport): string
       ? 'To keep such lines for correction, import again with --rejects FILE.'
       : `They are in ${rejects}: correct them there and import that file.`;
   const again = summary.lostBetween === 0 ? 'Import' : 'Erase these domains (dms forget DOMAIN…) and import';
-  const counts: readonly (readonly [lines: number, text: string])[] = [
-    ...Array.from(summary.remarks, ([remark, { lines, example }]) => {
-      return [lines, example === undefined ? remark : `${remark} For example, ${example}`] as const;
-    }),
-    [
+  const told = summary.remarks.map(([remark, { lines, example }]) => {
+    return [example === undefined ? remark : `${remark} For example, ${example}`, lines] as const;
+  });
+  const counts = {
+    [`rejected. ${keep} A corrected line is stale if something newer of its domain is recorded by then.`]:
       summary.linesRejected,
-      `rejected. ${keep} A corrected line is stale if something newer of its domain is recorded by then.`,
-    ],
-    [
+    'stale, as is expected when a file is imported again. Import the files of several tools with one command, and --backfill: what lies between two observations is stale later.':
       summary.staleAgain,
-      'stale, as is expected when a file is imported again. Import the files of several tools with one command, and ' +
-        '--backfill: what lies between two observations is stale later.',
-    ],
-    [
+    'recorded in part: of some types of DNS record, or of the HTTP headers, something newer is recorded.':
       summary.partial,
-      'recorded in part: of some types of DNS record, or of the HTTP headers, something newer is recorded.',
-    ],
-    [
+    'older than all that is recorded of a part of the domain. dms import --backfill FILE… puts them before it: import all older files with one command, since lines between two observations cannot be added later.':
       summary.older,
-      'older than all that is recorded of a part of the domain. dms import --backfill FILE… puts them before it: ' +
-        'import all older files with one command, since lines between two observations cannot be added later.',
-    ],
-    [
+    [`lost: of domains that were not recorded before, in the wrong order. ${again} all the files again with one command, and --backfill.`]:
       summary.lost,
-      `lost: of domains that were not recorded before, in the wrong order. ${again} all the files again with one ` +
-        'command, and --backfill.',
-    ],
-  ];
-  const told = counts.filter(([lines]) => lines > 0);
-  const remarks = told.map(([lines, text]) => `${counted(lines, 'line', 'lines')}: ${text}\n`);
+  };
+  const remarks = [...told, ...Object.entries(counts)]
+    .filter(([, lines]) => lines > 0)
+    .map(([text, lines]) => `${counted(lines, 'line')}: ${text}\n`);
   // Of domains that were recorded before it was said before, or their observations are there already.
   if (formats.includes('cof') && summary.newDomains > 0) {
     remarks.push(

@@ -2,12 +2,7 @@ import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { InputParser } from '../../importers/formats.js';
 import type { ImportFormat } from '../../importers/import-format.js';
-import {
-  type ImportEnd,
-  type InputOptions,
-  importInputs,
-  requireImportable,
-} from '../../importers/import-inputs.js';
+import { type ImportEnd, importInputs, requireImportable } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
@@ -17,8 +12,8 @@ import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, now, stopSignal } from '../command-context.js';
-import { type ProgressState, withProgress, writeText } from '../output.js';
-import { REASONS_SHOWN, remarksText, summaryJson, summaryText, warningText } from './import-report.js';
+import { type ProgressState, REASONS_SHOWN, withProgress, writeText } from '../output.js';
+import { remarksText, summaryJson, summaryText, warningText } from './import-report.js';
 
 interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
@@ -40,19 +35,44 @@ export async function runImport(context: CommandContext, files: readonly string[
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  const { format, observedAt } = options;
   const rejects = options.rejects === undefined ? null : new RejectsFile(options.rejects);
-  const detected = new Set<ImportFormat>();
-  const onDetected = (found: ImportFormat) => detected.add(found);
-  const { ignoredHeaders } = observe;
-  const createParser = () => new InputParser(format, { now, ignoredHeaders, observedAt, limits, onDetected });
   await requireAllImportable(files, context.stdin);
+  const formats = new Set<ImportFormat>();
+  const parsing = {
+    now,
+    limits,
+    ignoredHeaders: observe.ignoredHeaders,
+    observedAt: options.observedAt,
+    onDetected: (format: ImportFormat) => formats.add(format),
+  };
   const summary = new ImportSummary();
+  const progress = followInputs(summary);
+  const inputOptions = {
+    ...options,
+    createParser: () => new InputParser(options.format, parsing),
+    onRejected(input: Input, line: Line, reason: string) {
+      if (summary.linesRejected <= REASONS_SHOWN)
+        context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
+      rejects?.write(line);
+    },
+    summary,
+    sorting: progress.sorting,
+    signal,
+  };
+  const sumUp = writerOfSummary(context, options, summary, formats);
   await context.withConnections('create', async ({ pool }) => {
+    const inputs = progress.inputs(files, context.stdin, signal);
+    const work = () => importInputs(inputs, { ...inputOptions, recorder: createRecorder(pool) });
     try {
-      const recorder = createRecorder(pool);
-      const parts = { createParser, detected, recorder, summary, signal };
-      await importFiles(context, files, { ...options, ...parts }, rejects);
+      const end = await withProgress(context.notes, progress.state, work)
+        .finally(() => rejects?.close())
+        .catch(async (error) => {
+          // If no line was read, there is nothing to sum up.
+          if (summary.linesRead > 0) await sumUp('failed');
+          throw error;
+        });
+      if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(context.failure.code);
+      await sumUp(end);
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
       const counts = { changed, unchanged, repeated, stale, rejected };
@@ -62,45 +82,22 @@ export async function runImport(context: CommandContext, files: readonly string[
   });
 }
 
-interface ImportRun extends ImportOptions, Omit<InputOptions, 'onRejected' | 'sorting'> {
-  readonly detected: ReadonlySet<ImportFormat>;
-}
-
-async function importFiles(
+function writerOfSummary(
   context: CommandContext,
-  files: readonly string[],
-  run: ImportRun,
-  rejects: RejectsFile | null,
-): Promise<void> {
-  const { summary } = run;
-  const progress = followInputs(summary);
+  { json, rejects }: ImportOptions,
+  summary: ImportSummary,
+  formats: ReadonlySet<ImportFormat>,
+) {
   const began = performance.now();
-  const sumUp = async (end: keyof typeof ENDINGS) => {
+  return async (end: keyof typeof ENDINGS): Promise<void> => {
     const seconds = (performance.now() - began) / 1000;
-    const report = { summary, seconds, formats: [...run.detected].sort(), rejects: run.rejects };
+    const report = { summary, seconds, formats: [...formats].sort(), rejects };
     context.stderr.write(ENDINGS[end] + warningText(summary));
     context.notes.write(remarksText(report));
     if (summary.linesRead === 0 && end === 'complete') context.notes.write(NOTHING);
-    if (run.json) await writeText(context.stdout, summaryJson(report));
+    if (json) await writeText(context.stdout, summaryJson(report));
     else if (summary.linesRead > 0) await context.sumUp(summaryText(report));
   };
-  const onRejected = (input: Input, line: Line, reason: string) => {
-    if (summary.linesRejected <= REASONS_SHOWN) {
-      context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
-    }
-    rejects?.write(line);
-  };
-  const inputs = progress.inputs(files, context.stdin, run.signal);
-  const work = () => importInputs(inputs, { ...run, sorting: progress.sorting, onRejected });
-  const end = await withProgress(context.notes, progress.state, work)
-    .finally(() => rejects?.close())
-    .catch(async (error) => {
-      // If no line was read, there is nothing to sum up.
-      if (summary.linesRead > 0) await sumUp('failed');
-      throw error;
-    });
-  if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(context.failure.code);
-  await sumUp(end);
 }
 
 const ENDINGS: Readonly<Record<ImportEnd | 'failed', string>> = {
@@ -131,19 +128,17 @@ async function requireAllImportable(files: readonly string[], stdin: Readable): 
 
 function followInputs(summary: ImportSummary) {
   /** Of the input that is read, in bytes; null: its size is not known. */
-  let read = 0;
-  let size: number | null = null;
+  let [read, size]: [number, number | null] = [0, null];
   /** Lines that were read before this input. */
   let before = 0;
-  /** Lines that were read to be sorted, of the inputs that are sorted together; whether they all are. */
+  /** Lines that were read to be sorted, of the inputs that are sorted together; whether all are. */
   let [sorted, isSorted] = [0, false];
   return {
     state(): ProgressState {
-      const isSorting = sorted > 0 && !isSorted;
-      const items = isSorting ? sorted : summary.linesRead - before;
       const shareRead = size ? Math.min(1, read / size) : undefined;
-      const share = sorted > 0 && isSorted ? items / sorted : shareRead;
-      return { items, noun: isSorting ? 'lines to sort' : 'lines', share };
+      if (sorted > 0 && !isSorted) return { items: sorted, noun: 'lines to sort', share: shareRead };
+      const items = summary.linesRead - before;
+      return { items, noun: 'lines', share: sorted > 0 ? items / sorted : shareRead };
     },
     sorting: {
       onRead(lines: number) {

@@ -1,4 +1,6 @@
+import type { Pool } from 'pg';
 import type { Settings } from '../../config/settings.js';
+import type { Connections } from '../../database/pool.js';
 import type { Changes } from '../../history/diff.js';
 import { identityOf } from '../../history/state.js';
 import { dnsRecordData } from '../../model/dns-record.js';
@@ -26,48 +28,40 @@ export async function runObserve(
   const names = await readDomains(context, domains);
   const signal = stopSignal(context);
   const settings = context.settings();
-  const { httpsGrace } = settings.observe;
+  const present = json ? checkAsJson : checkAsText;
+  const nameOf = ({ check }: RecordedCheck) => check.domain;
   let observed = 0;
   const failed: string[] = [];
   const late: string[] = [];
-  /** In a dry run, `record` compares what is observed with what is recorded. */
-  const observeAll = (record: RecordObservations, note?: (recorded: RecordedCheck[]) => Promise<void>) => {
+  const observeAll = (record: RecordObservations, noted?: Pool) => {
     const take = async (checks: readonly DomainCheck[]) => {
       const all = await recordChecks(record, checks);
-      await note?.(all);
-      for (const recorded of all) {
-        observed += 1;
-        if (hasFailed(recorded.outcome)) failed.push(recorded.check.domain);
-        if (recorded.recording === 'stale') late.push(recorded.check.domain);
-        await writeText(context.stdout, (json ? checkAsJson : checkAsText)(recorded, !dryRun));
-      }
+      if (noted !== undefined) await noteObserved(noted, all);
+      observed += all.length;
+      failed.push(...all.filter(({ outcome }) => hasFailed(outcome)).map(nameOf));
+      late.push(...all.filter(({ recording }) => recording === 'stale').map(nameOf));
+      await writeText(context.stdout, all.map((each) => present(each, !dryRun)).join(''));
     };
     return checkNow(context, settings, names, take, signal);
   };
-  if (dryRun) {
-    await context
-      .withConnections('fail', ({ pool }) => observeAll(createRecorder(pool, { httpsGrace }).preview))
-      .catch((error) => {
-        if (!(error instanceof NoDatabaseError)) throw error;
-        // A dry run creates nothing, not even an empty database.
-        return observeAll(async (observations) => previewFirst(observations));
-      });
-  } else {
-    await context.withConnections('create', ({ pool }) =>
-      observeAll(createRecorder(pool, { httpsGrace }).record, (recorded) => noteObserved(pool, recorded)),
-    );
-  }
+  const inDatabase = ({ pool }: Connections) => {
+    const { record, preview } = createRecorder(pool, { httpsGrace: settings.observe.httpsGrace });
+    return dryRun ? observeAll(preview) : observeAll(record, pool);
+  };
+  await context.withConnections(dryRun ? 'fail' : 'create', inDatabase).catch((error) => {
+    if (!(error instanceof NoDatabaseError)) throw error;
+    // A dry run creates nothing, not even an empty database.
+    return observeAll(async (observations) => previewFirst(observations));
+  });
   if (signal.aborted) {
+    const checked = `${observed} of ${names.length} domains were checked`;
     const kept = dryRun ? '' : '; what was seen of them is recorded';
-    throw new OperationError(
-      `Stopped by a signal: ${observed} of ${names.length} domains were checked${kept}.`,
-    );
+    throw new OperationError(`Stopped by a signal: ${checked}${kept}.`);
   }
   if (failed.length > 0) throw new OperationError(`Nothing could be observed of ${failed.join(', ')}.`);
-  if (late.length === 0) return;
-  const newer = `Later observations are recorded of ${late.join(', ')}`;
   const advice = 'If there should be none, the clock is or was wrong: set it, by NTP say.';
-  throw new OperationError(`${newer}. ${advice}`);
+  if (late.length > 0)
+    throw new OperationError(`Later observations are recorded of ${late.join(', ')}. ${advice}`);
 }
 
 const AT_ONCE = 20;
@@ -159,11 +153,11 @@ function summaryText({ recording, changes }: RecordedCheck, isRecorded: boolean)
   const { added, removed, headers } = changes;
   if (recording === 'nothing') return 'Nothing was observed, and nothing is recorded.';
   if (recording === 'stale') return 'Nothing is recorded: later observations of all of it are.';
-  const records = (changed: readonly unknown[]) => counted(changed.length, 'record', 'records');
+  const records = (changed: readonly unknown[]) => counted(changed.length, 'record');
   const text =
     added.length + removed.length + headers.length === 0
       ? 'No change'
-      : `${records(added)} added, ${records(removed)} removed, ${counted(headers.length, 'header', 'headers')} changed`;
+      : `${records(added)} added, ${records(removed)} removed, ${counted(headers.length, 'header')} changed`;
   return isRecorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
 }
 

@@ -1,5 +1,5 @@
-import type { Ask, Question } from '../../asking.js';
 import { UsageError } from '../../model/errors.js';
+import type { QueryParameters } from '../../model/request-target.js';
 import { printable } from '../../model/text.js';
 import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
@@ -8,7 +8,7 @@ import { type RecordData, rdataText, shortTime } from '../history-text.js';
 import { writeList } from '../output.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
 
-/** By the names of the options, which are those of REST's parameters where nothing else is said. */
+/** Where nothing else is said, the names are those of REST's parameters. */
 interface SearchOptions {
   /** `NAME` or `NAME=VALUE`. */
   readonly header?: string;
@@ -20,21 +20,20 @@ interface SearchOptions {
   readonly [parameter: string]: unknown;
 }
 
-type Texts<Names extends string> = Readonly<Record<Names, string>>;
+type Texts = Record<'domain' | 'firstSeen' | 'lastSeen' | 'name' | 'value', string> &
+  Record<'from' | 'created' | 'lastUpdate' | 'lastChange', string>;
 
-/** What the searches of REST find: each has some of these. */
-interface Match
-  extends Texts<'domain' | 'firstSeen' | 'lastSeen' | 'name' | 'value'>,
-    Texts<'from' | 'created' | 'lastUpdate' | 'lastChange'> {
+/** Of any search of REST. */
+type Match = Texts & {
   readonly data: RecordData;
   readonly removed: string | null;
   readonly to: string | null;
-}
+};
 
 interface Search {
-  /** The options that make it this search; one of them has to be there. */
+  /** Options of which at least one makes it this search. */
   readonly begins: readonly string[];
-  /** Those that it may have besides. */
+  /** Options that it may have besides. */
   readonly selects: readonly string[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
   readonly headings: readonly string[];
@@ -84,43 +83,27 @@ function timesText(from: string, to: string | null, lastSeen: string): string {
   return `${times} (last seen ${shortTime(lastSeen)})`;
 }
 
-type Parameters = Question['parameters'];
-
 interface Asked {
   readonly kind: Kind;
-  readonly parameters: Parameters;
-  /** Shown above the matches of a word that may mean several things. */
-  readonly title?: string;
+  readonly parameters: QueryParameters;
+  /** Shown above the matches of a word that may mean several things; otherwise empty. */
+  readonly title: string;
 }
 
 export async function runSearch(context: CommandContext, words: readonly string[], options: SearchOptions) {
+  const { limit, json } = options;
   const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
   await withQuestions(context, async ({ ask }) => {
     let found = 0;
     for (const each of asked) {
-      const { headings, row } = SEARCHES[each.kind];
-      const above = found > 0 ? '\n' : '';
-      const title = each.title === undefined ? '' : `${above}${printable(each.title)}\n`;
+      const { operation, headings, row } = SEARCHES[each.kind];
+      const title = each.title === '' ? '' : `${found > 0 ? '\n' : ''}${printable(each.title)}\n`;
       const listing = { title, headings, row: (match: Match) => row(match).map(printable) };
-      found += await writeList(context, matchesOf(ask, each, options), listing, options.json);
+      const question = { operation, parameters: each.parameters, asTable: !json };
+      found += await writeList(context, pagesOf<Match>(ask, question, limit), listing, json);
     }
     if (found === 0) context.notes.write('Nothing was found.\n');
   });
-}
-
-async function* matchesOf(
-  ask: Ask,
-  { kind, parameters }: Asked,
-  { json, limit = Number.POSITIVE_INFINITY }: SearchOptions,
-): AsyncGenerator<readonly Match[]> {
-  const first = String(Math.min(limit, 500));
-  const question = { ...SEARCHES[kind], parameters: { ...parameters, first }, asTable: !json };
-  let left = limit;
-  for await (const matches of pagesOf<Match>(ask, question)) {
-    yield matches.slice(0, left);
-    left -= matches.length;
-    if (left <= 0) return;
-  }
 }
 
 /** What a word may mean, as on the page, and the options select. @throws UsageError if there is nothing. */
@@ -138,12 +121,12 @@ function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
   return selected.map((question) => ({
     kind: question.of,
     parameters: { ...parametersOf(options), ...conditionOf(question) },
-    ...(selected.length > 1 && { title: question.title }),
+    title: selected.length > 1 ? question.title : '',
   }));
 }
 
-/** A name that is too short for a pattern is that of one domain. */
-function conditionOf(question: WordQuestion): Parameters {
+/** A word that is too short for a pattern is the name of one domain. */
+function conditionOf(question: WordQuestion): QueryParameters {
   if (question.of !== 'domains') return { ...question.where };
   return { match: question.match || parseDomain(question.name ?? '') };
 }
@@ -158,10 +141,10 @@ function askedByOptions(options: SearchOptions): Asked {
     );
   }
   rejectForeign(kind, options);
-  return { kind, parameters: parametersOf(options) };
+  return { kind, parameters: parametersOf(options), title: '' };
 }
 
-/** An option that is given and selects nothing in a search; undefined if there is none. */
+/** An option that is given, and that a search does not have. */
 function foreignTo(kind: Kind, options: SearchOptions): string | undefined {
   const own = [...SEARCHES[kind].begins, ...SEARCHES[kind].selects, 'limit', 'json'];
   return Object.keys(options).find((name) => !own.includes(name));
@@ -172,10 +155,10 @@ function rejectForeign(kind: Kind, options: SearchOptions): void {
   if (foreign !== undefined) throw new UsageError(`${optionOf(foreign)} is not for a search of ${kind}.`);
 }
 
-function parametersOf(options: SearchOptions): Parameters {
+function parametersOf(options: SearchOptions): QueryParameters {
   const { header, present, removed, limit: _limit, json: _json, ...others } = options;
   const [, name, value] = /^([^=]*)(?:=(.*))?$/s.exec(header ?? '') ?? [];
   const isPresent = present === true ? 'true' : removed === true ? 'false' : undefined;
   const named = header === undefined ? {} : { name, value };
-  return { ...(others as Parameters), present: isPresent, ...named };
+  return { ...(others as QueryParameters), present: isPresent, ...named };
 }

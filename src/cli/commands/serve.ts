@@ -35,7 +35,7 @@ export async function runServe(context: CommandContext, { workers }: { workers: 
   }
 }
 
-/** In the first of several processes, which starts those that serve. */
+/** In the first of several processes. */
 async function serveByOthers(
   context: CommandContext,
   settings: Settings,
@@ -59,7 +59,7 @@ async function serveByOthers(
   }
 }
 
-/** What other machines may read without a token, in a sentence, with what to do; null: nothing. */
+/** A sentence with what to do; null: other machines can read nothing without a token. */
 export function opennessOf({ host, auth }: Settings): string | null {
   if (auth.required === 'all' || isLoopback(host)) return null;
   return `everyone who can reach this service can read all that is recorded, without a token: HOST is ${host}, and AUTH_REQUIRED is not all. Set AUTH_REQUIRED=all, or let only a proxy with access control reach it.`;
@@ -70,8 +70,7 @@ const STOPPING = 'Stopping: requests in progress are completed first.\n';
 const TOKEN_OPTION = "-H 'authorization: Bearer <token>' ";
 
 function welcome(application: Application, { host, auth }: Settings, workers: number): string {
-  const { url, metricsUrl, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } =
-    application;
+  const { url, metricsUrl, sandbox, sampleDomains, exampleDomain, watchedDomains } = application;
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
   const graphql = sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only';
   const example = `Try:      curl ${auth.required === 'all' ? TOKEN_OPTION : ''}${rest}`;
@@ -83,7 +82,7 @@ function welcome(application: Application, { host, auth }: Settings, workers: nu
     sandbox && `          ${url}/graphiql (GraphiQL, which needs no internet)`,
     `REST:     ${rest}`,
     `          ${url}/api/v1/docs (documentation)`,
-    `Database: ${databasePlace}`,
+    `Database: ${application.databasePlace}`,
     workers > 1 && `Workers:  ${workers} processes`,
     watchedDomains !== null && `Observes: ${watchedText(watchedDomains)}`,
     metricsUrl !== null && `Metrics:  ${metricsUrl}/metrics`,

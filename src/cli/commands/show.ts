@@ -5,12 +5,13 @@ import { OperationError, readArgument, UsageError } from '../../model/errors.js'
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { parseRequestedTime } from '../../model/requested-time.js';
 import { printable } from '../../model/text.js';
+import { compareUtf8 } from '../../model/utf8-order.js';
 import { readHistories } from '../../recorder/read-histories.js';
 import { type CommandContext, now } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import {
   type ChangeData,
-  type ColourOption,
+  type ColourOptions,
   changeText,
   type Paint,
   painter,
@@ -21,16 +22,15 @@ import {
 import { counted, jsonLine, timeText, writeText } from '../output.js';
 import { pagesOf, withQuestions } from '../questions.js';
 
-interface ShowOptions {
+interface ShowOptions extends ColourOptions {
   readonly at?: Instant;
-  /** From one time to another, and perhaps the domain. */
+  /** Two times, and perhaps the domain. */
   readonly diff?: readonly string[];
   readonly changes: boolean;
   readonly all: boolean;
   readonly types?: readonly string[];
   readonly headers?: readonly string[];
   readonly json: boolean;
-  readonly color: ColourOption;
 }
 
 export async function runShow(context: CommandContext, name: string | undefined, options: ShowOptions) {
@@ -50,13 +50,12 @@ export async function runShow(context: CommandContext, name: string | undefined,
     return writeText(context.stdout, jsonLine(body as object));
   }
   await context.withConnections('fail', async ({ pool }) => {
+    const missing = `No history is recorded for ${domain}`;
     for await (const history of readHistories(pool, [domain])) {
       if (isKnown(history.state.created, at)) return showHistory(context, history, options);
-      throw new OperationError(`No history is recorded for ${domain} up to ${formatInstant(at ?? 0n)}.`);
+      throw new OperationError(`${missing} up to ${formatInstant(at ?? 0n)}.`);
     }
-    throw new OperationError(
-      `No history is recorded for ${domain}. To observe it now: dms observe ${domain}`,
-    );
+    throw new OperationError(`${missing}. To observe it now: dms observe ${domain}`);
   });
 }
 
@@ -64,19 +63,15 @@ function requireFitting({ at, diff, changes, all, types, headers }: ShowOptions)
   if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
     throw new UsageError('Write one of --at, --diff and --changes.');
   }
-  if ((types ?? headers) !== undefined && diff === undefined && !changes) {
-    throw new UsageError(
-      '--types and --headers select what --diff or --changes shows: write one of these, too.',
-    );
-  }
+  if ((types ?? headers) !== undefined && diff === undefined && !changes)
+    throw new UsageError('--types and --headers select what --diff or --changes shows: write that, too.');
   if (all && !changes) throw new UsageError('--all is about --changes: write that, too.');
 }
 
 async function showChanges(context: CommandContext, domain: string, options: ShowOptions): Promise<void> {
-  const { types, headers, all, json, color } = options;
-  const paint = painter(color, context.stdout);
-  const notable = all ? undefined : 'true';
-  const parameters = { domain, order: 'NEWEST_FIRST', types, headers, notable };
+  const { types, headers, all, json } = options;
+  const paint = painter(options, context.stdout);
+  const parameters = { domain, order: 'NEWEST_FIRST', types, headers, notable: all ? undefined : 'true' };
   const asText = (change: ChangeData) =>
     `${paint('dim', shortTime(change.date))}  ${changeText(change, domain, paint)}\n`;
   let shown = 0;
@@ -90,20 +85,16 @@ async function showChanges(context: CommandContext, domain: string, options: Sho
   await writeText(context.stdout, 'No such change is notable: --all shows the routine ones, too.\n');
 }
 
-interface Difference {
-  readonly from: string;
-  readonly to: string;
+interface Difference extends Readonly<Record<'from' | 'to', string>> {
   readonly dnsRecordsAdded: readonly { readonly data: RecordData }[];
   readonly dnsRecordsRemoved: readonly { readonly data: RecordData }[];
-  readonly httpHeaders: readonly (Pick<ChangeData, 'name' | 'old' | 'new'> & {
-    readonly difference: keyof typeof HEADER_KINDS;
-  })[];
+  readonly httpHeaders: readonly (Partial<ChangeData> & { difference: keyof typeof HEADER_KINDS })[];
 }
 
 const HEADER_KINDS = { ADDED: 'HEADER_CREATED', CHANGED: 'HEADER_UPDATED', REMOVED: 'HEADER_GONE' } as const;
 
 async function showDifference(context: CommandContext, domain: string, options: ShowOptions): Promise<void> {
-  const { diff = [], types, headers, json, color } = options;
+  const { diff = [], types, headers, json } = options;
   const body = await withQuestions(context, async ({ ask }) => {
     // REST would name its own parameters.
     const [first = 0n, last = 0n] = diff
@@ -119,11 +110,10 @@ async function showDifference(context: CommandContext, domain: string, options: 
     ...body.dnsRecordsAdded.map(({ data }) => ({ kind: 'DNS_RECORD_ADDED', data })),
     ...body.httpHeaders.map(({ difference, ...header }) => ({ kind: HEADER_KINDS[difference], ...header })),
   ];
-  const paint = painter(color, context.stdout);
-  const lines = changes.map((change) => changeText({ ...change, date: '' }, domain, paint));
+  const paint = painter(options, context.stdout);
+  const lines = changes.map((change) => `${changeText({ ...change, date: '' }, domain, paint)}\n`);
   const title = paint('bold', `${domain} from ${shortTime(body.from)} to ${shortTime(body.to)}`);
-  const text = [title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n');
-  await writeText(context.stdout, text);
+  await writeText(context.stdout, `${title}\n${lines.join('') || 'Nothing is different.\n'}`);
 }
 
 type Stay = Pick<KnownStay, 'firstSeen' | 'lastSeen' | 'removed'>;
@@ -136,9 +126,10 @@ interface Row {
   readonly stays: Stay[];
 }
 
-async function showHistory({ stdout }: CommandContext, history: StoredHistory, { at, color }: ShowOptions) {
+async function showHistory({ stdout }: CommandContext, history: StoredHistory, options: ShowOptions) {
+  const { at } = options;
   const { created, lastUpdate, lastChange } = history.state;
-  const paint = painter(color, stdout);
+  const paint = painter(options, stdout);
   const rows = getRows(history, at).filter((row) => at === undefined || isPresent(row));
   const headers = rows.filter(({ rank }) => rank === 2);
   const changed = lastChange === null ? '' : `, last changed ${timeText(lastChange)}`;
@@ -146,10 +137,10 @@ async function showHistory({ stdout }: CommandContext, history: StoredHistory, {
     at === undefined
       ? [history.name, `observed ${timeText(created)} to ${timeText(lastUpdate)}${changed}`]
       : [`${history.name} at ${timeText(at)}`, `first observed ${timeText(created)}`];
-  const records = counted(rows.length - headers.length, 'DNS record', 'DNS records');
+  const records = counted(rows.length - headers.length, 'DNS record');
   const names = counted(new Set(headers.map(({ group }) => group)).size, 'HTTP header', 'HTTP headers');
-  const lastSeen = rows.flatMap(({ stays }) => stays.map((stay) => stay.lastSeen));
-  const latest = lastSeen.reduce((last, time) => (time > last ? time : last), created);
+  const stays = rows.flatMap((row) => row.stays);
+  const latest = stays.reduce((last, { lastSeen }) => (lastSeen > last ? lastSeen : last), created);
   const period = [created, at === undefined ? lastUpdate : latest] as const;
   const draw = createRowDrawer(rows, period, stdout.columns ?? USUAL_COLUMNS, paint);
   const lines = rows.map((row, index) => {
@@ -174,9 +165,7 @@ function getRows(history: StoredHistory, at: Instant | undefined): Row[] {
     add(isOwn ? 0 : 1, isOwn ? type : `${type} ${host}`, rdataText(dnsRecordData(record)), stay);
   }
   for (const { name, value, ...stay } of headerPeriods(history, at)) add(2, `HTTP ${name}`, value, stay);
-  return [...rows.values()].sort(
-    (one, other) => one.rank - other.rank || (one.group < other.group ? -1 : Number(one.group > other.group)),
-  );
+  return [...rows.values()].sort((a, b) => a.rank - b.rank || compareUtf8(a.group, b.group));
 }
 
 function isPresent({ stays }: Row): boolean {
@@ -185,12 +174,12 @@ function isPresent({ stays }: Row): boolean {
 
 /** Where the width is not known, as in a pipe. */
 const USUAL_COLUMNS = 80;
-/** Of `2023-01-10 - 2023-05-20`, at least; longer dates are beside shorter bars. */
+/** Of `2023-01-10 - 2023-05-20`; beside longer dates are shorter bars. */
 const DATES_WIDTH = 23;
 const GAPS = 4;
 const MIN_BAR_WIDTH = 12;
 
-/** Makes what draws a row, with a bar from one time to another. @param rows All of them. */
+/** @param rows All that are drawn, each with a bar from one time to the other. */
 function createRowDrawer(
   rows: readonly Row[],
   [start, end]: readonly [Instant, Instant],
@@ -205,8 +194,7 @@ function createRowDrawer(
     const bar = Array.from({ length: width }, () => '·');
     for (const { firstSeen, lastSeen, removed } of row.stays) {
       const begin = Math.min(width - 1, Math.floor(column(firstSeen)));
-      // Of what is present, the column of its last sight counts whole: it may have been seen an hour before the
-      // domain was observed last.
+      // Of what is present, the column of its last sight counts whole: the domain was observed last soon after.
       const certain = removed === null ? Math.ceil(column(lastSeen)) : Math.floor(column(lastSeen));
       const ended = removed === null ? width : Math.floor(column(removed));
       // A stay has at least one column.
@@ -221,7 +209,7 @@ function createRowDrawer(
   };
 }
 
-/** When a value was there; of what is present but was not seen at the end, also when it was last seen. */
+/** Also when it was last seen, of what is present but was not seen at the end. */
 function datesText(stays: readonly Stay[], end: Instant): string {
   const day = (time: Instant) => formatInstant(time).slice(0, 10);
   const [first, last] = [stays[0], stays.at(-1)];

@@ -1,11 +1,4 @@
-import {
-  createToken,
-  isTokenName,
-  listTokens,
-  revokeToken,
-  type TokenDescription,
-  withdrawToken,
-} from '../../auth/tokens.js';
+import { createToken, isTokenName, listTokens, revokeToken, withdrawToken } from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
@@ -42,15 +35,17 @@ export async function runCreate(
   });
 }
 
+type Listed = Awaited<ReturnType<typeof listTokens>>[number];
+
 export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
   const shown = (time: Instant | null) => (time === null ? 'never' : timeText(time));
   const listing = {
     headings: ['name', 'scopes', 'created', 'expires', 'last used', 'state'],
-    row: (token: TokenDescription) => {
+    row: (token: Listed) => {
       const { name, scopes, createdAt, expiresAt, lastUsed } = token;
       return [name, scopes.join(' '), ...[createdAt, expiresAt, lastUsed].map(shown), stateOf(token)];
     },
-    json: (token: TokenDescription) => ({
+    json: (token: Listed) => ({
       name: token.name,
       scopes: token.scopes,
       createdAt: formatInstant(token.createdAt),
@@ -66,7 +61,7 @@ export async function runList(context: CommandContext, { json }: { json: boolean
   );
 }
 
-function stateOf({ revokedAt, expiresAt }: TokenDescription): 'revoked' | 'expired' | 'valid' {
+function stateOf({ revokedAt, expiresAt }: Listed): 'revoked' | 'expired' | 'valid' {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now() ? 'expired' : 'valid';
 }

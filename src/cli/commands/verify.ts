@@ -31,7 +31,7 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
 
 const DOMAINS_AT_ONCE = 20;
 
-/** Checks all stored data, and counts it: a line for each violation. */
+/** A line for each, while `count` grows with what is checked. */
 async function* violations(
   { pool, writingPrisma }: Database,
   count: { domains: number; records: number; headers: number },
