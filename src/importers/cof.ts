@@ -35,7 +35,7 @@ const LIMITED =
 const FAILED = 'DNSDB ended its answer with an error: records may be missing. Query it again.';
 const ENDED: Remark = { text: CUT, lines: -1 };
 
-/** What the lines tell that DNSDB writes before and after its answer. */
+/** The lines that DNSDB writes before and after its answer. */
 const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, readonly Remark[]>([
   ['begin', [{ text: CUT }]],
   ['succeeded', [ENDED]],
@@ -43,7 +43,7 @@ const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, rea
   ['failed', [ENDED, { text: FAILED }]],
 ]);
 
-/** Whether lines of the input have shown that names and data are exchanged in them, and that they are not. */
+/** Whether some lines of the input have shown that names and data are exchanged in them, or are not. */
 interface Shown {
   exchanged: boolean;
   written: boolean;
@@ -127,7 +127,6 @@ function read(type: string, host: string, text: string): DnsRecord {
   return parseRecord({ host, type, fields });
 }
 
-/** A TXT record may be without the quotes of a master file. */
 function isUnquoted(text: string): boolean {
   return !/^(?:"|\\#)/.test(text);
 }
@@ -147,12 +146,12 @@ function domainOf(host: string, stated: unknown): string {
 }
 
 function timesOf(line: Json, now: Instant): readonly Instant[] {
-  const [start, end] = [timeOf('first', line, now), timeOf('last', line, now)];
-  const [first, last] = [start ?? end, end ?? start];
-  if (first === null || last === null)
+  const times = [timeOf('first', line, now), timeOf('last', line, now)].filter((time) => time !== null);
+  const [first, last = first] = times;
+  if (first === undefined || last === undefined)
     throw new InvalidObservationError('time_first: it is 0, and so is time_last.');
-  if (first <= last) return first === last ? [first] : [first, last];
-  throw new InvalidObservationError('time_first: it is later than time_last.');
+  if (first > last) throw new InvalidObservationError('time_first: it is later than time_last.');
+  return first === last ? [first] : [first, last];
 }
 
 const SECOND = 1_000_000n;

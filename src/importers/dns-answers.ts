@@ -135,7 +135,7 @@ function addressesBehindAlias({ domain, records }: DnsAnswers): readonly Remark[
   return [{ text: BEHIND_ALIAS, example: `${address.type} records of ${shownValue(address.host)}.` }];
 }
 
-/** Whether a record is of the name itself, or may be, since its owner cannot be read. */
+/** Or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
   const isEqual = () => canonicalHostName(textOf('name', host)) === domain;
   return readOr(isEqual, () => true);

@@ -20,12 +20,12 @@ interface ParserOptions extends AnswerOptions {
   /** `line` in bytes: a longer one is rejected. */
   readonly limits: ObservationLimits & { readonly line: number };
   readonly now: () => Instant;
-  /** Of each format that `auto` has found. */
+  /** Called for each format that `auto` finds. */
   readonly onDetected: (format: ImportFormat) => void;
 }
 
 interface Format {
-  /** The keys of its lines, in each of their forms; with `!` those that they do not have. */
+  /** Those of its lines, in each of their forms; with `!` those that they do not have. */
   readonly keys: readonly string[];
   createParser(options: ParserOptions): FormatParser;
 }
@@ -51,7 +51,6 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
 export class InputParser {
   readonly #options: ParserOptions;
   readonly #isNamed: boolean;
-  /** Undefined: no line has told it yet. */
   format: ImportFormat | undefined;
   readonly #parsers = new Map<ImportFormat, FormatParser>();
 
@@ -71,8 +70,7 @@ export class InputParser {
 
   /** @returns why a line is rejected, or what it says. */
   parse(line: Line): ParsedLine | string {
-    const read = () => this.#parse(textOf(line, this.longestLine));
-    return readOr(read, (reason) => reason);
+    return readOr(() => this.#parse(textOf(line, this.longestLine)), String);
   }
 
   #parse(text: string): ParsedLine {

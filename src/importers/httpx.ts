@@ -80,9 +80,8 @@ function domainOf({ url, input }: Json): string {
   if (input === undefined && domain !== null) return domain;
   return readAt('input', () => {
     // httpx requests the domain itself for what is listed as `*.example.com` or `.example.com`.
-    const target = requireText(input)
-      .trim()
-      .replace(/^[*.]+/, '');
+    const listed = requireText(input).trim();
+    const target = listed.replace(/^[*.]+/, '');
     if (domain === null) return frontPageDomain(target);
     // One host may have been requested for the page of another, for example by `-vhost-input`.
     if (parseDomainName(parseAddress(target).host) === domain) return domain;
@@ -115,10 +114,8 @@ function joinFields(given: readonly Field[]) {
   const unread = new Map<string, string>();
   for (const [name, value] of given) {
     const add = () => addHeaderField(values, name, requireWhole(requireText(value)));
-    readOr(
-      () => readAt(quoted(name), add),
-      (reason) => unread.set(name.toLowerCase(), reason),
-    );
+    const note = (reason: string) => unread.set(name.toLowerCase(), reason);
+    readOr(() => readAt(quoted(name), add), note);
   }
   for (const name of unread.keys()) values.delete(name);
   return [joinHeaderFields(values), unread] as const;

@@ -44,18 +44,15 @@ export async function requireImportable(input: Input): Promise<void> {
   for await (const _ of requireLines(input)) return;
 }
 
+type Inputs = AsyncIterable<Input> | Iterable<Input>;
+
 interface Opened {
   readonly input: Input;
   readonly parser: InputParser;
 }
 
-type Inputs = AsyncIterable<Input> | Iterable<Input>;
-
-async function* readLines(
-  inputs: Inputs,
-  createParser: InputOptions['createParser'],
-  opened: Opened[],
-): AsyncGenerator<readonly Line[]> {
+/** @param opened Gets the inputs, in the order in which lines name them. */
+async function* readLines(inputs: Inputs, createParser: () => InputParser, opened: Opened[]) {
   for await (const input of inputs) {
     const parser = createParser();
     const place = opened.push({ input, parser }) - 1;
@@ -76,7 +73,7 @@ function foresee(parser: InputParser, lines: readonly Line[]): void {
   }
 }
 
-/** Records inputs together. @returns false if it stopped at a rejected line. */
+/** @returns false if it stopped at a rejected line. */
 async function importGroup(inputs: Inputs, options: InputOptions): Promise<boolean> {
   const { backfill, strict, sorting, signal } = options;
   const opened: Opened[] = [];

@@ -3,10 +3,10 @@ import type { Recording } from '../recorder/recorder.js';
 import { COUNTS } from '../recorder/write-changes.js';
 import type { Remark } from './lines.js';
 
-/** The kinds of outcomes, the one first by which a line is counted that has several. */
+/** Of outcomes, the one first by which a line is counted that has several. */
 const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
 
-/** More domains than these are not told apart, so that the count does not fill the memory. */
+/** Of more, others are not told apart, so that the count does not fill the memory. */
 const MAX_DOMAINS_COUNTED = 1_000_000;
 
 /** Counts of lines, but for what is said otherwise. */
@@ -61,10 +61,10 @@ export class ImportSummary {
     const precedes = outcomes.some((outcome) => outcome.precedes);
     const contradicts = outcomes.some((outcome) => outcome.contradicts);
     const isPartial = outcomes.some((outcome) => outcome.isPartial || outcome.kind === 'stale');
+    const isStale = kind === 'stale';
     this[kind] += 1;
     this.contradicting += Number(contradicts);
-    this.partial += Number(kind !== 'stale' && isPartial);
-    const isStale = kind === 'stale';
+    this.partial += Number(!isStale && isPartial);
     const between = this.#domains.get(domain) ?? null;
     if (precedes && isStale && between !== null) this.#lostOlder += 1;
     else if (precedes) {

@@ -23,7 +23,7 @@ export interface Remark {
   readonly text: string;
   /** Of this line: the summary shows the first one. */
   readonly example?: string;
-  /** How many lines it is about; -1: it no longer holds for one before. Absent: 1. */
+  /** How many it is about; -1: it no longer holds for one before. Absent: 1. */
   readonly lines?: number;
 }
 

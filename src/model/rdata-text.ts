@@ -25,12 +25,8 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
     const all = rdata.fork();
-    return {
-      data: readOr(
-        () => layoutText(type, rdata),
-        () => genericText(all.rest()),
-      ),
-    };
+    const asOctets = () => genericText(all.rest());
+    return { data: readOr(() => layoutText(type, rdata), asOctets) };
   }
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) {
@@ -80,11 +76,10 @@ export function parseRdataText(
 ): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
-    if (text.length > LONGEST_TEXT) {
+    if (text.length > LONGEST_TEXT)
       throw new InvalidObservationError(
         `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
       );
-    }
     const fields = new MasterText(requireStorable(text), absolute);
     // Which of its fields are names, which a file may have relative to its origin, is not known.
     const isKept = RETIRED_TYPES.has(type) && !fields.isGeneric && absolute === undefined;
@@ -103,9 +98,8 @@ export function parseRdataText(
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []);
-  if (layout === undefined) {
+  if (layout === undefined)
     throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
-  }
   const octets = writeAll(layout, fields);
   if (!fields.isAtEnd) throw new InvalidObservationError(`${quoted(fields.next())} is one field too many.`);
   if (octets.length <= LARGEST_RDATA) return octets;
@@ -133,7 +127,7 @@ export function presentRdata({ type, rdata }: { readonly type: string; readonly 
   return text;
 }
 
-/** The same from the own fields of a type; those that no message can hold are written as they are. */
+/** As presentRdata(); fields that no message can hold are written as they are. */
 export function rdataText(type: string, values: Readonly<Record<string, unknown>>): string {
   const { data, tag } = values;
   if (typeof data === 'string') return data;

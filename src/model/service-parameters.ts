@@ -53,7 +53,7 @@ function addresses(write: (address: string) => Buffer, { read }: RdataCodec): Pa
   };
 }
 
-/** The parameters of an SVCB or HTTPS record (RFC 9460, section 2.1), in the order of their keys. */
+/** RFC 9460, section 2.1. In the order of their keys. */
 export const serviceParameters: RdataCodec = {
   write: (text) => Buffer.concat(text.rest().map(parameterOctets).sort(Buffer.compare)),
   read: (rdata) => {
@@ -67,8 +67,8 @@ export const serviceParameters: RdataCodec = {
       return parameterText(key, value);
     };
     const shown = untilEnd(rdata, readParameter, 0);
-    const inOrder = isAscending(keys) && isAscending(mandatory);
-    requireRdata(inOrder, 'service parameters out of order, or repeated');
+    const isInOrder = isAscending(keys) && isAscending(mandatory);
+    requireRdata(isInOrder, 'service parameters out of order, or repeated');
     const isComplete = mandatory.every((key) => key !== 0 && keys.includes(key));
     requireRdata(isComplete, 'a mandatory parameter is missing');
     return shown.join(' ');
