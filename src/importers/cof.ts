@@ -35,7 +35,6 @@ const LIMITED =
 const FAILED = 'DNSDB ended its answer with an error: records may be missing. Query it again.';
 const ENDED: Remark = { text: CUT, lines: -1 };
 
-/** The lines that DNSDB writes before and after its answer. */
 const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, readonly Remark[]>([
   ['begin', [{ text: CUT }]],
   ['succeeded', [ENDED]],
@@ -50,10 +49,9 @@ interface Shown {
 }
 
 /**
- * Parses passive DNS in the Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof), which says nothing
- * of absence: its lines are sightings at their two times. DNSDB puts each line into an object, between lines
- * that tell how its answer begins and ends. CIRCL exchanges names and data in version 2, names and addresses
- * before.
+ * Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof), which says nothing of absence: its
+ * lines are sightings at their two times. DNSDB puts each line into an object, between lines that tell how its
+ * answer begins and ends. CIRCL exchanges names and data in version 2, names and addresses before.
  */
 export function createCofParser(): FormatParser {
   const shown: Shown = { exchanged: false, written: false };
@@ -101,7 +99,6 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
 /** Their data may be a name, or any text: such lines read well both ways. */
 const AMBIGUOUS: ReadonlySet<string> = new Set(['NS', 'CNAME', 'DNAME', 'PTR', 'TXT']);
 
-/** The record as it is written, or else with name and data exchanged. */
 function recordOf(type: string, name: string, text: string, shown: Shown): [DnsRecord, remark?: string] {
   const isTorn = type === 'TXT' && isTornText(text);
   const asWritten = () => readAt('rdata', () => read(type, name, isTorn ? `"${text}` : text));
@@ -171,7 +168,7 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
   return parseObservedAt(key, formatInstant(time), now);
 }
 
-/** Seconds since the epoch, as a number or text, or RFC 3339, where UTC need not be said. */
+/** Seconds since the epoch, as a number or text; or RFC 3339, where UTC need not be said. */
 function instantOf(value: unknown): Instant {
   if (value === undefined) throw new InvalidObservationError('it is missing.');
   const text = typeof value === 'string' ? value : JSON.stringify(value);

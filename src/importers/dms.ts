@@ -47,10 +47,8 @@ const latestLines = new LRUCache<string, LatestLine>({
 });
 
 /**
- * An observation from a line of format `dms` (docs/importing.md). Lines of one domain that differ only in their
- * times may give the same `dns` and `httpHeaders` objects.
+ * Lines of one domain that differ only in their times may give the same `dns` and `httpHeaders` objects.
  *
- * @param now The present, which no observation may be ahead of by more than five minutes.
  * @throws InvalidObservationError that names the key and the reason, for the line as a whole.
  */
 export function parseDmsLine(line: string, now: Instant): Observation {

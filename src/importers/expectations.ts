@@ -15,7 +15,7 @@ import { parseZone } from './zone.js';
 
 const KEYS = new Set(['domain', 'records', 'headers']);
 
-/** @param origin As parseZone() has it. @throws InvalidObservationError as it does. */
+/** @throws InvalidObservationError as parseZone() does. */
 export function expectationOfZone(text: string, origin?: string): Expectation {
   const records = parseZone(text, origin);
   const domainsOf = (owner: string) => {

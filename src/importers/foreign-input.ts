@@ -4,10 +4,7 @@ import { type Input, peek } from './open-input.js';
 /** Far more than any recognized beginning; of a longer first line only this is examined. */
 const HEAD_BYTES = 4096;
 
-/**
- * The bytes of an input. @throws OperationError, before it gives any, where it begins as a packed file, an
- * archive, or a text of another kind, of which each line would be rejected.
- */
+/** @throws OperationError, before any bytes, for what begins as a packed file, an archive or another text. */
 export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
   // Nothing can be imported before the first line is complete, so buffering it delays nothing.
   const isEnough = (head: Buffer) => head.length >= HEAD_BYTES || head.includes('\n');

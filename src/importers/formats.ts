@@ -15,9 +15,9 @@ import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
 interface ParserOptions extends AnswerOptions {
-  /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
+  /** Field names in lower case, which are not recorded of other programs' lines. */
   readonly ignoredHeaders: ReadonlySet<string>;
-  /** `line` in bytes: a longer one is rejected. */
+  /** `line` in bytes. */
   readonly limits: ObservationLimits & { readonly line: number };
   readonly now: () => Instant;
   /** Called for each format that `auto` finds. */
@@ -68,9 +68,9 @@ export class InputParser {
     return this.#options.limits.line;
   }
 
-  /** @returns why a line is rejected, or what it says. */
-  parse(line: Line): ParsedLine | string {
-    return readOr(() => this.#parse(textOf(line, this.longestLine)), String);
+  parse(line: Line): ParsedLine {
+    const read = () => this.#parse(textOf(line, this.longestLine));
+    return readOr(read, (rejected): ParsedLine => ({ observations: [], rejected }));
   }
 
   #parse(text: string): ParsedLine {

@@ -26,8 +26,7 @@ const UNDERSCORES =
   'taken as names with -. Run it with -irr for exact names.';
 
 /**
- * Parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the response
- * headers of a domain's front page. Keys that it does not need are ignored.
+ * Lines of httpx `-json`, versions 1.6 and 1.7: the response headers of a domain's front page.
  *
  * Its `a`, `aaaa` and `cname` are no observation of DNS: they have no owners, may be from the hosts file, and
  * do not tell a type without records from one that was not queried or did not answer.
@@ -130,7 +129,7 @@ function rawFields(head: string): readonly HeaderField[] {
   return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
 }
 
-/** Scheme, host, port, and what follows them: RFC 3986, section 3 and appendix B. A scheme may be missing. */
+/** RFC 3986, section 3 and appendix B; the scheme may be missing. */
 const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 

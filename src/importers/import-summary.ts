@@ -39,7 +39,7 @@ export class ImportSummary {
    */
   readonly #domains = new Map<string, number | null>();
 
-  /** @param lines How many of the observations each line has, in their order. */
+  /** @param lines How many of the observations each line has that has some, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
     const newNames = new Set(recording.newNames);
     for (const { domain } of batch) {
@@ -49,7 +49,7 @@ export class ImportSummary {
     let first = 0;
     for (const count of lines) {
       const outcomes = recording.outcomes.slice(first, first + count);
-      if (count > 0) this.#addLine(outcomes, batch[first]?.domain ?? '');
+      this.#addLine(outcomes, batch[first]?.domain ?? '');
       first += count;
     }
     this.newDomains += newNames.size;

@@ -49,9 +49,7 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?/g;
 
 /**
  * JSON.parse keeps the last value of a key and says nothing (RFC 8259, section 4: the meaning of an object
- * that has a key twice is unpredictable).
- *
- * @param value What JSON.parse makes of `text`.
+ * that has a key twice is unpredictable). @param value What it makes of `text`.
  */
 export function requireUniqueKeys(text: string, value: object): void {
   const keys = countKeys(value);

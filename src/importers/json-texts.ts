@@ -7,13 +7,10 @@ const BETWEEN = [Buffer.from('}{'), Buffer.from('} {')];
 
 /**
  * Splits bytes into lines as readLines() does, each with one JSON object: one over several lines, as jq
- * prints it, has the number of its first, and several in one line have that of the line. What is neither
- * stays as it is.
+ * prints it, has the number of its first, several in one line that of the line. What is neither stays as it is.
  *
  * The lines of an object are told by their beginnings, so that a broken one takes no other with it: `{` alone
  * begins it, and the first line that begins with `}` or `{` ends it.
- *
- * @param longest In bytes, also of an object over several lines.
  */
 export async function* readJsonTexts(
   source: AsyncIterable<Buffer>,
@@ -61,7 +58,6 @@ function withoutBlanks(bytes: Buffer): Buffer {
   return Buffer.from(trimmed(bytes.toString('latin1')), 'latin1');
 }
 
-/** The objects of a line, and then what follows them. */
 function objectsOf(line: Line, longest: number): Line[] {
   const { bytes } = line;
   if (bytes.length > longest || !BETWEEN.some((between) => bytes.includes(between))) return [line];

@@ -17,7 +17,7 @@ const ENTRY = new RegExp(
 );
 
 /**
- * The records of a master file (RFC 1035, section 5, and RFC 2308, section 4). TTLs are dropped.
+ * The records of a master file (RFC 1035, section 5, and RFC 2308, section 4).
  *
  * @param origin What relative names are relative to until `$ORIGIN` says it; undefined: they are errors.
  * @throws InvalidObservationError that begins with the line of what cannot be read.

@@ -55,8 +55,10 @@ export function parseDnsRecord(data: unknown): DnsRecord {
 function rdataParser(type: string): (data: Data) => string {
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
+    const parseData = ({ data }: Data) =>
+      readAt('data', () => JSON.stringify({ data: parseRdataText(type, requireText(data))['data'] }));
     // The number of types with `data` is not bounded, and each has a cache.
-    return cachedParser('data', (data) => dataJson(type, data), type === 'DS' ? undefined : 256);
+    return cachedParser('data', parseData, type === 'DS' ? undefined : 256);
   }
   const [first] = fields;
   const parseFields = type === 'TXT' ? textJson : (data: Data) => fieldsJson(fields, data);
@@ -71,10 +73,6 @@ function cachedParser(name: string, parse: (data: Data) => string, limit?: numbe
     const value = data[name];
     return typeof value === 'string' ? cached(value) : parse(data);
   };
-}
-
-function dataJson(type: string, { data }: Data): string {
-  return readAt('data', () => JSON.stringify({ data: parseRdataText(type, requireText(data))['data'] }));
 }
 
 function fieldsOfData(type: string, fields: readonly RdataField[], { data, joined, ...others }: Data): Data {

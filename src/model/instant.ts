@@ -31,7 +31,8 @@ export function parseInstant(text: string): Instant {
   const zone = text.length - (isUtc ? 1 : 6);
   const minute = Date.parse(`${date}T${text.slice(11, 16)}${isUtc ? 'Z' : text.slice(zone)}`);
   const seconds = minute / 1000 + Number(text.slice(17, 19));
-  if (text.startsWith('60', 17) && !followsLeapSecond(seconds))
+  // RFC 3339, appendix D: leap seconds come at the end of June or December, UTC.
+  if (text.startsWith('60', 17) && !/-0[17]-01T00:00:00/.test(new Date(seconds * 1000).toISOString()))
     throw invalid(text, 'it is not a leap second');
   const microsecond = zone > 20 ? Number(text.slice(20, Math.min(zone, 26)).padEnd(6, '0')) : 0;
   const number = seconds * 1_000_000 + microsecond;
@@ -39,11 +40,6 @@ export function parseInstant(text: string): Instant {
   const instant = BigInt(seconds) * 1_000_000n + BigInt(microsecond);
   if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return instant;
   throw invalid(text, 'it is outside the years 0000 to 9999 in UTC');
-}
-
-/** RFC 3339, appendix D: leap seconds come at the end of June or December, UTC. */
-function followsLeapSecond(seconds: number): boolean {
-  return /-0[17]-01T00:00:00/.test(new Date(seconds * 1000).toISOString());
 }
 
 function invalid(text: string, reason: string): InvalidObservationError {

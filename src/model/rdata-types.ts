@@ -75,7 +75,6 @@ export interface RdataField {
   readonly codec: FieldCodec | null;
 }
 
-/** Of every type without fields of its own. */
 export const OTHER_RDATA_FIELDS: readonly RdataField[] = [
   { name: 'data', graphqlName: 'data', kind: 'presentation', codec: null },
 ];

@@ -17,7 +17,7 @@ function detecting() {
   const parser = new InputParser('auto', { now: () => NOW, ignoredHeaders: new Set(), limits, onDetected });
   const parse = (text: string) => {
     const said = parser.parse({ number: 1, bytes: Buffer.from(text) });
-    if (typeof said === 'string') throw new InvalidObservationError(said);
+    if (said.rejected !== undefined) throw new InvalidObservationError(said.rejected);
     return said;
   };
   return { parse, formats };
