@@ -38,7 +38,7 @@ export function* exportDms(history: StoredHistory, selection: Selection = {}): G
   }
 }
 
-/** The keys of a line are in the order of the documents. */
+/** Its keys are in the order of the documents. */
 function lineOf({ domain, observedAt, dns, source }: Observation, parts: object, sighted = {}): string {
   const dnsRecords = dns && [...dns.records.values()].flat().map(dnsRecordData);
   const line = { domain, observedAt: formatInstant(observedAt), dnsRecords, ...parts, source, ...sighted };
@@ -53,7 +53,7 @@ function toDnsTypes(types: ReadonlySet<string>, { state }: StoredHistory): reado
   return [...named, OTHER_TYPES, ...except.map((type) => `${NOT}${type}`)];
 }
 
-/** Null: it tells nothing of them. It is kept where it tells that there was nothing: that was seen. */
+/** Null: it tells nothing of them. One without records is kept, since it tells that there were none. */
 function selectTypes(moment: Observation, { types: wanted }: Selection): Observation | null {
   if (wanted === undefined) return moment;
   const { dns, httpHeaders: _, ...rest } = moment;

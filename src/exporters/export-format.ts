@@ -14,15 +14,11 @@ export interface Selection {
 }
 
 /** @param type Null: of a header. */
-export function isSelected(
-  { types, present = false }: Selection,
-  type: string | null,
-  removed: Instant | null,
-): boolean {
+export function isSelected(selection: Selection, type: string | null, removed: Instant | null): boolean {
+  const { types, present = false } = selection;
   return (types === undefined || (type !== null && types.has(type))) && (!present || removed === null);
 }
 
-/** Why something that is recorded is not in the output. */
 export type Omission =
   | 'unpresentable' // a record whose data has no text in a master file
   | 'class' // a record of another class than IN, in a format without classes
@@ -32,7 +28,6 @@ export type Omission =
 export type Omit = (reason: Omission, count?: number) => void;
 
 export interface ExportFormat {
-  /** What the output begins with. */
   readonly head: string;
   /** The lines of a domain, each with its end. */
   linesOf(history: StoredHistory, selection: Selection, omit: Omit): Iterable<string>;
@@ -47,7 +42,7 @@ export function* presentStays(
   history: StoredHistory,
   selection: Selection,
   omit: Omit,
-): Generator<PresentedStay> {
+): Iterable<PresentedStay> {
   for (const stay of staysAsOf(history, selection.at)) {
     if (!isSelected(selection, stay.record.type, stay.removed)) continue;
     const rdata = attempt(() => presentRdata(stay.record));
@@ -56,7 +51,6 @@ export function* presentStays(
   }
 }
 
-/** The times in which headers had a value, by name and time. */
 export function selectedPeriods(history: StoredHistory, selection: Selection): HeaderPeriod[] {
   return headerPeriods(history, selection.at).filter(({ removed }) => isSelected(selection, null, removed));
 }

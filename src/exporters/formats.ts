@@ -4,7 +4,7 @@ import { DMS } from './dms.js';
 import type { ExportFormat } from './export-format.js';
 import { ZONE } from './zone.js';
 
-/** Every format, by its name on the command line. */
+/** By their names on the command line. */
 export const EXPORT_FORMATS = { dms: DMS, cof: COF, csv: CSV, zone: ZONE } as const satisfies Readonly<
   Record<string, ExportFormat>
 >;

@@ -35,7 +35,6 @@ const LIMITED =
 const FAILED = 'DNSDB ended its answer with an error: records may be missing. Query it again.';
 const ENDED: Remark = { text: CUT, lines: -1 };
 
-/** What the lines tell that DNSDB writes before and after its answer. */
 const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, readonly Remark[]>([
   ['begin', [{ text: CUT }]],
   ['succeeded', [ENDED]],
@@ -43,17 +42,16 @@ const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, rea
   ['failed', [ENDED, { text: FAILED }]],
 ]);
 
-/** Whether lines of the input have shown that names and data are exchanged in them, and that they are not. */
+/** Whether some lines of the input have shown that names and data are exchanged in them, or are not. */
 interface Shown {
   exchanged: boolean;
   written: boolean;
 }
 
 /**
- * Parses passive DNS in the Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof), which says nothing
- * of absence: its lines are sightings at their two times. DNSDB puts each line into an object, between lines
- * that tell how its answer begins and ends. CIRCL exchanges names and data in version 2, names and addresses
- * before.
+ * Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof), which says nothing of absence: its
+ * lines are sightings at their two times. DNSDB puts each line into an object, between lines that tell how its
+ * answer begins and ends. CIRCL exchanges names and data in version 2, names and addresses before.
  */
 export function createCofParser(): FormatParser {
   const shown: Shown = { exchanged: false, written: false };
@@ -101,7 +99,6 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
 /** Their data may be a name, or any text: such lines read well both ways. */
 const AMBIGUOUS: ReadonlySet<string> = new Set(['NS', 'CNAME', 'DNAME', 'PTR', 'TXT']);
 
-/** The record as it is written, or else with name and data exchanged. */
 function recordOf(type: string, name: string, text: string, shown: Shown): [DnsRecord, remark?: string] {
   const isTorn = type === 'TXT' && isTornText(text);
   const asWritten = () => readAt('rdata', () => read(type, name, isTorn ? `"${text}` : text));
@@ -127,7 +124,6 @@ function read(type: string, host: string, text: string): DnsRecord {
   return parseRecord({ host, type, fields });
 }
 
-/** A TXT record may be without the quotes of a master file. */
 function isUnquoted(text: string): boolean {
   return !/^(?:"|\\#)/.test(text);
 }
@@ -147,12 +143,12 @@ function domainOf(host: string, stated: unknown): string {
 }
 
 function timesOf(line: Json, now: Instant): readonly Instant[] {
-  const [start, end] = [timeOf('first', line, now), timeOf('last', line, now)];
-  const [first, last] = [start ?? end, end ?? start];
-  if (first === null || last === null)
+  const times = [timeOf('first', line, now), timeOf('last', line, now)].filter((time) => time !== null);
+  const [first, last = first] = times;
+  if (first === undefined || last === undefined)
     throw new InvalidObservationError('time_first: it is 0, and so is time_last.');
-  if (first <= last) return first === last ? [first] : [first, last];
-  throw new InvalidObservationError('time_first: it is later than time_last.');
+  if (first > last) throw new InvalidObservationError('time_first: it is later than time_last.');
+  return first === last ? [first] : [first, last];
 }
 
 const SECOND = 1_000_000n;
@@ -172,7 +168,7 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
   return parseObservedAt(key, formatInstant(time), now);
 }
 
-/** Seconds since the epoch, as a number or text, or RFC 3339, where UTC need not be said. */
+/** Seconds since the epoch, as a number or text; or RFC 3339, where UTC need not be said. */
 function instantOf(value: unknown): Instant {
   if (value === undefined) throw new InvalidObservationError('it is missing.');
   const text = typeof value === 'string' ? value : JSON.stringify(value);

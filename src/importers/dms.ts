@@ -38,8 +38,8 @@ const FIRST: LatestLine = { rest: '', domain: '', body: {} };
 
 /**
  * The latest line of each domain, by its name there: the next one nearly always says the same at another
- * time, and comparing texts costs a fraction of parsing them. Sizes are in characters: the lines take about
- * 25 MB with what they were parsed to.
+ * time, and comparing texts costs a fraction of parsing them. Sizes are in characters, some 25 MB with what
+ * the lines were parsed to.
  */
 const latestLines = new LRUCache<string, LatestLine>({
   maxSize: 3_000_000,
@@ -47,10 +47,8 @@ const latestLines = new LRUCache<string, LatestLine>({
 });
 
 /**
- * An observation from a line of format `dms` (docs/importing.md). Lines of one domain that differ only in their
- * times may give the same `dns` and `httpHeaders` objects.
+ * Lines of one domain that differ only in their times may give the same `dns` and `httpHeaders` objects.
  *
- * @param now The present, which no observation may be ahead of by more than five minutes.
  * @throws InvalidObservationError that names the key and the reason, for the line as a whole.
  */
 export function parseDmsLine(line: string, now: Instant): Observation {
@@ -58,9 +56,8 @@ export function parseDmsLine(line: string, now: Instant): Observation {
   const rest = line.slice(length);
   // To keep the order of use would cost as much as the comparison.
   const latest = latestLines.peek(name);
-  if (latest?.rest === rest) {
+  if (latest?.rest === rest)
     return { domain: latest.domain, observedAt: parseObservedAt('observedAt', time, now), ...latest.body };
-  }
   const object = parseJsonLine(line);
   requireKeys(object, KEYS);
   const text = readAt('domain', () => requireText(object['domain']));
@@ -85,9 +82,8 @@ function parseBody(object: Json): Body {
   if (httpHeaders !== undefined) body.httpHeaders = parseHeaders(httpHeaders);
   if (site !== undefined) body.response = readAt('site', () => parseSite(site, httpHeaders));
   if (source !== undefined) body.source = readAt('source', () => parseSourceName(requireText(source)));
-  if (dnsRecords === undefined && httpHeaders === undefined) {
+  if (dnsRecords === undefined && httpHeaders === undefined)
     throw new InvalidObservationError('it has neither dnsRecords nor httpHeaders: nothing was observed.');
-  }
   return body;
 }
 
@@ -123,7 +119,6 @@ function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | unde
   throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
 }
 
-/** @param texts Types, and OTHER_TYPES with types that are not among them. */
 function parseTypes(texts: readonly string[]): Pick<DnsObservation, 'types' | 'notOther'> {
   if (!texts.includes(OTHER_TYPES)) return { types: new Set(texts.map(requireType)) };
   const isNot = (text: string) => text.startsWith(NOT);

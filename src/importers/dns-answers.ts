@@ -20,7 +20,6 @@ export interface AnswerOptions {
 /** A record as a tool writes it. What cannot be read of it costs its type, and nothing else of the line. */
 export interface AnswerRecord {
   readonly host: unknown;
-  /** As far as it can be told; in canonical form or not. */
   readonly type: string;
   /** Absent: it is IN. */
   readonly class?: unknown;
@@ -40,7 +39,7 @@ const BEHIND_ALIAS =
   'them.';
 
 /**
- * @param unobserved Types without an answer, and why; of one that is not told, by an empty text.
+ * @param unobserved Types without an answer, and why; '': a type that is not told.
  * @param otherwise Why nothing was observed, if nothing else tells it.
  * @throws InvalidObservationError where nothing was observed.
  */
@@ -75,14 +74,13 @@ export function lineOfAnswers(
 }
 
 /**
- * The observation of a name's answers. It is complete for the owner name that was queried, and for no other.
+ * It is complete for the owner name that was queried, and for no other.
  *
  * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME
- * known before is gone. An answer without any shows nothing of that: some tools leave the alias out where its
- * target has no such records.
+ * known before is gone. An answer without any does not: some tools leave the alias out where its target has no
+ * such records.
  *
- * @param unobserved Gets the types with a record that is not valid, or not of class IN, or with more records
- *   than the limits allow: they were not observed.
+ * @param unobserved Gets the types with a record that is invalid or not of class IN, or with too many records.
  */
 function observationOf(
   { domain, observedAt, source, types: asked, records: given }: DnsAnswers,
@@ -135,7 +133,7 @@ function addressesBehindAlias({ domain, records }: DnsAnswers): readonly Remark[
   return [{ text: BEHIND_ALIAS, example: `${address.type} records of ${shownValue(address.host)}.` }];
 }
 
-/** Whether a record is of the name itself, or may be, since its owner cannot be read. */
+/** Or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
   const isEqual = () => canonicalHostName(textOf('name', host)) === domain;
   return readOr(isEqual, () => true);
@@ -146,7 +144,7 @@ function requireClassIn(value: unknown): void {
   throw new InvalidObservationError(`class: ${shownValue(value)} is not IN, and no other is read.`);
 }
 
-/** @throws InvalidObservationError where a response does not answer, by its status, flags and sections. */
+/** @throws InvalidObservationError where it does not answer, by its status, flags and sections. */
 export function recordsOfResponse(
   domain: string,
   response: Json,
@@ -186,7 +184,6 @@ function flagReader(flags: unknown): (short: string, long: string) => unknown {
   return (_, long) => (isJsonObject(flags) ? flags[long] : undefined);
 }
 
-/** @param value Undefined or null: the line has no time. */
 export function parseTime(key: string, value: unknown, now: Instant, { observedAt }: AnswerOptions): Instant {
   const time = value === undefined || value === null ? undefined : parseObservedAt(key, value, now);
   if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
@@ -208,7 +205,6 @@ export function textOf(place: string, value: unknown): string {
   return readAt(place, () => requireWhole(typeof value === 'number' ? String(value) : requireText(value)));
 }
 
-/** Tools write a type as a name or a number. */
 export function typeText(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : requireText(value);
   return /^\d+$/.test(text) ? `TYPE${text}` : text;

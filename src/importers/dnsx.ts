@@ -13,8 +13,8 @@ const OMITTED = {
 };
 
 /**
- * Parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2. The types that were
- * queried are not in a line: those of which it has records were observed, others were not.
+ * Lines of dnsx `-json`, version 1.2. The types that were queried are not in a line: those of which it has
+ * records were observed, others were not.
  */
 export function createDnsxParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {

@@ -15,7 +15,7 @@ import { parseZone } from './zone.js';
 
 const KEYS = new Set(['domain', 'records', 'headers']);
 
-/** @param origin As parseZone() has it. @throws InvalidObservationError as it does. */
+/** @throws InvalidObservationError as parseZone() does. */
 export function expectationOfZone(text: string, origin?: string): Expectation {
   const records = parseZone(text, origin);
   const domainsOf = (owner: string) => {
@@ -26,13 +26,13 @@ export function expectationOfZone(text: string, origin?: string): Expectation {
   return { domain: null, domainsOf, records, types, headers: new Map(), allOwners: false, allHeaders: false };
 }
 
-/** The names above a name, the nearest first, up to one of them; none where that is not above it. */
+/** The names above a name, the nearest first, up to `last`; none where that is not above it. */
 function between(name: string, last: string): readonly string[] {
   const above = ancestorsOf(name);
   return above.slice(0, above.indexOf(last) + 1);
 }
 
-/** What is there after the latest observation of each domain. Sightings are complete for nothing. */
+/** The state after the latest observation of each domain. Sightings are complete for nothing. */
 export function expectationsOfObservations(observations: readonly Observation[]): Expectation[] {
   const byDomain = new Map<string, Observation[]>();
   for (const observation of observations) {

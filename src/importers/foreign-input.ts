@@ -4,10 +4,7 @@ import { type Input, peek } from './open-input.js';
 /** Far more than any recognized beginning; of a longer first line only this is examined. */
 const HEAD_BYTES = 4096;
 
-/**
- * The bytes of an input. @throws OperationError, before it gives any, where it begins as a packed file, an
- * archive, or a text of another kind, of which each line would be rejected.
- */
+/** @throws OperationError, before any bytes, for what begins as a packed file, an archive or another text. */
 export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
   // Nothing can be imported before the first line is complete, so buffering it delays nothing.
   const isEnough = (head: Buffer) => head.length >= HEAD_BYTES || head.includes('\n');
@@ -37,19 +34,15 @@ type Foreign = readonly [beginning: Pick<RegExp, 'test'>, kind: string, advice: 
 /** By the octets in hexadecimal. */
 const FOREIGN_OCTETS: readonly Foreign[] = [
   [/^28b52ffd/, 'packed with zstd', unpackWith('zstd -dc')],
-  [/^fd377a585a00/, 'packed with xz', unpackWith('xz -dc')],
   [/^425a683[1-9]31415926/, 'packed with bzip2', unpackWith('bzip2 -dc')],
   [/^504b0304/, 'packed with zip', unpackWith('unzip -p')],
-  [/^04224d18/, 'packed with lz4', unpackWith('lz4 -dc')],
-  [/^1f9d/, 'packed with compress', unpackWith('gzip -dc')],
-  [/^377abcaf271c/, 'packed with 7-Zip', unpackWith('7z x -so')],
   // One layer is unpacked already.
   [/^1f8b/, 'packed with gzip twice', unpackWith('gzip -dc')],
   // POSIX, pax: `ustar` behind the first entry's name, modes and times.
   [/^.{514}7573746172/, 'a tar archive', unpackWith('tar -xOf')],
-  // By its byte order mark, or the NUL beside the first character, which is in ASCII.
+  // Without a byte order mark: by the NUL beside the first character, which is in ASCII.
   [
-    /^(?:feff|fffe|00[2-7].|[2-7].00)/,
+    /^(?:00[2-7].|[2-7].00)/,
     'text in UTF-16',
     'convert it first, iconv -f UTF-16 -t UTF-8 FILE | dms import -',
   ],
@@ -63,7 +56,6 @@ function unpackWith(command: string): string {
 const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^<[!?a-z]/i, 'HTML or XML', 'check where it comes from; it may be an error page'],
   [/^\[\s*[{\n]/, 'one JSON array', "write one object per line, jq -c '.[]' FILE | dms import -"],
-  [/^%PDF-/, 'a PDF', FORMATS_READ],
   [
     // RFC 1035, section 5.1: a directive, a comment, or an owner name, perhaps a TTL and a class, a type, data.
     /^(?:\$[A-Z]+\s|;|[\w.*@-]+[ \t]+(?:\d+[ \t]+)?(?:IN[ \t]+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)[ \t]+\S)/,

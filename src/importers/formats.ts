@@ -15,17 +15,17 @@ import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
 interface ParserOptions extends AnswerOptions {
-  /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
+  /** Field names in lower case, which are not recorded of other programs' lines. */
   readonly ignoredHeaders: ReadonlySet<string>;
-  /** `line` in bytes: a longer one is rejected. */
+  /** `line` in bytes. */
   readonly limits: ObservationLimits & { readonly line: number };
   readonly now: () => Instant;
-  /** Of each format that `auto` has found. */
+  /** Called for each format that `auto` finds. */
   readonly onDetected: (format: ImportFormat) => void;
 }
 
 interface Format {
-  /** The keys of its lines, in each of their forms; with `!` those that they do not have. */
+  /** Those of its lines, in each of their forms; with `!` those that they do not have. */
   readonly keys: readonly string[];
   createParser(options: ParserOptions): FormatParser;
 }
@@ -51,7 +51,6 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
 export class InputParser {
   readonly #options: ParserOptions;
   readonly #isNamed: boolean;
-  /** Undefined: no line has told it yet. */
   format: ImportFormat | undefined;
   readonly #parsers = new Map<ImportFormat, FormatParser>();
 
@@ -69,10 +68,9 @@ export class InputParser {
     return this.#options.limits.line;
   }
 
-  /** @returns why a line is rejected, or what it says. */
-  parse(line: Line): ParsedLine | string {
+  parse(line: Line): ParsedLine {
     const read = () => this.#parse(textOf(line, this.longestLine));
-    return readOr(read, (reason) => reason);
+    return readOr(read, (rejected): ParsedLine => ({ observations: [], rejected }));
   }
 
   #parse(text: string): ParsedLine {

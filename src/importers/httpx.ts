@@ -26,8 +26,7 @@ const UNDERSCORES =
   'taken as names with -. Run it with -irr for exact names.';
 
 /**
- * Parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the response
- * headers of a domain's front page. Keys that it does not need are ignored.
+ * Lines of httpx `-json`, versions 1.6 and 1.7: the response headers of a domain's front page.
  *
  * Its `a`, `aaaa` and `cname` are no observation of DNS: they have no owners, may be from the hosts file, and
  * do not tell a type without records from one that was not queried or did not answer.
@@ -80,9 +79,8 @@ function domainOf({ url, input }: Json): string {
   if (input === undefined && domain !== null) return domain;
   return readAt('input', () => {
     // httpx requests the domain itself for what is listed as `*.example.com` or `.example.com`.
-    const target = requireText(input)
-      .trim()
-      .replace(/^[*.]+/, '');
+    const listed = requireText(input).trim();
+    const target = listed.replace(/^[*.]+/, '');
     if (domain === null) return frontPageDomain(target);
     // One host may have been requested for the page of another, for example by `-vhost-input`.
     if (parseDomainName(parseAddress(target).host) === domain) return domain;
@@ -115,10 +113,8 @@ function joinFields(given: readonly Field[]) {
   const unread = new Map<string, string>();
   for (const [name, value] of given) {
     const add = () => addHeaderField(values, name, requireWhole(requireText(value)));
-    readOr(
-      () => readAt(quoted(name), add),
-      (reason) => unread.set(name.toLowerCase(), reason),
-    );
+    const note = (reason: string) => unread.set(name.toLowerCase(), reason);
+    readOr(() => readAt(quoted(name), add), note);
   }
   for (const name of unread.keys()) values.delete(name);
   return [joinHeaderFields(values), unread] as const;
@@ -133,7 +129,7 @@ function rawFields(head: string): readonly HeaderField[] {
   return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
 }
 
-/** Scheme, host, port, and what follows them: RFC 3986, section 3 and appendix B. A scheme may be missing. */
+/** RFC 3986, section 3 and appendix B; the scheme may be missing. */
 const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)(.*)$/is;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 

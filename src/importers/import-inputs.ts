@@ -13,9 +13,9 @@ export interface InputOptions extends Pick<ImportOptions, 'recorder' | 'summary'
   readonly sort: boolean;
   /** Sort all inputs together, by domain and time, and put observations before what is known, too. */
   readonly backfill: boolean;
-  /** Called for lines that are read to be sorted, and with each chunk of sorted lines. */
+  /** Called with lines that are read to be sorted, and for each chunk of sorted lines. */
   readonly sorting: { readonly onRead: (lines: number) => void; readonly onSorted: () => void };
-  /** Stops the import: what was read is recorded, and nothing more is read. */
+  /** What was read is recorded, and nothing more is read. */
   readonly signal: AbortSignal;
 }
 
@@ -44,18 +44,15 @@ export async function requireImportable(input: Input): Promise<void> {
   for await (const _ of requireLines(input)) return;
 }
 
+type Inputs = AsyncIterable<Input> | Iterable<Input>;
+
 interface Opened {
   readonly input: Input;
   readonly parser: InputParser;
 }
 
-type Inputs = AsyncIterable<Input> | Iterable<Input>;
-
-async function* readLines(
-  inputs: Inputs,
-  createParser: InputOptions['createParser'],
-  opened: Opened[],
-): AsyncGenerator<readonly Line[]> {
+/** @param opened Gets the inputs, in the order in which lines name them. */
+async function* readLines(inputs: Inputs, createParser: () => InputParser, opened: Opened[]) {
   for await (const input of inputs) {
     const parser = createParser();
     const place = opened.push({ input, parser }) - 1;
@@ -76,7 +73,7 @@ function foresee(parser: InputParser, lines: readonly Line[]): void {
   }
 }
 
-/** Records inputs together. @returns false if it stopped at a rejected line. */
+/** @returns false if it stopped at a rejected line. */
 async function importGroup(inputs: Inputs, options: InputOptions): Promise<boolean> {
   const { backfill, strict, sorting, signal } = options;
   const opened: Opened[] = [];
@@ -94,8 +91,7 @@ async function importGroup(inputs: Inputs, options: InputOptions): Promise<boole
   const byDomain = backfill || (!strict && opened.every(isGathered));
   // By the first observation of a line; one that has none, or is rejected, the import tells of later.
   const keyOf = (line: Line): SortKey | null => {
-    const said = parse(line);
-    const [first] = typeof said === 'string' ? [] : said.observations;
+    const [first] = parse(line).observations;
     return first === undefined ? null : { domain: byDomain ? first.domain : '', time: first.observedAt };
   };
   const isSorted = byDomain || options.sort;

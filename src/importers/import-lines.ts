@@ -5,12 +5,11 @@ import type { ImportSummary } from './import-summary.js';
 import type { Line, ParsedLine } from './lines.js';
 
 export interface ImportOptions {
-  /** A text is why the line is rejected. */
-  readonly parse: (line: Line) => ParsedLine | string;
+  readonly parse: (line: Line) => ParsedLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
   readonly onRejected: (line: Line, reason: string) => void;
-  /** Stop at the first line that is rejected. */
+  /** Stop at the first rejected line. */
   readonly strict: boolean;
   /** Put observations before what is known, too. */
   readonly older: boolean;
@@ -46,10 +45,23 @@ export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: ImportOptions,
 ): Promise<boolean> {
+  const { parse, summary, onRejected, strict } = options;
   const batches = new BatchQueue(options);
   try {
     for await (const lines of chunks) {
-      if (!(await takeLines(lines, options, batches))) return false;
+      for (const line of lines) {
+        const { observations, remarks = [], rejected } = parse(line);
+        const domain = observations[0]?.domain;
+        if (batches.mayEndBefore(domain)) await batches.submitInTurn();
+        summary.linesRead += 1;
+        if (rejected !== undefined) {
+          summary.linesRejected += 1;
+          onRejected(line, rejected);
+          if (strict) return false;
+        }
+        batches.add(observations, line.bytes.length);
+        summary.addRemarks(remarks, domain);
+      }
     }
     return true;
   } finally {
@@ -57,32 +69,10 @@ export async function importLines(
   }
 }
 
-async function takeLines(
-  lines: readonly Line[],
-  { parse, summary, onRejected, strict }: ImportOptions,
-  batches: BatchQueue,
-): Promise<boolean> {
-  for (const line of lines) {
-    const said = parse(line);
-    const observations = typeof said === 'string' ? [] : said.observations;
-    if (batches.mayEndBefore(observations[0]?.domain)) await batches.submitInTurn();
-    summary.linesRead += 1;
-    if (typeof said === 'string') {
-      summary.linesRejected += 1;
-      onRejected(line, said);
-      if (strict) return false;
-      continue;
-    }
-    batches.add(observations, line.bytes.length);
-    summary.addRemarks(said.remarks ?? [], observations[0]?.domain);
-  }
-  return true;
-}
-
 class Batch {
   readonly observations: Observation[] = [];
   readonly domains = new Set<string>();
-  /** How many of the observations each line has, in their order. */
+  /** How many of the observations each line has that has some, in their order. */
   readonly lines: number[] = [];
   bytes = 0;
 }
@@ -116,7 +106,7 @@ class BatchQueue {
   add(observations: readonly Observation[], bytes: number): void {
     if (this.#failure !== undefined) throw this.#failure;
     const batch = this.#batch;
-    batch.lines.push(observations.length);
+    if (observations.length > 0) batch.lines.push(observations.length);
     for (const observation of observations) {
       batch.observations.push(observation);
       batch.domains.add(observation.domain);

@@ -3,10 +3,10 @@ import type { Recording } from '../recorder/recorder.js';
 import { COUNTS } from '../recorder/write-changes.js';
 import type { Remark } from './lines.js';
 
-/** The kinds of outcomes, the one first by which a line is counted that has several. */
+/** Of outcomes, the one first by which a line is counted that has several. */
 const KINDS = ['changed', 'unchanged', 'stale', 'repeated'] as const;
 
-/** More domains than these are not told apart, so that the count does not fill the memory. */
+/** Of more, others are not told apart, so that the count does not fill the memory. */
 const MAX_DOMAINS_COUNTED = 1_000_000;
 
 /** Counts of lines, but for what is said otherwise. */
@@ -39,7 +39,7 @@ export class ImportSummary {
    */
   readonly #domains = new Map<string, number | null>();
 
-  /** @param lines How many of the observations each line has, in their order. */
+  /** @param lines How many of the observations each line has that has some, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
     const newNames = new Set(recording.newNames);
     for (const { domain } of batch) {
@@ -49,7 +49,7 @@ export class ImportSummary {
     let first = 0;
     for (const count of lines) {
       const outcomes = recording.outcomes.slice(first, first + count);
-      if (count > 0) this.#addLine(outcomes, batch[first]?.domain ?? '');
+      this.#addLine(outcomes, batch[first]?.domain ?? '');
       first += count;
     }
     this.newDomains += newNames.size;
@@ -61,10 +61,10 @@ export class ImportSummary {
     const precedes = outcomes.some((outcome) => outcome.precedes);
     const contradicts = outcomes.some((outcome) => outcome.contradicts);
     const isPartial = outcomes.some((outcome) => outcome.isPartial || outcome.kind === 'stale');
+    const isStale = kind === 'stale';
     this[kind] += 1;
     this.contradicting += Number(contradicts);
-    this.partial += Number(kind !== 'stale' && isPartial);
-    const isStale = kind === 'stale';
+    this.partial += Number(!isStale && isPartial);
     const between = this.#domains.get(domain) ?? null;
     if (precedes && isStale && between !== null) this.#lostOlder += 1;
     else if (precedes) {

@@ -1,5 +1,5 @@
 import { InvalidObservationError } from '../model/errors.js';
-import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { CLOCK_TOLERANCE, formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import type { ParsedLine } from './lines.js';
 
@@ -13,28 +13,23 @@ export type Json = Readonly<Record<string, unknown>>;
 export type FormatParser = (text: string, now: Instant) => ParsedLine;
 
 export function parseJsonLine(line: string): Json {
-  const object = parseObject(line);
-  requireUniqueKeys(line, object);
-  return object;
-}
-
-function parseObject(text: string): Json {
-  let place = '';
+  let [value, place]: [unknown, string] = [undefined, ''];
   try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
+    value = JSON.parse(line);
   } catch (error) {
     // The rest of the message may quote the text, which may be long.
     const position = /at position (\d+)/.exec(String(error))?.[1];
     if (position !== undefined) place = ` (character ${Number(position) + 1})`;
   }
-  throw new InvalidObservationError(`it is no JSON object${place}: each line must be one whole JSON object.`);
+  if (!isJsonObject(value))
+    throw new InvalidObservationError(
+      `it is no JSON object${place}: each line must be one whole JSON object.`,
+    );
+  requireUniqueKeys(line, value);
+  return value;
 }
 
-/** Of an observer's clock, in microseconds. */
-const CLOCK_TOLERANCE = 300_000_000n;
-
-/** @param key Where the line has it, as RFC 3339 writes it: at most five minutes ahead of the present. */
+/** @param value As RFC 3339 writes it, at most five minutes ahead of the present. */
 export function parseObservedAt(key: string, value: unknown, now: Instant): Instant {
   return readAt(key, () => {
     const observedAt = parseInstant(requireText(value));
@@ -54,9 +49,7 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?/g;
 
 /**
  * JSON.parse keeps the last value of a key and says nothing (RFC 8259, section 4: the meaning of an object
- * that has a key twice is unpredictable).
- *
- * @param value What JSON.parse makes of `text`.
+ * that has a key twice is unpredictable). @param value What it makes of `text`.
  */
 export function requireUniqueKeys(text: string, value: object): void {
   const keys = countKeys(value);

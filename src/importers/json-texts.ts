@@ -1,5 +1,4 @@
 import { trimmed } from '../model/header-fields.js';
-import { endOfString } from '../model/json-values.js';
 import { type Line, readLines } from './lines.js';
 
 const [OPEN, CLOSE, SPACE] = [Buffer.from('{'), Buffer.from('}'), Buffer.from(' ')];
@@ -8,13 +7,10 @@ const BETWEEN = [Buffer.from('}{'), Buffer.from('} {')];
 
 /**
  * Splits bytes into lines as readLines() does, each with one JSON object: one over several lines, as jq
- * prints it, has the number of its first, and several in one line have that of the line. What is neither
- * stays as it is.
+ * prints it, has the number of its first, several in one line that of the line. What is neither stays as it is.
  *
  * The lines of an object are told by their beginnings, so that a broken one takes no other with it: `{` alone
  * begins it, and the first line that begins with `}` or `{` ends it.
- *
- * @param longest In bytes, also of an object over several lines.
  */
 export async function* readJsonTexts(
   source: AsyncIterable<Buffer>,
@@ -54,7 +50,6 @@ export async function* readJsonTexts(
   yield finish();
 }
 
-/** Whether a line is `{`, with blanks behind it. */
 function isAlone(bytes: Buffer): boolean {
   return bytes.length < 80 && withoutBlanks(bytes).equals(OPEN);
 }
@@ -63,22 +58,20 @@ function withoutBlanks(bytes: Buffer): Buffer {
   return Buffer.from(trimmed(bytes.toString('latin1')), 'latin1');
 }
 
-/** The objects of a line, and then what follows them. */
 function objectsOf(line: Line, longest: number): Line[] {
   const { bytes } = line;
   if (bytes.length > longest || !BETWEEN.some((between) => bytes.includes(between))) return [line];
   // Octets as characters: none of UTF-8 beyond ASCII is taken for another.
   const text = bytes.toString('latin1');
   const ends: number[] = [];
-  const structure = /["{}]/g;
-  let depth = 0;
-  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
-    if (found[0] === '"') structure.lastIndex = endOfString(text, found.index);
-    else depth += found[0] === '{' ? 1 : -1;
-    if (found[0] !== '"' && depth === 0) ends.push(structure.lastIndex);
+  let [depth, isInString] = [0, false];
+  for (const { 0: found, index } of text.matchAll(/\\.|["{}]/gs)) {
+    if (found === '"') isInString = !isInString;
+    if (isInString || !/[{}]/.test(found)) continue;
+    depth += found === '{' ? 1 : -1;
+    if (depth === 0) ends.push(index + 1);
   }
   const objects = [...ends, bytes.length].map((end, at) => bytes.subarray(ends[at - 1] ?? 0, end));
-  return objects
-    .map((object) => ({ ...line, bytes: withoutBlanks(object) }))
-    .filter((each) => each.bytes.length > 0);
+  const lines = objects.map((object) => ({ ...line, bytes: withoutBlanks(object) }));
+  return lines.filter((each) => each.bytes.length > 0);
 }

@@ -13,17 +13,18 @@ export interface Line {
 }
 
 export interface ParsedLine {
-  /** The oldest first; none in a line that tells only of others. */
+  /** The oldest first; none where the line tells only of others. */
   readonly observations: readonly Observation[];
   readonly remarks?: readonly Remark[];
+  readonly rejected?: string;
 }
 
 export interface Remark {
   /** One of few sentences: the summary says how many lines each is about. */
   readonly text: string;
-  /** Of this line: the summary shows the first one. */
+  /** The summary shows the first one. */
   readonly example?: string;
-  /** How many lines it is about; -1: it no longer holds for one before. Absent: 1. */
+  /** How many it is about; -1: it no longer holds for one before. Absent: 1. */
   readonly lines?: number;
 }
 
@@ -32,11 +33,10 @@ const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Splits bytes into lines, an array for each chunk that comes in. Blank lines are counted and left
- * out; a line ends with LF or CRLF; a byte order mark at the beginning is dropped.
+ * Splits bytes into lines, an array for each chunk that comes in. Blank lines are counted and left out; a line
+ * ends with LF or CRLF; a byte order mark at the beginning is dropped.
  *
- * @param longest in bytes, so that a file without line ends cannot fill the memory; of a longer line one more
- *   is kept.
+ * @param longest In bytes: of a longer line one more is kept, so that none fills the memory.
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,

@@ -15,7 +15,7 @@ const TXT_STRINGS = {
     'the same text counts as the same, and of others each string but the last has 255 octets.',
 };
 
-/** Parses the lines of massdns `-o J`, version 1.1: the answer to a question for one type. */
+/** Lines of massdns `-o J`, version 1.1: answers to a question for one type. */
 export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {
     const line = parseJsonLine(text);

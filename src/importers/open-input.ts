@@ -6,11 +6,9 @@ import { createGunzip } from 'node:zlib';
 import { errorCode, OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
 
-/** To be read once. */
 export interface Input {
-  /** Its path, or `standard input`. */
   readonly name: string;
-  /** In bytes, as it lies on the disk; null when it is not known beforehand. */
+  /** In bytes on the disk; null: it is not known beforehand. */
   readonly size: number | null;
   readonly bytes: AsyncIterable<Buffer>;
 }
@@ -95,7 +93,7 @@ async function recodingOf(source: Bytes, recodings: Recodings): Promise<[recode:
   return [recodings.find(([magic]) => head.startsWith(magic))?.[1] ?? null, all];
 }
 
-/** The first items, as many as are needed to examine them or all there are, and all items. */
+/** The first items, as many as are enough or all there are, and all items. */
 export async function peek<Item>(
   source: AsyncIterable<Item>,
   isEnough: (first: readonly Item[]) => boolean,

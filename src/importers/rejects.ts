@@ -4,13 +4,12 @@ import { OperationError, UsageError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import type { Line } from './lines.js';
 
-/** Takes the lines that are rejected, as they came, so that they can be corrected and imported. */
 export class RejectsFile {
   readonly #path: string;
   #file: number | undefined;
 
   /**
-   * Writes nothing: the first line that is rejected creates the file.
+   * The first line that is rejected creates the file.
    *
    * @throws UsageError where the file holds something already, OperationError where it cannot be written.
    */

@@ -5,7 +5,7 @@ import { parseDmsLine } from './dms.js';
 
 const SAMPLES = new URL('../../samples/observations.ndjson', import.meta.url);
 
-/** Records the observations that the project ships. @returns how many domains are new. */
+/** @returns how many domains are new. */
 export async function recordSamples(recorder: Recorder, now: Instant): Promise<number> {
   const lines = (await readFile(SAMPLES, 'utf8')).trim().split('\n');
   const { newNames } = await recorder.record(lines.map((line) => parseDmsLine(line, now)));

@@ -73,7 +73,6 @@ function compareLines(one: KeyedLine, other: KeyedLine): number {
   return compareInstants(one.time, other.time) || one.place - other.place;
 }
 
-/** Sorts a run. */
 function* chunksOf(run: KeyedLine[]): Generator<readonly KeyedLine[]> {
   let [start, size] = [0, 0];
   for (const [at, { bytes }] of run.sort(compareLines).entries()) {
@@ -87,7 +86,7 @@ function* chunksOf(run: KeyedLine[]): Generator<readonly KeyedLine[]> {
 /** Of a line, in the order in which sortLines() has them: to read objects takes four times as long. */
 type Values = readonly [string, Instant, number, number | undefined, number, Buffer];
 
-/** A sorted run, in chunks of at least one line. */
+/** In chunks of at least one line. */
 type Run = AsyncIterator<KeyedLine[], undefined>;
 
 class RunFile {

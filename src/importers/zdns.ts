@@ -11,9 +11,8 @@ import type { Remark } from './lines.js';
 const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
 
 /**
- * Parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`). A type
- * counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version 1
- * does not write the type that was queried: there, the types of the name's own records were observed.
+ * Lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`). Version 1 does not write
+ * the type that was queried: there, the types of the name's own records were observed.
  */
 export function createZdnsParser(options: dns.AnswerOptions): FormatParser {
   return (text, now) => {

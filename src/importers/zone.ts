@@ -5,19 +5,19 @@ import { readAt } from '../model/json-values.js';
 import { parseRdataText } from '../model/rdata-text.js';
 import { quoted } from '../model/text.js';
 
-/** A string in double quotes; an escape; a comment; a parenthesis; other text; what has no end. */
-const PIECE = /"(?:[^"\\]|\\.)*"|\\.|(;.*)|([()])|[^"\\;()]+|(.)/gs;
+/** A string in double quotes; an escape; a parenthesis, line end or comment; other text; what has no end. */
+const PIECE = /"(?:[^"\\\n]|\\[^\n])*"|\\[^\n]|([()\n]|;[^\n]*)|[^"\\;()\n]+|(.)/gs;
 
 /** RFC 1035, section 5.1; of BIND, also with units, as 1h30m. */
 const TTL = String.raw`(?:\d[\dsmhdw]*\s+)?`;
-/** Owner, TTL and class, which may be missing and in either order, type, and rdata. */
+/** TTL and class may be missing, and in either order. */
 const ENTRY = new RegExp(
   String.raw`^((?:[^\s\\]|\\.)*)\s+${TTL}(?:(IN|CH|HS|CLASS\d+)\s+)?${TTL}([a-z][\w-]*)(?:\s+(.*))?$`,
   'is',
 );
 
 /**
- * The records of a master file (RFC 1035, section 5, and RFC 2308, section 4). TTLs are dropped.
+ * The records of a master file (RFC 1035, section 5, and RFC 2308, section 4).
  *
  * @param origin What relative names are relative to until `$ORIGIN` says it; undefined: they are errors.
  * @throws InvalidObservationError that begins with the line of what cannot be read.
@@ -62,26 +62,18 @@ function absoluteTo(origin: string | undefined, name: string): string {
 
 /** Entries in one line each, without comments, and parentheses, which join lines. */
 function* entriesOf(text: string): Generator<{ readonly line: number; readonly entry: string }> {
-  let open = { line: 0, depth: 0, entry: '' };
-  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
-  for (const [at, content] of lines.entries()) {
-    const line = open.depth > 0 ? open.line : at + 1;
-    const { depth, kept } = readAt(`line ${at + 1}`, () => piecesOf(content, open.depth));
-    const entry = open.entry + kept;
-    open = { line, depth, entry: depth > 0 ? `${entry} ` : '' };
-    if (depth === 0 && entry.trim() !== '') yield { line, entry: entry.trimEnd() };
+  let [lines, first, depth, entry] = [1, 1, 0, ''];
+  const pieces = `${text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')}\n`.matchAll(PIECE);
+  for (const [piece, mark, other] of pieces) {
+    depth += Number(mark === '(') - Number(mark === ')');
+    if (other !== undefined || depth < 0)
+      throw new InvalidObservationError(`line ${lines}: ${quoted(piece)} has no counterpart.`);
+    entry += mark === undefined ? piece : ' ';
+    if (mark !== '\n') continue;
+    lines += 1;
+    if (depth > 0) continue;
+    if (entry.trim() !== '') yield { line: first, entry: entry.trimEnd() };
+    [first, entry] = [lines, ''];
   }
-  if (open.depth > 0) throw new InvalidObservationError(`line ${open.line}: a parenthesis is not closed.`);
-}
-
-/** @param depth Of the parentheses before. */
-function piecesOf(content: string, depth: number): { readonly depth: number; readonly kept: string } {
-  let [after, kept] = [depth, ''];
-  for (const [piece, comment, parenthesis, other] of content.matchAll(PIECE)) {
-    if (parenthesis !== undefined) after += parenthesis === '(' ? 1 : -1;
-    if (other !== undefined || after < 0)
-      throw new InvalidObservationError(`${quoted(piece)} has no counterpart.`);
-    if (comment === undefined) kept += parenthesis === undefined ? piece : ' ';
-  }
-  return { depth: after, kept };
+  if (depth > 0) throw new InvalidObservationError(`line ${first}: a parenthesis is not closed.`);
 }

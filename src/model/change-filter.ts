@@ -1,14 +1,13 @@
 import type { ChangeKind, RoutineReason } from './change-kinds.js';
 import type { NamePattern } from './name-pattern.js';
 
-/** All that is given has to be met. */
+/** All conditions that are given have to be met. */
 export interface ChangeFilter {
   readonly kinds: ReadonlySet<ChangeKind>;
   /** Of records of these types; absent: of all. Where there are headers, too, of either. */
   readonly types?: readonly string[] | undefined;
   /** Of these headers, by name in lower case; absent: of all. */
   readonly headers?: readonly string[] | undefined;
-  /** Only notable changes, or only routine ones; absent: both. */
   readonly notable?: boolean | undefined;
 }
 
@@ -45,10 +44,10 @@ export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) =>
     isOfDomains(change.domain);
 }
 
-export function domainTest({
-  domains,
-  registrableDomain: of,
-}: Pick<ChangesAnywhere, 'domains' | 'registrableDomain'>): (domain: string) => boolean {
+export function domainTest(
+  filter: Pick<ChangesAnywhere, 'domains' | 'registrableDomain'>,
+): (domain: string) => boolean {
+  const { domains, registrableDomain: of } = filter;
   const suffixes = domains?.flatMap(({ parts: [, below] }) => below ?? []) ?? [];
   const names = new Set(domains?.map(({ parts }) => parts.join('*')));
   return (domain) =>

@@ -12,7 +12,6 @@ export const DOMAIN_CHANGE_KINDS = CHANGE_KINDS.filter((kind) => kind !== 'HISTO
 
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** Why a change is not notable. */
 export type RoutineReason =
   | 'INITIAL'
   | 'BACKFILL'

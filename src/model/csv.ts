@@ -1,13 +1,11 @@
 // The page has this file, too: it imports nothing.
 
-/** Of stays of DNS records, and of the values of header fields. */
 export const STAY_COLUMNS = 'domain,kind,name,class,type,value,first_seen,last_seen,removed,source'.split(
   ',',
 );
 export const DOMAIN_COLUMNS = 'domain,created,last_update,last_change'.split(',');
 export const CHANGE_COLUMNS = 'id,date,domain,kind,name,type,old,new,last_seen,source,routine'.split(',');
 
-/** By the names of the columns. */
 export type CsvRow = Readonly<Record<string, string | null | undefined>>;
 
 /** A line of RFC 4180, with its end. Values stay as they are, though spreadsheets take some for formulas. */

@@ -4,28 +4,26 @@ import { PublicError } from './errors.js';
 
 export const MOST_OF_PAGE = 500;
 
-/** How many octets of the SHA-256 a cursor begins with. */
-const OCTETS_OF_DIGEST = 9;
+/** Of the SHA-256, at the beginning of a cursor. */
+const DIGEST_OCTETS = 9;
 
 /** Of places where pages end. @param question The same for all pages of a question, and for no other. */
 export function cursorsOf(question: string) {
   // Once for all cursors of a page: a question may have lists of half a megabyte.
   const ofQuestion = createHash('sha256').update(`${question}\n`);
   const write = (text: Buffer) => {
-    const digest = ofQuestion.copy().update(text).digest().subarray(0, OCTETS_OF_DIGEST);
+    const digest = ofQuestion.copy().update(text).digest().subarray(0, DIGEST_OCTETS);
     return Buffer.concat([digest, text]).toString('base64url');
   };
   return {
-    /** @param place A JSON value. */
     write: (place: unknown): string => write(Buffer.from(JSON.stringify(place))),
 
     /**
-     * @param name Of the argument.
-     * @param placeIn The place that a value is; undefined: it is none of the question. The digest is no secret.
+     * @param placeIn Undefined for what is no place of the question: the digest is no secret.
      * @throws PublicError INVALID_CURSOR for what write() has not written for the same question.
      */
     read<Place>(name: string, cursor: string, placeIn: (value: unknown) => Place | undefined): Place {
-      const text = Buffer.from(cursor, 'base64url').subarray(OCTETS_OF_DIGEST);
+      const text = Buffer.from(cursor, 'base64url').subarray(DIGEST_OCTETS);
       // Base64url may be written in several ways, of which one is a cursor.
       const place = write(text) === cursor ? placeIn(attempt(() => JSON.parse(text.toString()))) : undefined;
       if (place !== undefined) return place;

@@ -22,22 +22,12 @@ export interface DnsRecord {
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** To the own fields of a type in canonical form, as JSON text. */
-type RdataParser = (data: Data) => string;
-
-/** By the name of a type as it was given: its own, the keys of its data objects, and its parser. */
+/** By the name of a type as it was given. The parser gives the own fields in canonical form, as JSON text. */
 const layoutOf = memoized((text: string) => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  const keys = new Set([
-    'host',
-    'class',
-    'type',
-    'ttl',
-    ...own,
-    'data',
-    ...(type === 'TXT' ? ['joined'] : []),
-  ]);
+  const joined = type === 'TXT' ? ['joined'] : [];
+  const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data', ...joined]);
   return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 
@@ -62,11 +52,13 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   };
 }
 
-function rdataParser(type: string): RdataParser {
+function rdataParser(type: string): (data: Data) => string {
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
+    const parseData = ({ data }: Data) =>
+      readAt('data', () => JSON.stringify({ data: parseRdataText(type, requireText(data))['data'] }));
     // The number of types with `data` is not bounded, and each has a cache.
-    return cachedParser('data', (data) => dataJson(type, data), type === 'DS' ? undefined : 256);
+    return cachedParser('data', parseData, type === 'DS' ? undefined : 256);
   }
   const [first] = fields;
   const parseFields = type === 'TXT' ? textJson : (data: Data) => fieldsJson(fields, data);
@@ -75,16 +67,12 @@ function rdataParser(type: string): RdataParser {
 }
 
 /** Most records have one text: with a cache, each costs a look-up. */
-function cachedParser(name: string, parse: RdataParser, limit?: number): RdataParser {
+function cachedParser(name: string, parse: (data: Data) => string, limit?: number): typeof parse {
   const cached = memoized((text: string) => parse({ [name]: text }), limit);
   return (data) => {
     const value = data[name];
     return typeof value === 'string' ? cached(value) : parse(data);
   };
-}
-
-function dataJson(type: string, { data }: Data): string {
-  return readAt('data', () => JSON.stringify({ data: parseRdataText(type, requireText(data))['data'] }));
 }
 
 function fieldsOfData(type: string, fields: readonly RdataField[], { data, joined, ...others }: Data): Data {
@@ -124,9 +112,8 @@ function textJson({ txt, entries, joined = false }: Data): string {
     (isAlone ? [requireText(txt)] : requireTexts(entries)).map(characterStringOctets),
   );
   const octets = Buffer.concat(given);
-  if (!isAlone && txt !== undefined) {
+  if (!isAlone && txt !== undefined)
     readAt('txt', () => requireJoined(requireText(txt), requireTexts(entries), octets));
-  }
   const strings = joined === true ? stringsOf(octets) : given;
   // Each character-string has a length octet before it.
   requireRdataLength(octets.length + strings.length);
@@ -178,8 +165,7 @@ function compareRdata(type: string, a: string, b: string): number {
   const fields = rdataFields(type);
   // Most records have one text, without escapes: it ends before `"}`, and need not be parsed.
   if (fields.length === 1 && !a.includes('\\') && !b.includes('\\')) return compareUtf8(a, b, 2);
-  const left = memoizedValues(a);
-  const right = memoizedValues(b);
+  const [left, right] = [memoizedValues(a), memoizedValues(b)];
   for (const { name } of fields) {
     const order = compareValues(left[name], right[name]);
     if (order !== 0) return order;
@@ -197,7 +183,7 @@ function compareValues(a: RdataValue | undefined, b: RdataValue | undefined): nu
   return compareUtf8(a[place], b[place]);
 }
 
-/** As an observation has them: in the order of compareDnsRecords, each once. */
+/** Each once, in the order of compareDnsRecords. */
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) addTo(byType, record.type, record);

@@ -10,10 +10,10 @@ const canonicalMnemonic: (text: string) => string = memoized((text) => {
   throw invalidText(text, 'a mnemonic of DNS, such as MX or IN');
 }, 1024);
 
-/** RFC 3597, section 5: the classes that have names, by their numbers (RFC 6895, section 3.2). */
+/** RFC 3597, section 5, and RFC 6895, section 3.2. */
 const NUMBERED_CLASSES: Readonly<Record<string, string>> = { CLASS1: 'IN', CLASS3: 'CH', CLASS4: 'HS' };
 
-/** The one name of a DNS class, in upper case: `IN` for `in` and `CLASS1`. @throws InvalidObservationError */
+/** In upper case: `IN` for `in` and `CLASS1`. @throws InvalidObservationError */
 export function canonicalClass(text: string): string {
   const name = canonicalMnemonic(text);
   return NUMBERED_CLASSES[name] ?? name;
@@ -41,7 +41,6 @@ const NAMES: ReadonlyMap<number, string> = new Map(Array.from(NUMBERS, ([name, n
 
 const RESERVED = 65_535;
 
-/** RFC 3597, section 5. */
 function anyNumber(type: string): number | undefined {
   const upper = type.toUpperCase();
   const digits = /^TYPE(0|[1-9]\d{0,4})$/.exec(upper)?.[1];
@@ -63,9 +62,7 @@ function holdsNoData(number: number): boolean {
 }
 
 /** Those that records may have. */
-export const TYPE_NAMES: readonly string[] = [...NUMBERS.keys()].filter(
-  (name) => typeNumber(name) !== undefined,
-);
+export const TYPE_NAMES = [...NUMBERS.keys()].filter((name) => typeNumber(name) !== undefined);
 
 /** The mnemonic where there is one (`CAA` for `type257`), else as in RFC 3597. Undefined as typeNumber(). */
 export function canonicalType(type: string): string | undefined {

@@ -38,11 +38,10 @@ export class InvalidDomainError extends PublicError {
   }
 }
 
-/** The response is the same for every reason. */
 export class UnauthenticatedError extends PublicError {
   /** Whether a bearer token was sent. Without one, the response has no `error` (RFC 6750, section 3.1). */
   readonly credentialSent: boolean;
-  /** Why the token is invalid, where that is known: for the log, never for the caller. */
+  /** Why the token is invalid: for the log, never for the caller. */
   readonly reason: string | undefined;
 
   constructor(message: string, credentialSent: boolean, reason?: string) {
@@ -61,7 +60,6 @@ export class ForbiddenError extends PublicError {
   }
 }
 
-/** An error that a later request may not get. */
 export class TemporaryError extends PublicError {
   /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;
@@ -73,7 +71,6 @@ export class TemporaryError extends PublicError {
 }
 
 export class RateLimitedError extends TemporaryError {
-  /** @param complaint What the client did too often: a sentence. */
   constructor(retryAfter: number, complaint = 'Too many requests.') {
     super('RATE_LIMITED', retryAfter, `${complaint} Try again in ${retryAfter} s.`);
   }
@@ -98,7 +95,6 @@ export class BusyError extends TemporaryError {
   }
 }
 
-/** The keys of the identity provider are unavailable. */
 export class ProviderUnavailableError extends TemporaryError {
   constructor(retryAfter: number, options?: ErrorOptions) {
     super('UNAVAILABLE', retryAfter, 'The identity provider does not answer. Try again shortly.', options);
@@ -122,7 +118,6 @@ export function nothingAtPath(basePath: string): PublicError {
   return new PublicError('NOT_FOUND', `There is nothing at this path: ${next}.`);
 }
 
-/** @param methods Those that the resource has. */
 export function methodNotAllowed(methods: string): string {
   return `Method not allowed: use ${methods}.`;
 }

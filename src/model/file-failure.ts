@@ -2,7 +2,7 @@ import { errorCode, OperationError } from './errors.js';
 
 const OTHER = 'or name another file';
 
-/** Of a file that cannot be read, by the code of the system's error. */
+/** By the code of the system's error. */
 const READING: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist: check the path',
   ENOTDIR: 'does not exist: check the path',

@@ -8,7 +8,6 @@ const LONGEST_NAME = 1024;
 /** Characters of a token (RFC 9110, section 5.6.2), and non-ASCII characters, which some sites send. */
 const FIELD_NAME = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]|[^\0-\x7f])+$/;
 
-/** Whatever its length. */
 export function isFieldName(name: string): boolean {
   return FIELD_NAME.test(name);
 }
@@ -16,9 +15,8 @@ export function isFieldName(name: string): boolean {
 /** @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) throw invalidText(name, 'the name of a header field (RFC 9110, 5.1)');
-  if (name.length > LONGEST_NAME) {
+  if (name.length > LONGEST_NAME)
     throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
-  }
   // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
   return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
@@ -38,11 +36,10 @@ export function trimmed(value: string): string {
 
 /** @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
-  if (/[\r\n]/.test(value)) {
+  if (/[\r\n]/.test(value))
     throw new InvalidObservationError(
       `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
     );
-  }
   addTo(fields, canonicalFieldName(name), canonicalFieldValue(value));
 }
 

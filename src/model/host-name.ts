@@ -45,8 +45,7 @@ const SEPARATOR = /(?<=(?:^|[^\\])(?:\\\\)*)[.\u3002\uff0e\uff61]/;
 
 /** Without the empty one after a final dot. */
 function splitLabels(text: string): string[] {
-  const labels = text.split(SEPARATOR);
-  return labels.at(-1) === '' ? labels.slice(0, -1) : labels;
+  return text.split(SEPARATOR).filter((label, at, { length }) => label !== '' || at < length - 1);
 }
 
 /** A character for each. */
@@ -92,7 +91,7 @@ export function toALabel(label: string): string | undefined {
   return /^[^.]+\.x$/.test(converted) ? converted.slice(0, -2) : undefined;
 }
 
-/** Of a canonical name, without compression. All questions about a name have the same. */
+/** Of a canonical name, without compression: memoized, since all questions about a name have the same. */
 export const hostNameOctets: (name: string) => Buffer = memoized((name) => {
   const labels = labelsOf(name).map((label) => Buffer.from(labelOctets(label, name), 'latin1'));
   return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);

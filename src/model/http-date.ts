@@ -11,8 +11,6 @@ const FORMS = [
   new RegExp(`^${DAY} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`),
 ];
 
-const MOST_YEARS_AHEAD = 50;
-
 /**
  * In seconds since the Unix epoch; undefined for any other text. The name of the weekday is not checked.
  *
@@ -33,11 +31,11 @@ export function parseHttpDate(text: string, now: number): number | undefined {
 
 /** The latest year of these two digits that is not over 50 years ahead (RFC 9110, section 5.6.7). */
 function nearbyYear(lastDigits: number, now: number): number {
-  const latest = new Date(now * 1000).getUTCFullYear() + MOST_YEARS_AHEAD;
+  const latest = new Date(now * 1000).getUTCFullYear() + 50;
   return latest - ((latest - lastDigits) % 100);
 }
 
-/** A time in the form that is to be sent. @param seconds Whole, since the Unix epoch. */
+/** @param seconds Whole, since the Unix epoch. */
 export function formatHttpDate(seconds: number): string {
   return new Date(seconds * 1000).toUTCString();
 }

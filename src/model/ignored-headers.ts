@@ -44,7 +44,6 @@ const BY_REASON: Readonly<Record<string, string>> = {
     'x-ratelimit-used x-rate-limit-remaining x-rate-limit-reset',
 };
 
-/** In lower case. */
 export const IGNORED_HEADERS: ReadonlySet<string> = new Set(
   Object.values(BY_REASON).flatMap((names) => names.split(' ')),
 );

@@ -13,7 +13,7 @@ export function isIpv6(text: string): boolean {
   return /^[\dA-Fa-f:.]{2,45}$/.test(text) && URL.canParse(`http://[${text}]`);
 }
 
-/** The host of a URL, an IPv6 address without its brackets. */
+/** An IPv6 address without its brackets. */
 export function hostOfUrl({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
@@ -24,12 +24,12 @@ export function isLoopback(text: string): boolean {
   return address === 'localhost' || address === '::1' || (isIpv4(address) && address.startsWith('127.'));
 }
 
-/** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function canonicalIp(text: string): string {
   return text.includes(':') ? canonicalIpv6(text) : canonicalIpv4(text);
 }
 
-/** An IPv4 address, unchanged. @throws InvalidObservationError */
+/** @throws InvalidObservationError */
 export function canonicalIpv4(text: string): string {
   if (isIpv4(text)) return text;
   throw invalidText(text, 'an IPv4 address: write four decimals without leading zeros');

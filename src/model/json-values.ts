@@ -5,34 +5,22 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Of the string of JSON that begins at `start`: the place after its closing quote; without one, the end. */
-export function endOfString(json: string, start: number): number {
-  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    // A quote after an odd number of backslashes closes nothing: JSON inside of texts has many.
-    let first = end;
-    while (json.charAt(first - 1) === '\\') first -= 1;
-    if ((end - first) % 2 === 0) return end + 1;
-  }
-  return json.length;
-}
-
 /** @throws InvalidObservationError */
 export function requireText(value: unknown): string {
   if (typeof value === 'string') return value;
   throw new InvalidObservationError(value === undefined ? 'it is missing.' : 'it is not a string.');
 }
 
-/** A list of strings, at least one. @throws InvalidObservationError */
+/** At least one. @throws InvalidObservationError */
 export function requireTexts(value: unknown): readonly string[] {
   if (value === undefined) throw new InvalidObservationError('it is missing.');
-  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
     throw new InvalidObservationError('it is not an array of strings.');
-  }
   if (value.length === 0) throw new InvalidObservationError('it is empty; write at least one string.');
   return value;
 }
 
-/** It names a known key that differs only in case, `-` or `_`. @param owner as `in a record of type A`. */
+/** @param owner As `in a record of type A`. */
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));
@@ -53,7 +41,6 @@ export function errorAt(place: string, error: unknown): unknown {
   return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
 }
 
-/** The errors of `read` get the place by errorAt(). */
 export function readAt<Result>(place: string, read: () => Result): Result {
   try {
     return read();
@@ -83,8 +70,6 @@ export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOf(each), 1);
-  return Object.entries(value).reduce(
-    (sum, [name, each]) => sum + SIZE_OF_NAME + name.length + sizeOf(each),
-    1,
-  );
+  const sizes = Object.entries(value).map(([name, each]) => SIZE_OF_NAME + name.length + sizeOf(each));
+  return sizes.reduce((sum, size) => sum + size, 1);
 }

@@ -32,16 +32,15 @@ export const location: RdataCodec = {
     requireRdata(rdata.uint8() === 0, 'an unknown version of LOC');
     const precisions = [precision(rdata), precision(rdata), precision(rdata)];
     const angles = [angle(rdata, 90, 'N', 'S'), angle(rdata, 180, 'E', 'W')];
-    const altitude = ((rdata.uint32() - REFERENCE_ALTITUDE) / 100).toFixed(2);
-    return [...angles, `${altitude}m`, ...precisions].join(' ');
+    const altitude = `${((rdata.uint32() - REFERENCE_ALTITUDE) / 100).toFixed(2)}m`;
+    return [...angles, altitude, ...precisions].join(' ');
   },
 };
 
 /** RFC 1876, section 2: a digit, and the power of ten by which it is multiplied, in centimetres. */
 function precision(rdata: MessageReader): string {
   const octet = rdata.uint8();
-  const digit = octet >> 4;
-  const power = octet & 0x0f;
+  const [digit, power] = [octet >> 4, octet & 0x0f];
   requireRdata(digit <= 9 && power <= 9 && (digit > 0 || power === 0), 'a size that is not decimal');
   return power > 1 ? `${digit * 10 ** (power - 2)}m` : `0.${String(digit * 10 ** power).padStart(2, '0')}m`;
 }
@@ -56,7 +55,7 @@ function angle(rdata: MessageReader, largest: number, positive: string, negative
   return `${degrees} ${minutes} ${seconds} ${offset < 0 ? negative : positive}`;
 }
 
-/** Reads degrees, minutes and seconds up to the letter of a hemisphere, as thousandths of a second. */
+/** Degrees, minutes and seconds up to the letter of a hemisphere, as thousandths of a second. */
 function angleIn(text: MasterText, positive: string, negative: string): number {
   let thousandths = 0;
   for (const unit of [DEGREE, 60_000, 1000, 0]) {
@@ -64,7 +63,8 @@ function angleIn(text: MasterText, positive: string, negative: string): number {
     if (word.toUpperCase() === positive) return thousandths;
     if (word.toUpperCase() === negative) return -thousandths;
     const form = unit > 1000 ? /^\d{1,3}$/ : /^\d{1,3}(?:\.\d{1,3})?$/;
-    if (!form.test(word) || Number(word) > (unit === DEGREE ? 180 : 59.999)) throw notLocation(word);
+    if (!form.test(word) || Number(word) > (unit === DEGREE ? 180 : 59.999))
+      throw invalidText(word, 'part of a location');
     thousandths += Math.round(Number(word) * unit);
   }
   throw new InvalidObservationError(`${positive} or ${negative} is missing.`);
@@ -74,15 +74,11 @@ function centimetres(word: string, least: number, largest: number): number {
   const metres = /^-?\d{1,8}(?:\.\d{1,2})?m?$/i.test(word) ? Number.parseFloat(word) : Number.NaN;
   const value = Math.round(metres * 100);
   if (value >= least && value <= largest) return value;
-  throw notLocation(word);
+  throw invalidText(word, 'part of a location');
 }
 
 /** Of the digits the first counts. */
 function precisionOctet(word: string): number {
   const digits = String(centimetres(word, 0, 9e9));
   return digits === '0' ? 0 : (Number(digits.charAt(0)) << 4) | (digits.length - 1);
-}
-
-function notLocation(word: string): InvalidObservationError {
-  return invalidText(word, 'part of a location');
 }

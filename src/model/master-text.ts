@@ -8,7 +8,7 @@ import { octetEscape, quoted } from './text.js';
 const TOKEN =
   /("(?:[^"\\]|\\.)*"|(?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|([()])|(;[^\n]*|[ \t\r\n\f\v]+)|.+/gs;
 
-/** The fields of rdata in the syntax of master files (RFC 1035, section 5.1), from the first to the last. */
+/** Reads the fields of rdata in the syntax of master files (RFC 1035, section 5.1). */
 export class MasterText {
   /** Whether it begins with `\#`: the octets follow in hexadecimal (RFC 3597, section 5). */
   readonly isGeneric: boolean;
@@ -38,7 +38,7 @@ export class MasterText {
     this.#fields = fields;
   }
 
-  /** As they are written, in one line with single blanks. */
+  /** In one line, with single blanks. */
   get text(): string {
     return this.#fields.join(' ');
   }
@@ -47,7 +47,7 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /** Without its quotes. @throws InvalidObservationError where there is none. */
+  /** Without its quotes. @throws InvalidObservationError at the end. */
   next(): string {
     const field = this.#fields[this.#next];
     if (field === undefined) throw new InvalidObservationError('it ends too early.');
@@ -89,7 +89,6 @@ export function fieldOctets(text: string): Buffer {
   return Buffer.from(unescaped, 'latin1');
 }
 
-/** A character string in double quotes (RFC 1035, section 5.1). */
 export function quotedOctets(octets: Buffer): string {
   return `"${escapedOctets(octets)}"`;
 }

@@ -6,7 +6,6 @@ export const HEADER_LENGTH = 12;
 
 /** RFC 1035, section 3.1: with the length octets and the root's. */
 const LONGEST_NAME = 255;
-/** A length octet with one of the two highest bits is not a length (section 4.1.4). */
 const LONGEST_LABEL = 63;
 /** A name has at most 127 labels, and chains of pointers are useless. */
 const MOST_POINTERS = 127;
@@ -31,7 +30,6 @@ export class MessageReader {
     this.#names = names;
   }
 
-  /** A reader for rdata by itself: names in it are not compressed. */
   static ofRdata(octets: Buffer): MessageReader {
     return new MessageReader(octets, 0, octets.length, null);
   }
@@ -61,7 +59,7 @@ export class MessageReader {
     return this.#message.readUInt32BE(this.#take(4));
   }
 
-  /** The next octets, as a view of the message. */
+  /** As a view of the message. */
   octets(length: number): Buffer {
     return this.#message.subarray(this.#take(length), this.#position);
   }
@@ -82,7 +80,7 @@ export class MessageReader {
     let start = this.#position;
     let length = 1;
     let pointers = 0;
-    /** Where the name is, if it is nothing but a pointer. */
+    /** Where the name begins, if it is nothing but a pointer. */
     let target: number | undefined;
     for (let octet = reader.uint8(); octet !== 0; octet = reader.uint8()) {
       if (octet < POINTER) {

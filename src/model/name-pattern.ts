@@ -2,7 +2,7 @@ import { invalidParameter, readArgument } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { quoted, requireStorable } from './text.js';
 
-/** How many characters besides `*` a pattern has at least, and a part of a text that is searched for. */
+/** Besides `*`. */
 const LEAST_CHARACTERS = 3;
 
 export interface NamePattern {
@@ -17,7 +17,6 @@ const ASTERISK = '\0';
  * A name, or a pattern of names, in which `*` stands for any characters, and `\*` or `\042` for itself, as in a
  * master file (RFC 1035, section 5.1): the label of a wildcard (RFC 4592). Labels without `*` become canonical.
  *
- * @param argument For the message.
  * @throws PublicError INVALID_PARAMETER for a text that is neither, and a pattern of fewer than three others.
  */
 export function parseNamePattern(argument: string, text: string): NamePattern {
@@ -33,11 +32,10 @@ export function parseNamePattern(argument: string, text: string): NamePattern {
     throw invalidParameter(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
   });
   const parts = pattern.join('.').split(/\*+/);
-  if (parts.join('').length < LEAST_CHARACTERS) {
+  if (parts.join('').length < LEAST_CHARACTERS)
     throw invalidParameter(
       `${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`,
     );
-  }
   return { parts: parts.map((part) => part.replaceAll(ASTERISK, '*')) };
 }
 
@@ -49,7 +47,7 @@ export function parseNameOrSubdomains(argument: string, text: string): NamePatte
   throw invalidParameter(`${argument}: write a host name, or "*." and a name for all below it.`);
 }
 
-/** Checks a part of a text that is searched for. @throws PublicError INVALID_PARAMETER */
+/** @throws PublicError INVALID_PARAMETER */
 export function requirePart(argument: string, text: string): string {
   if ([...text].length >= LEAST_CHARACTERS) return requireText(argument, text);
   throw invalidParameter(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);

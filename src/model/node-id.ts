@@ -15,7 +15,6 @@ export interface NodeName {
   readonly key: readonly string[];
 }
 
-/** For one name always the same id, for another one another. */
 export function writeNodeId({ kind, domain, at, key }: NodeName): string {
   return Buffer.from([kind[0], domain, at ?? '', ...key].join('\n')).toString('base64url');
 }

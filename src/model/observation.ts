@@ -22,13 +22,13 @@ export interface Observation {
 
 export interface SiteResponse {
   readonly scheme: 'https' | 'http';
-  /** The status code, from 100 to 999. */
+  /** From 100 to 999. */
   readonly status: number;
   /** Where the connection went: an IP address in canonical form; null: that is unknown. */
   readonly address: string | null;
 }
 
-/** Whether a value is a status code (RFC 9110, section 15, whose classes end at 599; others are in use). */
+/** RFC 9110, section 15, whose classes end at 599; others are in use. */
 export function isStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 999;
 }
@@ -64,13 +64,10 @@ export interface ObservationLimits {
 }
 
 /** What they exceed, as a phrase that names the setting; null: they are within the limit. */
-export function excessOfRecords(
-  type: string,
-  count: number,
-  { recordsPerType }: ObservationLimits,
-): string | null {
-  if (count <= recordsPerType) return null;
-  return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`;
+export function excessOfRecords(type: string, count: number, limits: ObservationLimits): string | null {
+  const most = limits.recordsPerType;
+  if (count <= most) return null;
+  return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${most})`;
 }
 
 /** As excessOfRecords(). */
@@ -82,9 +79,8 @@ export function excessOfHeaders(
   for (const [name, value] of headers) {
     // A UTF-16 unit is at least one octet and at most three.
     const octets = value.length * 3 <= headerValue ? 0 : Buffer.byteLength(value);
-    if (octets > headerValue) {
+    if (octets > headerValue)
       return `the value of ${name} has ${octets} octets, more than LIMIT_HEADER_VALUE allows (${headerValue})`;
-    }
   }
   return null;
 }
@@ -93,18 +89,15 @@ export function requireWithinLimits(
   { dns, httpHeaders }: Pick<Observation, 'dns' | 'httpHeaders'>,
   limits: ObservationLimits,
 ): void {
-  let records = 0;
+  let [records, excess]: [number, string | null] = [0, null];
   for (const [type, { length }] of dns?.records ?? []) {
     records += length;
-    requireNone('dnsRecords', excessOfRecords(type, length, limits));
+    excess ??= excessOfRecords(type, length, limits);
   }
-  if (records > limits.records) {
-    requireNone('dnsRecords', `${records} records are more than LIMIT_RECORDS allows (${limits.records})`);
-  }
-  if (httpHeaders !== undefined) requireNone('httpHeaders', excessOfHeaders(httpHeaders, limits));
-}
-
-function requireNone(key: string, excess: string | null): void {
-  if (excess === null) return;
-  throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  if (records > limits.records)
+    excess ??= `${records} records are more than LIMIT_RECORDS allows (${limits.records})`;
+  const key = excess === null ? 'httpHeaders' : 'dnsRecords';
+  if (httpHeaders !== undefined) excess ??= excessOfHeaders(httpHeaders, limits);
+  if (excess !== null)
+    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
 }

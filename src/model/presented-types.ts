@@ -40,7 +40,7 @@ const ALGORITHMS = numbered(
 );
 const algorithm = integer(1, ALGORITHMS);
 
-/** Names of digest types (RFC 4034, appendix A.2, and later RFCs). */
+/** RFC 4034, appendix A.2, and later RFCs. */
 const DIGESTS = numbered([1, 'SHA1 SHA256 GOST SHA384'], [1, 'SHA-1 SHA-256'], [4, 'SHA-384']);
 
 /** A digest's type and its octets. @param lengths By type; other types have any length from `least` on. */
@@ -114,9 +114,8 @@ function typeBitmap(least: 0 | 1): RdataCodec {
         bits[(number & 255) >> 3] = (bits[(number & 255) >> 3] ?? 0) | (0x80 >> (number & 7));
         windows[number >> 8] = bits;
       }
-      return Buffer.concat(
-        windows.flatMap((bits, window) => [Buffer.of(window), lengthBefore(withoutZeros(bits))]),
-      );
+      const blocks = windows.flatMap((bits, window) => [Buffer.of(window), lengthBefore(withoutZeros(bits))]);
+      return Buffer.concat(blocks);
     },
     read: (rdata) => {
       let latest = -1;
@@ -126,24 +125,21 @@ function typeBitmap(least: 0 | 1): RdataCodec {
         requireRdata(bits.length > 0 && bits.length <= 32 && bits.at(-1) !== 0, 'a bitmap of a wrong length');
         requireRdata(window > latest, 'windows out of order');
         latest = window;
-        return [...bits].flatMap((octet, at) =>
-          bitsIn(octet).map((bit) => typeName(256 * window + 8 * at + bit)),
-        );
+        const places = Array.from({ length: 8 * bits.length }, (_, bit) => bit);
+        return places
+          .filter((bit) => ((bits[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) !== 0)
+          .map((bit) => typeName(256 * window + bit));
       };
       return untilEnd(rdata, readWindow, least).flat().join(' ');
     },
   };
 }
 
-function bitsIn(octet: number): number[] {
-  return [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (octet & (0x80 >> bit)) !== 0);
-}
-
 function withoutZeros(octets: Buffer): Buffer {
   return octets.subarray(0, octets.findLastIndex((octet) => octet !== 0) + 1);
 }
 
-/** Octets in hexadecimal with a separator, as addresses of machines have it. */
+/** Octets in hexadecimal with a separator, as EUI48 has them. */
 function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
   const group = `[0-9a-f]{${least},${digits}}`;
   const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
@@ -176,16 +172,15 @@ function gateway(type: number): RdataCodec {
   return codec;
 }
 
-/** The highest bit of an octet, which has a meaning of its own. */
+/** The highest bit of an octet. */
 const FLAG = 0x80;
 
 /** The bit of discovery, and the type of a relay, in one octet. */
 const relayType: RdataCodec = {
   write: (text) => {
     const [discovery = 0, type = 0] = Buffer.concat([uint8.write(text), uint8.write(text)]);
-    if (discovery > 1 || type >= FLAG) {
+    if (discovery > 1 || type >= FLAG)
       throw new InvalidObservationError('the discovery bit, or the type of the relay, is too large.');
-    }
     return Buffer.of((discovery * FLAG) | type);
   },
   read: (rdata) => {

@@ -33,7 +33,6 @@ export type RdataFieldKind =
 
 export type RdataValue = string | number | readonly string[];
 
-/** A field of a type with fields of its own. */
 export interface FieldCodec extends RdataCodec {
   readonly kind: RdataFieldKind;
   /** The octets that come next as a value of JSON, where that is not the text of `read`. */
@@ -47,7 +46,7 @@ export interface FieldCodec extends RdataCodec {
 /** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
 export const LARGEST_RDATA = 65_535;
 
-/** A field that is one word of a master file. */
+/** One word of a master file. */
 export function field(write: (word: string) => Buffer, read: (rdata: MessageReader) => string): RdataCodec {
   return { write: (text) => write(text.next()), read };
 }
@@ -77,9 +76,8 @@ const LARGEST_INTEGER = 4_294_967_295;
 
 function canonicalInteger(value: unknown): number {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= LARGEST_INTEGER) {
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= LARGEST_INTEGER)
     return number;
-  }
   if (value === undefined) throw new InvalidObservationError('it is missing.');
   const shown = typeof value === 'object' ? 'it' : quoted(String(value));
   throw new InvalidObservationError(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
@@ -209,7 +207,7 @@ export function lengthBefore(octets: Buffer): Buffer {
   return Buffer.concat([Buffer.of(octets.length), octets]);
 }
 
-/** Reads all that is left, at least so many. */
+/** Reads all items that are left, at least so many. */
 export function untilEnd<Source extends { readonly isAtEnd: boolean }, Item>(
   source: Source,
   read: (source: Source) => Item,
@@ -247,8 +245,6 @@ export function writeAll(codecs: readonly RdataCodec[], text: MasterText): Buffe
 }
 
 export function readAll(codecs: readonly RdataCodec[], rdata: MessageReader): string {
-  return codecs
-    .map((codec) => codec.read(rdata))
-    .filter((text) => text !== '')
-    .join(' ');
+  const texts = codecs.map((codec) => codec.read(rdata));
+  return texts.filter((text) => text !== '').join(' ');
 }

@@ -3,16 +3,7 @@ import { InvalidObservationError } from './errors.js';
 import { readOr } from './json-values.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
-import {
-  encodedOctets,
-  hexadecimal,
-  integerOctets,
-  isPlainTag,
-  LARGEST_RDATA,
-  readAll,
-  requireRdata,
-  writeAll,
-} from './rdata-codec.js';
+import * as codecs from './rdata-codec.js';
 import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
 import { quoted, requireStorable } from './text.js';
 
@@ -25,18 +16,14 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
     const all = rdata.fork();
-    return {
-      data: readOr(
-        () => layoutText(type, rdata),
-        () => genericText(all.rest()),
-      ),
-    };
+    const asOctets = () => genericText(all.rest());
+    return { data: readOr(() => layoutText(type, rdata), asOctets) };
   }
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) {
     if (codec !== null) values[name] = codec.value?.(rdata) ?? codec.read(rdata);
   }
-  requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
+  codecs.requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
   return values;
 }
 
@@ -45,8 +32,8 @@ function layoutText(type: string, rdata: MessageReader): string {
   const layout = LAYOUTS.get(type);
   if (layout === undefined) return genericText(rdata.rest());
   const all = rdata.fork();
-  const text = readAll(layout, rdata);
-  requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
+  const text = codecs.readAll(layout, rdata);
+  codecs.requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
   return text === '' || text.length > LONGEST_TEXT ? genericText(all.rest()) : text;
@@ -54,7 +41,7 @@ function layoutText(type: string, rdata: MessageReader): string {
 
 /** RFC 3597, section 5. */
 export function genericText(octets: Buffer): string {
-  return `\\# ${octets.length} ${hexadecimal(octets)}`.trimEnd();
+  return `\\# ${octets.length} ${codecs.hexadecimal(octets)}`.trimEnd();
 }
 
 /** Canonical DS records of the usual digests: large files consist of them. */
@@ -62,7 +49,7 @@ const CANONICAL_DELEGATION =
   /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
 
 /** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
-const LONGEST_TEXT = 8 * LARGEST_RDATA;
+const LONGEST_TEXT = 8 * codecs.LARGEST_RDATA;
 
 /**
  * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or in
@@ -80,11 +67,10 @@ export function parseRdataText(
 ): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
-    if (text.length > LONGEST_TEXT) {
+    if (text.length > LONGEST_TEXT)
       throw new InvalidObservationError(
         `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
       );
-    }
     const fields = new MasterText(requireStorable(text), absolute);
     // Which of its fields are names, which a file may have relative to its origin, is not known.
     const isKept = RETIRED_TYPES.has(type) && !fields.isGeneric && absolute === undefined;
@@ -103,20 +89,19 @@ export function parseRdataText(
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []);
-  if (layout === undefined) {
+  if (layout === undefined)
     throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
-  }
-  const octets = writeAll(layout, fields);
+  const octets = codecs.writeAll(layout, fields);
   if (!fields.isAtEnd) throw new InvalidObservationError(`${quoted(fields.next())} is one field too many.`);
-  if (octets.length <= LARGEST_RDATA) return octets;
-  throw new InvalidObservationError(`it is longer than ${LARGEST_RDATA} octets.`);
+  if (octets.length <= codecs.LARGEST_RDATA) return octets;
+  throw new InvalidObservationError(`it is longer than ${codecs.LARGEST_RDATA} octets.`);
 }
 
 /** RFC 3597, section 5. The hexadecimal may be in several pieces. */
 function genericOctets(fields: MasterText): Buffer {
   const [, length = '', ...pieces] = fields.rest();
-  const octets = encodedOctets(pieces.join(''), 'hex');
-  if (octets.length === integerOctets(length, 2).readUInt16BE(0)) return octets;
+  const octets = codecs.encodedOctets(pieces.join(''), 'hex');
+  if (octets.length === codecs.integerOctets(length, 2).readUInt16BE(0)) return octets;
   throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
 }
 
@@ -133,7 +118,7 @@ export function presentRdata({ type, rdata }: { readonly type: string; readonly 
   return text;
 }
 
-/** The same from the own fields of a type; those that no message can hold are written as they are. */
+/** As presentRdata(); fields that no message can hold are written as they are. */
 export function rdataText(type: string, values: Readonly<Record<string, unknown>>): string {
   const { data, tag } = values;
   if (typeof data === 'string') return data;
@@ -141,6 +126,6 @@ export function rdataText(type: string, values: Readonly<Record<string, unknown>
     codec === null ? [] : [values[name] ?? ''].flat().map((value) => codec.present(String(value))),
   );
   const text = texts.join(' ');
-  if (tag === undefined || isPlainTag(String(tag))) return text;
+  if (tag === undefined || codecs.isPlainTag(String(tag))) return text;
   return attempt(() => genericText(rdataOctets(type, new MasterText(text)))) ?? text;
 }

@@ -75,7 +75,6 @@ export interface RdataField {
   readonly codec: FieldCodec | null;
 }
 
-/** Of every type without fields of its own. */
 export const OTHER_RDATA_FIELDS: readonly RdataField[] = [
   { name: 'data', graphqlName: 'data', kind: 'presentation', codec: null },
 ];
@@ -99,7 +98,6 @@ function graphqlNameOf(type: string, field: string): string {
   return field === 'minimum-ttl' ? 'minimumTtl' : field;
 }
 
-/** @param type In upper case. */
 export function rdataFields(type: string): readonly RdataField[] {
   return RDATA_FIELDS.get(type) ?? OTHER_RDATA_FIELDS;
 }
@@ -115,12 +113,10 @@ const GRAPHQL_TYPES: ReadonlyMap<string, GraphqlType> = new Map(
   Object.entries(TYPES_WITH_FIELDS).map(([type, [graphqlType]]) => [type, graphqlType]),
 );
 
-/** A member of the union DnsRecord. */
 export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
 
-/** Of the types that are shown as text. */
 export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map(
   PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
 );

@@ -14,7 +14,7 @@ export function pathOf({ url = '' }: { readonly url?: string | undefined }): str
   return url.replace(/\?.*/s, '');
 }
 
-/** With its question mark; '' if there is none. */
+/** With its question mark. */
 export function searchOf(request: { readonly url?: string | undefined }): string {
   return (request.url ?? '').slice(pathOf(request).length);
 }

@@ -48,12 +48,11 @@ export function parseRequestedTime(text: string, now: Instant): Instant {
     if (duration <= now - EARLIEST_INSTANT) return now - duration;
     throw invalidText(text, 'in the years 0000 to 9999, back from now');
   }
-  if (!WITH_DATE.test(text)) {
+  if (!WITH_DATE.test(text))
     throw invalidText(
       text,
       'a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now',
     );
-  }
   if (!DATE.test(text)) return parseInstant(text);
   const midnight = attempt(() => parseInstant(`${text}T00:00:00Z`));
   if (midnight !== undefined) return midnight;

@@ -7,7 +7,6 @@ export type HeaderField = readonly [name: string, value: string];
 export interface ResponseHead {
   /** As written, such as `1.1`; tools write `2` and `3` too, which have no status line. */
   readonly version: string;
-  /** From 100 to 999. */
   readonly status: number;
   /** In the order of the lines; the names are not checked. */
   readonly fields: readonly HeaderField[];
@@ -16,6 +15,7 @@ export interface ResponseHead {
 /** RFC 9112, section 4. curl reads one in lower case, with more blanks, or with the phrase at the code, too. */
 const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
 const NUL_OR_CR = /[\0\r]/;
+
 /**
  * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end (RFC
  * 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field before it
@@ -27,12 +27,10 @@ const NUL_OR_CR = /[\0\r]/;
 export function parseResponseHead(head: string): ResponseHead {
   const [statusLine = '', ...lines] = head.split(/\r?\n/);
   const [, version = '', status] = STATUS_LINE.exec(statusLine) ?? [];
-  if (status === undefined) {
+  if (status === undefined)
     throw new InvalidObservationError('it does not begin with a status line (RFC 9112, 4).');
-  }
-  if (NUL_OR_CR.test(trimmed(statusLine))) {
+  if (NUL_OR_CR.test(trimmed(statusLine)))
     throw new InvalidObservationError('its status line contains NUL or CR.');
-  }
   const end = lines.indexOf('');
   const fields = unfolded(end === -1 ? lines : lines.slice(0, end)).map(fieldOf);
   return { version, status: Number(status), fields };

@@ -2,16 +2,7 @@ import { MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets } from './ip-address.js';
 import { escapedOctets, fieldOctets, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import {
-  encodedOctets,
-  integerOctets,
-  ipv4,
-  ipv6,
-  lengthBefore,
-  type RdataCodec,
-  requireRdata,
-  untilEnd,
-} from './rdata-codec.js';
+import * as codecs from './rdata-codec.js';
 import { invalidText } from './text.js';
 
 interface ParameterValue {
@@ -26,35 +17,35 @@ interface ParameterValue {
 const PARAMETERS: Readonly<Record<string, ParameterValue | null>> = {
   mandatory: {
     write: (value) => Buffer.concat(value.split(',').map(keyOctets).sort(Buffer.compare)),
-    read: (value) => untilEnd(value, () => keyName(value.uint16()), 1).join(','),
+    read: (value) => codecs.untilEnd(value, () => keyName(value.uint16()), 1).join(','),
   },
   alpn: {
-    write: (value) => Buffer.concat(protocolsIn(value).map(lengthBefore)),
-    read: (value) => `"${untilEnd(value, protocol, 1).join(',')}"`,
+    write: (value) => Buffer.concat(protocolsIn(value).map(codecs.lengthBefore)),
+    read: (value) => `"${codecs.untilEnd(value, protocol, 1).join(',')}"`,
   },
   'no-default-alpn': null,
-  port: { write: (value) => integerOctets(value, 2), read: (value) => String(value.uint16()) },
-  ipv4hint: addresses(ipv4Octets, ipv4),
+  port: { write: (value) => codecs.integerOctets(value, 2), read: (value) => String(value.uint16()) },
+  ipv4hint: addresses(ipv4Octets, codecs.ipv4),
   ech: {
-    write: (value) => encodedOctets(value, 'base64'),
+    write: (value) => codecs.encodedOctets(value, 'base64'),
     read: (value) => value.rest().toString('base64'),
     canBeEmpty: true,
   },
-  ipv6hint: addresses(ipv6Octets, ipv6),
+  ipv6hint: addresses(ipv6Octets, codecs.ipv6),
   dohpath: { write: (value) => Buffer.from(value, 'latin1'), read: (value) => quotedOctets(value.rest()) },
   ohttp: null,
 };
 const NAMES = Object.keys(PARAMETERS);
 
-function addresses(write: (address: string) => Buffer, { read }: RdataCodec): ParameterValue {
+function addresses(write: (address: string) => Buffer, { read }: codecs.RdataCodec): ParameterValue {
   return {
     write: (value) => Buffer.concat(value.split(',').map(write)),
-    read: (value) => untilEnd(value, read, 1).join(','),
+    read: (value) => codecs.untilEnd(value, read, 1).join(','),
   };
 }
 
-/** The parameters of an SVCB or HTTPS record (RFC 9460, section 2.1), in the order of their keys. */
-export const serviceParameters: RdataCodec = {
+/** RFC 9460, section 2.1. In the order of their keys. */
+export const serviceParameters: codecs.RdataCodec = {
   write: (text) => Buffer.concat(text.rest().map(parameterOctets).sort(Buffer.compare)),
   read: (rdata) => {
     let mandatory: readonly number[] = [];
@@ -62,15 +53,15 @@ export const serviceParameters: RdataCodec = {
     const readParameter = () => {
       const key = rdata.uint16();
       const value = rdata.part(rdata.uint16());
-      if (key === 0) mandatory = untilEnd(value.fork(), (all) => all.uint16(), 0);
+      if (key === 0) mandatory = codecs.untilEnd(value.fork(), (all) => all.uint16(), 0);
       keys.push(key);
       return parameterText(key, value);
     };
-    const shown = untilEnd(rdata, readParameter, 0);
-    const inOrder = isAscending(keys) && isAscending(mandatory);
-    requireRdata(inOrder, 'service parameters out of order, or repeated');
+    const shown = codecs.untilEnd(rdata, readParameter, 0);
+    const isInOrder = isAscending(keys) && isAscending(mandatory);
+    codecs.requireRdata(isInOrder, 'service parameters out of order, or repeated');
     const isComplete = mandatory.every((key) => key !== 0 && keys.includes(key));
-    requireRdata(isComplete, 'a mandatory parameter is missing');
+    codecs.requireRdata(isComplete, 'a mandatory parameter is missing');
     return shown.join(' ');
   },
 };
@@ -100,20 +91,20 @@ function parameterOctets(text: string): Buffer {
   const octets = fieldOctets(given.replace(/^"(.*)"$/s, '$1'));
   const known = PARAMETERS[name.toLowerCase()];
   const value = known && octets.length > 0 ? known.write(octets.toString('latin1')) : octets;
-  return Buffer.concat([key, integerOctets(value.length, 2), value]);
+  return Buffer.concat([key, codecs.integerOctets(value.length, 2), value]);
 }
 
 function keyOctets(name: string): Buffer {
   const lower = name.toLowerCase();
   const number = /^key(0|[1-9]\d{0,4})$/.exec(lower)?.[1] ?? NAMES.indexOf(lower);
   if (number === -1) throw invalidText(name, 'a key of service parameters');
-  return integerOctets(number, 2);
+  return codecs.integerOctets(number, 2);
 }
 
 /** RFC 9460, section 7.1.1 and appendix A.1: commas and backslashes are escaped once more in a list. */
 function protocol(value: MessageReader): string {
   const octets = value.characterString();
-  requireRdata(octets.length > 0, 'an empty protocol');
+  codecs.requireRdata(octets.length > 0, 'an empty protocol');
   return escapedOctets(Buffer.from(octets.toString('latin1').replace(/[,\\]/g, '\\$&'), 'latin1'));
 }
 

@@ -1,4 +1,3 @@
-/** What finds what is new at any domain. */
 export const WHAT_IS_NEW =
   'For what is new at any domain, search domains by changedFrom or createdFrom, or read changes after your last cursor.';
 

@@ -52,10 +52,8 @@ test('a zone file begins with the SOA record, and has a comment that says so whe
 test.each(RETIRED_EXAMPLES)(
   '%s %s, stored before its type was shown as octets, is written as it is',
   (type, data) => {
-    const { lines } = exportHistory(
-      ZONE,
-      ofDomain('example.com', { host: 'example.com', class: 'IN', type, data }),
-    );
+    const record = { host: 'example.com', class: 'IN', type, data };
+    const { lines } = exportHistory(ZONE, ofDomain('example.com', record));
     expect(lines.at(-1)).toBe(`example.com.\tIN\t${type}\t${data}\n`);
   },
 );
@@ -115,15 +113,12 @@ describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
     for (const domain of new Set(observations.map(({ domain: name }) => name))) {
       const ofOne = observations.filter((each) => each.domain === domain);
       const history = historyOf(ofOne);
-      const records = present(history);
-      const added = [SOA, NS]
-        .filter(({ type }) => !records.some((each) => each.type === type))
-        .map((data) => parseDnsRecord({ ...data, host: domain }));
-      const stays = [...history.stays, ...added.map(stayOf)];
+      const missing = [SOA, NS].filter(({ type }) => !present(history).some((each) => each.type === type));
+      const added = ofDomain(domain, ...missing.map((data) => ({ ...data, host: domain })));
+      const whole = { ...history, stays: [...history.stays, ...added.stays] };
       // The zone above has its DS record.
-      const expected = [...records, ...added].filter(({ type }) => type !== 'DS');
-      const found = loaded({ ...history, stays }, 'none');
-      expect(found.map(text).sort(), domain).toEqual(expected.map(text).sort());
+      const expected = present(whole).filter(({ type }) => type !== 'DS');
+      expect(loaded(whole, 'none').map(text).sort(), domain).toEqual(expected.map(text).sort());
     }
   });
 
@@ -149,7 +144,3 @@ describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
     expect(loaded(history, 'local').map(text).sort()).toEqual(present(history).map(text).sort());
   });
 });
-
-function stayOf(record: DnsRecord) {
-  return { record, firstSeen: 0n, position: 0, source: null, routine: null, removal: null };
-}

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
-import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
+import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
-import { formatInstant, parseInstant } from '../../src/model/instant.js';
+import { parseInstant } from '../../src/model/instant.js';
 import type { Observation } from '../../src/model/observation.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 
@@ -28,25 +28,12 @@ function parseWith(keys: Readonly<Record<string, unknown>>): Observation {
   return parse({ ...whole, ...keys });
 }
 
-/** The line that says what the observation says. */
-function printed({ domain, observedAt, dns, httpHeaders, source }: Observation): string {
-  const dnsRecords = dns && [...dns.records.values()].flat().map(dnsRecordData);
-  const parts = {
-    dnsTypes: dns?.types && [...dns.types],
-    httpHeaders: httpHeaders && Object.fromEntries(httpHeaders),
-  };
-  return JSON.stringify({ domain, observedAt: formatInstant(observedAt), dnsRecords, ...parts, source });
-}
-
 test('a line gives the domain, the time, the records by type, the types, the headers and the source', () => {
   expect(parse(whole)).toEqual({
     domain: 'example.com',
     observedAt: 1_709_288_430_123_456n,
     dns: { types: new Set(['A', 'AAAA']), records: new Map([['A', [parseDnsRecord(a)]]]) },
-    httpHeaders: new Map([
-      ['server', 'nginx'],
-      ['via', '1.1 a, 1.1 b'],
-    ]),
+    httpHeaders: new Map(Object.entries({ server: 'nginx', via: '1.1 a, 1.1 b' })),
     source: 'probe-1',
   });
 });
@@ -89,44 +76,16 @@ test('the order of the records, of the types and of the keys does not matter', (
   );
 });
 
-test('an observation that was read, printed and read again is the same', () => {
-  const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', '"', 'é', '\u{1f600}') });
-  const headers = fc.dictionary(
-    fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/),
-    fc.oneof(value, fc.array(value, { minLength: 1 })),
-  );
-  fc.assert(
-    fc.property(fc.array(dnsRecordInput, { maxLength: 6 }), headers, (dnsRecords, httpHeaders) => {
-      const observation = parseWith({ dnsRecords, dnsTypes: undefined, httpHeaders });
-      expect(parseDmsLine(printed(observation), now)).toEqual(observation);
-    }),
-    { numRuns: 300 },
-  );
-});
-
-test('fields of one name, in whatever case, are one with their values joined in the order given', () => {
-  const httpHeaders = { Via: 'a', VIA: ' b ', via: ['c', '\td'], 'X-A': '' };
-  expect(Object.fromEntries(parseWith({ httpHeaders }).httpHeaders ?? [])).toEqual({
-    via: 'a, b, c, d',
-    'x-a': '',
-  });
-});
-
 test('a header may be called __proto__', () => {
-  const line = JSON.stringify({ ...whole, httpHeaders: { constructor: 'x' } }).replace(
-    'constructor',
-    '__proto__',
-  );
-  expect([...(parseDmsLine(line, now).httpHeaders ?? [])]).toEqual([['__proto__', 'x']]);
+  const { httpHeaders = [] } = parseDmsLine(JSON.stringify(whole).replace('server', '__proto__'), now);
+  expect(Object.fromEntries(httpHeaders)).toEqual(JSON.parse('{"__proto__":"nginx","via":"1.1 a, 1.1 b"}'));
 });
 
 test('a time up to five minutes in the future is taken, a later one is rejected', () => {
   expect(parseWith({ observedAt: '2024-03-01T12:05:00Z' }).observedAt).toBe(now + 300_000_000n);
-  expect(() => parseWith({ observedAt: '2024-03-01T12:05:00.000001Z' })).toThrow(
-    new InvalidObservationError(
-      'observedAt: 2024-03-01T12:05:00.000001Z is more than five minutes in the future.',
-    ),
-  );
+  const later = '2024-03-01T12:05:00.000001Z';
+  const reason = `observedAt: ${later} is more than five minutes in the future.`;
+  expect(() => parseWith({ observedAt: later })).toThrow(new InvalidObservationError(reason));
 });
 
 const lines = [
@@ -153,8 +112,8 @@ test.each([
 test('a line that repeats another is rejected as that was: from the future, or of a domain that cannot be', () => {
   parse(whole);
   expect(() => parseWith({ observedAt: '2024-03-02T00:00:00Z' })).toThrow('in the future');
-  expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
-  expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
+  for (const domain of ['-a', '-a'])
+    expect(() => parseWith({ domain })).toThrow('domain: "-a" is not a domain name');
 });
 
 test('a line with a key twice in one object is rejected each time', () => {
@@ -201,10 +160,7 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ site: 'https' }, 'site: it is not an object.'],
   [{ site: { ...site, scheme: 'ftp' } }, 'site: scheme: it is neither https nor http.'],
   [{ site: { ...site, status: '200' } }, 'site: status: it is not a number from 100 to 999.'],
-  [
-    { site: { ...site, address: '' } },
-    'site: unknown key "address": remove it, or write one of scheme, status.',
-  ],
+  [{ site: { ip: '' } }, 'site: unknown key "ip": remove it, or write one of scheme, status.'],
   [{ site, httpHeaders: undefined }, 'site: it is where httpHeaders came from, which the line has not.'],
   [{ sighted: false }, ofRecordsAlone],
   [{ sighted: true, httpHeaders: undefined }, ofRecordsAlone],
@@ -246,9 +202,8 @@ test('the reason of a rejection is one line that does not repeat the whole of a 
     { [long]: 1 },
     { dnsRecords: [{ ...a, ip: long }] },
     { source: long },
-  ]) {
+  ])
     expect(() => parseWith(keys)).toThrow(/^.{1,400}$/);
-  }
 });
 
 test('a source of 64 printable characters is taken as it is', () => {

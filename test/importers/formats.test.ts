@@ -12,16 +12,12 @@ const HTTPX = httpxLine();
 /** What parses one input, and the formats that it was found to have. */
 function detecting() {
   const formats: ImportFormat[] = [];
-  const options = {
-    now: () => NOW,
-    ignoredHeaders: new Set<string>(),
-    limits: readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' }).limits,
-    onDetected: (format: ImportFormat) => formats.push(format),
-  };
-  const parser = new InputParser('auto', options);
+  const { limits } = readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' });
+  const onDetected = (format: ImportFormat) => formats.push(format);
+  const parser = new InputParser('auto', { now: () => NOW, ignoredHeaders: new Set(), limits, onDetected });
   const parse = (text: string) => {
     const said = parser.parse({ number: 1, bytes: Buffer.from(text) });
-    if (typeof said === 'string') throw new InvalidObservationError(said);
+    if (said.rejected !== undefined) throw new InvalidObservationError(said.rejected);
     return said;
   };
   return { parse, formats };
@@ -71,24 +67,18 @@ test('the format of an input is that of its first line, but for lines with the k
 
 const mx = { host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'example.com' };
 const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
-const ofTwoTypes = (...exchanges: readonly (typeof mx)[]) => ({
-  records: [...addresses.slice(1), ...exchanges],
-});
+const [, ...two] = addresses;
+const twice = { records: [...two, ...two] };
+const [three, four] = [{ records: [...two, mx] }, { records: [...two, mx, { ...mx, pri: 2 }] }];
 const headers = (count: number) => ({
   headers: Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'a'])),
 });
 const via = (octets: number) => ({ headers: { via: ['é'.repeat(8), 'x'.repeat(octets - 18)] } });
 
 test.each([
-  [
-    // Records that are the same in canonical form count once.
-    { records: [...addresses.slice(1), ...addresses.slice(1)] },
-    { records: addresses },
-    'dnsRecords: 3 records of type A are',
-    'RECORDS_PER_TYPE',
-    2,
-  ],
-  [ofTwoTypes(mx), ofTwoTypes(mx, { ...mx, pri: 2 }), 'dnsRecords: 4 records are', 'RECORDS', 3],
+  // Records that are the same in canonical form count once.
+  [twice, { records: addresses }, 'dnsRecords: 3 records of type A are', 'RECORDS_PER_TYPE', 2],
+  [three, four, 'dnsRecords: 4 records are', 'RECORDS', 3],
   [headers(20), headers(21), 'httpHeaders: 21 headers are', 'HEADERS', 20],
   [via(32_768), via(32_769), 'httpHeaders: the value of via has 32769 octets,', 'HEADER_VALUE', 32_768],
 ] as const)(

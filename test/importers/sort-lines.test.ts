@@ -55,7 +55,7 @@ test('sorted lines come in the order of domain and time, equal ones in the order
 });
 
 test.each([1, 1e9])(
-  'a line without a time stays behind the line before it (runs of %d bytes)',
+  'a line without a time stays behind the one before it (runs of %d bytes)',
   async (runBytes) => {
     const lines = ['broken', '2 b', 'broken', '1 a', 'broken', 'broken', '3 c'];
     const result: Line[] = (await Readable.from(sort(lines, runBytes)).toArray()).flat();

@@ -5,7 +5,6 @@ import {
   characterStringOctets,
   characterStringText,
 } from '../../src/model/character-string.js';
-import { InvalidObservationError } from '../../src/model/errors.js';
 
 /** Octets among which escapes, digits, NUL and parts of UTF-8 are frequent. */
 const octet = fc.oneof(fc.nat({ max: 255 }), fc.constantFrom(0x5c, 0x30, 0x32, 0x35, 0x36, 0, 0xc3, 0xa9));
@@ -53,14 +52,4 @@ test.each([
   [String.raw`\\065`, String.raw`\A`],
 ])('the TXT data %j are %s', (given, canonical) => {
   expect(canonicalCharacterString(given)).toBe(canonical);
-});
-
-test('TXT data with a lone surrogate are rejected', () => {
-  for (const [given, shown] of [
-    ['a\udc00b', 'a\\udc00b'],
-    ['\\000\ud800', '\\\\000\\ud800'],
-  ]) {
-    const reason = new InvalidObservationError(`"${shown}" contains a lone surrogate.`);
-    expect(() => canonicalCharacterString(given ?? '')).toThrow(reason);
-  }
 });

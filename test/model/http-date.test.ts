@@ -5,12 +5,14 @@ import { formatHttpDate, parseHttpDate } from '../../src/model/http-date.js';
 /** 2024-03-01T00:00:00Z. */
 const NOW = 1_709_251_200;
 
-test.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
-  'the HTTP-date %s names the same second as its other forms (RFC 9110, section 5.6.7)',
-  (text) => {
-    expect(parseHttpDate(text, NOW)).toBe(784_111_777);
-  },
-);
+test('an HTTP-date has three forms, which name the same second (RFC 9110, section 5.6.7)', () => {
+  const forms = [
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+    'Sunday, 06-Nov-94 08:49:37 GMT',
+    'Sun Nov  6 08:49:37 1994',
+  ];
+  expect(forms.map((text) => parseHttpDate(text, NOW))).toEqual([784_111_777, 784_111_777, 784_111_777]);
+});
 
 test('a year of two digits in an HTTP-date is over 50 years ahead of none: it is in the past then', () => {
   const yearOf = (digits: string) => {
@@ -25,14 +27,9 @@ test('a leap second of an HTTP-date is taken for the second before it', () => {
 });
 
 test.each([
-  ...[
-    '',
-    '2024-03-01',
-    'Sun, 06 Nov 1994 08:49:37',
-    'Sun, 06 Nov 1994 08:49:37 UTC',
-    ' Sun, 06 Nov 1994 08:49:37 GMT',
-  ],
-  ...['Sun, 6 Nov 1994 08:49:37 GMT', 'Sun, 31 Feb 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 24:00:00 GMT'],
+  ...['', '2024-03-01', 'Sun, 06 Nov 1994 08:49:37', 'Sun, 06 Nov 1994 08:49:37 UTC'],
+  ...[' Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 6 Nov 1994 08:49:37 GMT'],
+  ...['Sun, 31 Feb 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 24:00:00 GMT'],
 ])('%j is no HTTP-date', (text) => {
   expect(parseHttpDate(text, NOW)).toBeUndefined();
 });

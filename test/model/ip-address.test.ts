@@ -8,20 +8,13 @@ const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }));
 const groups = fc.array(group, { minLength: 8, maxLength: 8 });
 const hexadecimal = (address: readonly number[]) => address.map((each) => each.toString(16));
 
-/** RFC 5952 by trying: of all ways to shorten one run of two or more zeros, the shortest, first text. */
+/** RFC 5952: of the runs of two or more zeros, the first of the longest is shortened. */
 function shortestText(address: readonly number[]): string {
-  let best = hexadecimal(address).join(':');
-  let longest = 1;
-  for (let start = 0; start < 8; start += 1) {
-    for (let end = start + 1; end <= 8; end += 1) {
-      if (end - start > longest && address.slice(start, end).every((each) => each === 0)) {
-        const [before, after] = [address.slice(0, start), address.slice(end)].map(hexadecimal);
-        best = `${before?.join(':')}::${after?.join(':')}`;
-        longest = end - start;
-      }
-    }
-  }
-  return best;
+  const text = hexadecimal(address).join(':');
+  const [longest = ''] = (text.match(/\b0(?::0\b)+/g) ?? []).sort((one, other) => other.length - one.length);
+  const start = longest === '' ? -1 : text.search(new RegExp(`\\b${longest}\\b`));
+  if (start === -1) return text;
+  return `${text.slice(0, start).replace(/:$/, '')}::${text.slice(start + longest.length).replace(/^:/, '')}`;
 }
 
 test('an IPv6 address has one text, the one of RFC 5952, whatever way it was written, in decimals at the end, too', () => {

@@ -12,9 +12,7 @@ test.each([
   expect(parseNamePattern('host', text)).toEqual({ parts });
 });
 
-test.each(['\\\\*.example.com', 'a\\*b*.example.com'])(
-  'in the pattern of names %s a label with "*" has no escapes besides',
-  (text) => {
-    expect(() => parseNamePattern('host', text)).toThrow('a label with "*" may have letters');
-  },
-);
+test('in a pattern of names a label with "*" has no escapes besides', () => {
+  for (const text of ['\\\\*.example.com', 'a\\*b*.example.com'])
+    expect(() => parseNamePattern('host', text), text).toThrow('a label with "*" may have letters');
+});

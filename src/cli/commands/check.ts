@@ -242,9 +242,9 @@ async function expectationsIn(
   const observations: Observation[] = [];
   for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {
     for (const line of lines) {
-      const said = parser.parse(line);
-      if (typeof said === 'string') throw new InvalidObservationError(`line ${line.number}: ${said}`);
-      for (const observation of said.observations) observations.push(observation);
+      const { observations: found, rejected } = parser.parse(line);
+      if (rejected !== undefined) throw new InvalidObservationError(`line ${line.number}: ${rejected}`);
+      for (const observation of found) observations.push(observation);
     }
   }
   return expectationsOfObservations(observations);
