@@ -77,10 +77,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     openConnections(options).then(withDistribution),
     clientFactory(),
   ]);
-  const names = connections.namesStatements ? statementNames() : undefined;
-  const prisma = createClient(connections.readPool, names);
-  const searchPrisma = createClient(connections.searchPool, names);
-  const writingPrisma = createClient(connections.pool, names, TRANSACTIONS);
+  const { readPool, searchPool, pool, namesStatements } = connections;
+  const prisma = createClient(readPool, namesStatements);
+  const searchPrisma = createClient(searchPool, namesStatements);
+  const writingPrisma = createClient(pool, namesStatements, TRANSACTIONS);
   return {
     ...connections,
     prisma,
@@ -111,11 +111,10 @@ export async function clientFactory() {
     import('./generated/client.js'),
     import('@prisma/adapter-pg'),
   ]);
-  return (pool: pg.Pool, names?: StatementNames, transactionOptions = {}): PrismaClient =>
-    new PrismaClient({
-      adapter: new PrismaPg(pool, names && { statementNameGenerator: names }),
-      transactionOptions,
-    });
+  return (pool: pg.Pool, namesStatements: boolean, transactionOptions = {}): PrismaClient => {
+    const options = namesStatements ? { statementNameGenerator: statementNames() } : {};
+    return new PrismaClient({ adapter: new PrismaPg(pool, options), transactionOptions });
+  };
 }
 
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
@@ -130,7 +129,7 @@ const MAX_STATEMENTS = 500;
  * Names for prepared statements, so that a server plans each of our statements once for each connection. A text
  * that comes after 500 others has none, and is planned every time, as one that begins with PLANNED_EACH_TIME.
  */
-export function statementNames(): StatementNames {
+function statementNames(): StatementNames {
   const names = new Map<string, string>();
   return ({ sql }) => {
     const known = names.get(sql);

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { limitQueries } from './query-limits.js';
+import { type ClosablePool, limitQueries } from './query-limits.js';
 
 /** Connections to an open database. Code outside this folder does not know where PostgreSQL runs. */
 export interface Connections {
@@ -30,11 +30,6 @@ export interface PoolLimits {
   readonly query: number;
 }
 
-export interface ClosablePool extends pg.Pool {
-  /** Waits for running queries for so many milliseconds, and closes all connections. */
-  close(milliseconds: number): Promise<void>;
-}
-
 /** In milliseconds. */
 const LAST_WRITES = 5000;
 const LAST_CLOSING = 1000;
@@ -48,13 +43,25 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
   return createPool({ ...config, max: size, pipeline: true });
 }
 
-export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
+export type ReadingPools = Pick<Connections, 'readPool' | 'searchPool'>;
+
+/** @param instead Of a replica: the pools of the primary, which repeat what fails, or runs when they are closed. */
+export function createReadingPools(
+  config: pg.PoolConfig,
+  { size, query }: PoolLimits,
+  instead?: ReadingPools,
+): ReadingPools {
   const limited = { ...config, query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
+  const create = (max: number, other?: pg.Pool): ClosablePool => {
+    const pool = createPool({ ...limited, max });
+    limitQueries(pool, query, other);
+    return pool;
+  };
   const searches = Math.max(1, Math.floor(size * SEARCHES));
-  const readPool = createPool({ ...limited, max: Math.max(1, size - searches) });
-  const searchPool = createPool({ ...limited, max: searches });
-  for (const pool of [readPool, searchPool]) limitQueries(pool, query);
-  return { readPool, searchPool };
+  return {
+    readPool: create(Math.max(1, size - searches), instead?.readPool),
+    searchPool: create(searches, instead?.searchPool),
+  };
 }
 
 type Pools = Pick<Connections, 'pool' | 'readPool' | 'searchPool'>;

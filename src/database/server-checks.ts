@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Instant } from '../model/instant.js';
 import { isMissingTable } from './database-failure.js';
-import { type ClosablePool, createPool } from './pool.js';
+import { createPool } from './pool.js';
+import type { ClosablePool } from './query-limits.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
 /** In milliseconds: a slower server counts as away. pg's types do not have it for a statement. */

@@ -6,6 +6,7 @@ import {
   createReadingPools,
   createWritingPool,
   type PoolLimits,
+  type ReadingPools,
 } from './pool.js';
 
 /** In milliseconds. A server that does not respond within that time is reported as unavailable. */
@@ -49,12 +50,16 @@ export async function openServer(
   }
 }
 
-/** @param isPooled A pooler would reject parameters, and keep settings for its other clients. */
+/**
+ * @param isPooled A pooler would reject parameters, and keep settings for its other clients.
+ * @param instead See createReadingPools().
+ */
 export function createServerReadingPools(
   databaseUrl: string,
   prepared: Prepared,
   isPooled: boolean,
   limits: PoolLimits,
+  instead?: ReadingPools,
 ) {
   // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that
   // of here. To compile statements takes longer than to execute them: they read few rows, also where the
@@ -65,7 +70,7 @@ export function createServerReadingPools(
   };
   const config = { ...serverConfig(databaseUrl), ...(isPooled ? {} : session) };
   const namesStatements = prepared === 'auto' ? !isPooled : prepared === 'on';
-  return { ...createReadingPools(config, limits), namesStatements };
+  return { ...createReadingPools(config, limits, instead), namesStatements };
 }
 
 export function serverConfig(databaseUrl: string): pg.PoolConfig {
