@@ -19,7 +19,7 @@ const AWAY = [
   /^(?:25006|58030|08\w{3}|53[0-3]\w{2}|57P0\d|3D000|28000|28P01)$/,
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
   /^(?:Connection terminated|Cannot use a pool after calling end)/,
-  /^The embedded database (?:has ended|cannot be reached)/,
+  /^The embedded database has ended/,
   /connect ENOENT|database ".*" is not currently accepting connections/,
 ];
 const FAILURES = [
@@ -78,27 +78,23 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-const ADVICE: readonly (readonly [code: RegExp, text: string])[] = [
-  [
-    /^25006$/,
+const NONE_LEFT =
+  'The database has no connection left: end other programs that use it, or raise its max_connections';
+
+const ADVICE: Readonly<Record<string, string>> = {
+  25006:
     'The database is read-only, so nothing can be written to it now: it may be a replica, or failing over to another server. Set DATABASE_URL to one that can be written to, or wait',
-  ],
-  [/^53100$/, 'The disk of the database is full: make room on it, and start again'],
-  [
-    /^58030$/,
+  53100: 'The disk of the database is full: make room on it, and start again',
+  53300: NONE_LEFT,
+  58030:
     'The database cannot reach its data: its disk fails, or a node of its cluster is down. Mend what the message names, and start again',
-  ],
-  [
-    /^(?:53300|TooManyConnections)$/,
-    'The database has no connection left: end other programs that use it, or raise its max_connections',
-  ],
-];
+  TooManyConnections: NONE_LEFT,
+};
 
 /** In one line, with the driver's own message at its end; null for what is no failure of the database. */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
-  const codes = codesOf(error);
-  const [, known] = ADVICE.find(([sign]) => codes.some((code) => sign.test(code))) ?? [];
+  const [known] = codesOf(error).flatMap((code) => ADVICE[code] ?? []);
   const text = known ?? 'The database went away or does not respond: start again when it does';
   const line = linesOf(error).at(-1) || error.name;
   return `${text} (${line.replace(/\.$/, '')}).`;

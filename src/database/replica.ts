@@ -1,5 +1,5 @@
 import type { clientFactory, Database } from './client.js';
-import { createReadinessCheck } from './migrate.js';
+import { createSchemaCheck } from './migrate.js';
 import type { ReadingPools } from './pool.js';
 import type { ClosablePool } from './query-limits.js';
 import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
@@ -39,12 +39,11 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #place: string;
   readonly #checks: ClosablePool;
-  readonly #readiness: ReturnType<typeof createReadinessCheck>;
+  readonly #hasOurSchema: ReturnType<typeof createSchemaCheck>;
   /** Null where it is left out. */
   handle: ReplicaHandle | null = null;
   /** What it told last; null where it did not respond. */
-  answer: ServerAnswer | null = null;
-  #hasOurSchema = false;
+  answer: (ServerAnswer & { readonly isOurs: boolean }) | null = null;
   #failure: string | undefined;
   #lag: number | null = null;
   #reason: string | null = null;
@@ -54,7 +53,7 @@ export class Replica {
     this.#options = options;
     this.#place = serverPlace(options.url, 'DATABASE_READ_URLS');
     this.#checks = createCheckPool(options.url);
-    this.#readiness = createReadinessCheck(this.#checks);
+    this.#hasOurSchema = createSchemaCheck(this.#checks);
   }
 
   get state(): DatabaseState {
@@ -64,10 +63,8 @@ export class Replica {
   /** It never throws. */
   async ask(): Promise<void> {
     try {
-      const answer = await askServer(this.#checks);
-      const readiness = await (await this.#readiness)();
-      this.#hasOurSchema = readiness === 'ready';
-      this.answer = readiness === 'silent' ? null : answer;
+      const hasOurSchema = await this.#hasOurSchema;
+      this.answer = { ...(await askServer(this.#checks)), isOurs: await hasOurSchema() };
       this.#failure = undefined;
     } catch (error) {
       this.answer = null;
@@ -92,7 +89,7 @@ export class Replica {
     if (primary === null) return 'The primary has not responded yet.';
     const reason = reasonAgainst(answer, primary);
     if (reason !== null) return reason;
-    if (!this.#hasOurSchema) return 'Its schema is not that of this version of the program.';
+    if (!answer.isOurs) return 'Its schema is not that of this version of the program.';
     if (!answer.isReplica) return null;
     const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
     if (isKnown) this.#lag = atLeast;
