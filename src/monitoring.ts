@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { ClusterMember } from './cluster/member.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
-import { createReadinessCheck, type DatabaseReadiness } from './database/migrate.js';
+import { createSchemaCheck } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
 import type { DatabaseState } from './database/replica.js';
 import type { Replicas } from './database/replicas.js';
@@ -35,12 +35,6 @@ type Resolvers = () => readonly { readonly invented: readonly string[] }[];
 /** In milliseconds: a scrape does not wait longer for the database. */
 const COUNTS_TIMEOUT = 1000;
 
-const REASONS: Readonly<Record<DatabaseReadiness, string | null>> = {
-  ready: null,
-  silent: 'The database is unavailable.',
-  'other-schema': "The database's schema is not that of this version of the program.",
-};
-
 /** How long, in milliseconds, a scrape may still take once everything else has stopped. */
 const LAST_SCRAPE = 1000;
 
@@ -64,14 +58,18 @@ export async function startMonitoring(
   { work, replicas, cluster }: MonitoringOptions,
 ) {
   const isServing = work === 'serving';
-  const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
+  const hasOurSchema = await createSchemaCheck(isServing ? database.readPool : database.pool);
   let resolvers: Resolvers = () => [];
   const health = createHealth(
     async () => {
-      const primary = await check();
-      // Replicas are checked for their schema, too.
-      const reason = REASONS[primary === 'silent' && replicas?.any() !== undefined ? 'ready' : primary];
-      return reason === null ? null : { reason, cause: database.failure() ?? undefined };
+      try {
+        if (await hasOurSchema()) return null;
+        return { reason: "The database's schema is not that of this version of the program." };
+      } catch {
+        // Replicas are checked for their schema, too.
+        if (replicas?.any() !== undefined) return null;
+        return { reason: 'The database is unavailable.', cause: database.failure() ?? undefined };
+      }
     },
     log,
     () => ({ databases: replicas && toDatabases(replicas), resolvers: toResolvers(resolvers()) }),

@@ -8,11 +8,11 @@ import type pg from 'pg';
 import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream';
 import { attempt } from '../model/attempt.js';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
-import { hasOwner } from './embedded/claim.js';
-import { DATABASE_FOLDER, findDatabases, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
+import { isInUse } from './embedded/claim.js';
+import { DATABASE_FOLDER, POSTGRESQL_MAJOR, unusable } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
-/** The last entry of a backup, as of pg_basebackup's: an archive without it is not complete. */
+/** Of a backup, as of pg_basebackup's: an archive without it is not complete. */
 const LAST_ENTRY = `${DATABASE_FOLDER}/global/pg_control`;
 
 /** Of the process that has the database open. */
@@ -36,14 +36,20 @@ interface BackupOptions {
  * @returns the size of the backup, in bytes.
  * @throws the database's error if it ends meanwhile; the system's if the file exists or cannot be written.
  */
-export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Promise<number> {
-  const { file, signal } = options;
+export async function backUpEmbedded(
+  pool: pg.Pool,
+  { dataDirectory, file, signal }: BackupOptions,
+): Promise<number> {
   const handle = await open(file, 'wx', 0o600);
   try {
     await inTransaction(pool, async (client) => {
       signal?.throwIfAborted();
       await client.query('CHECKPOINT');
-      await writeArchive(options);
+      // The fastest level: all clients wait for the copy, and slower levels save little.
+      const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: BLOCK });
+      // By its path: a stream closes the handle that it is given, which is still to be synced.
+      const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
+      await pipeline(archive(dataDirectory), gzip, target, { signal });
       // If the process that had the database open has ended, another may have changed the files meanwhile.
       await client.query('SELECT 1');
     });
@@ -57,30 +63,26 @@ export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Pro
   }
 }
 
-async function writeArchive({ dataDirectory, file, signal }: BackupOptions): Promise<void> {
-  const archive = pack();
+function archive(dataDirectory: string): Pack {
+  const entries = pack();
   const addAll = async () => {
-    for (const name of await namesIn(dataDirectory)) await addEntry(archive, join(dataDirectory, name), name);
-    archive.finalize();
+    for (const name of await namesIn(dataDirectory)) await addEntry(entries, join(dataDirectory, name), name);
+    entries.finalize();
   };
-  addAll().catch((error) => archive.destroy(error));
-  // The fastest level: all clients wait for the copy, and slower levels save little.
-  const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: BLOCK });
-  // By its path: a stream closes the handle that it is given, and that of the caller is still to be synced.
-  const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
-  await pipeline(archive, gzip, target, { signal });
+  addAll().catch((error) => entries.destroy(error));
+  return entries;
 }
 
-async function addEntry(archive: Pack, path: string, name: string): Promise<void> {
+async function addEntry(entries: Pack, path: string, name: string): Promise<void> {
   const found = await stat(path);
   const { size, mtime } = found;
-  if (found.isDirectory()) return void archive.entry({ name, type: 'directory', mode: 0o700, mtime });
+  if (found.isDirectory()) return void entries.entry({ name, type: 'directory', mode: 0o700, mtime });
   const header: Headers = { name, type: 'file', size, mode: 0o600, mtime };
-  if (size > BLOCK) return pipeline(createReadStream(path, { highWaterMark: BLOCK }), archive.entry(header));
+  if (size > BLOCK) return pipeline(createReadStream(path, { highWaterMark: BLOCK }), entries.entry(header));
   // Most of the thousand files are small: a stream for each would take longer than to compress it.
   const content = await readFile(path);
   await new Promise<void>((resolve, reject) => {
-    archive.entry(header, content, (error) => (error ? reject(error) : resolve()));
+    entries.entry(header, content, (error) => (error ? reject(error) : resolve()));
   });
 }
 
@@ -117,18 +119,15 @@ export async function restoreEmbedded(dataDirectory: string, source: Readable, n
     throw unusable(dataDirectory, error);
   });
   // An owner may still have a database open that was moved away: it opens files by their paths.
-  const isOccupied = (await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory));
-  if (isOccupied) throw occupied(dataDirectory);
+  if (await isInUse(dataDirectory)) throw occupied(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = await mkdtemp(join(dataDirectory, `restoring-${process.pid}-`));
   try {
     await unpackBackup(source, unfinished).catch((error) => {
       source.destroy();
       const isDamaged = !(error instanceof OperationError) && DAMAGE.test(errorCode(error));
-      const advice = isDamaged ? '; use another copy of it' : '';
-      throw new OperationError(
-        `${name} cannot be restored: ${messageOf(error)}. Nothing was restored${advice}.`,
-      );
+      const outcome = isDamaged ? 'Nothing was restored; use another copy of it' : 'Nothing was restored';
+      throw new OperationError(`${name} cannot be restored: ${messageOf(error)}. ${outcome}.`);
     });
     await rename(join(unfinished, DATABASE_FOLDER), join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
       // Another process has made a database meanwhile: rename() replaces no folder that is not empty.
@@ -142,10 +141,9 @@ export async function restoreEmbedded(dataDirectory: string, source: Readable, n
 /** Of restores that were killed: of processes that have ended, or had this one's id. */
 async function removeUnfinished(dataDirectory: string): Promise<void> {
   for (const name of await readdir(dataDirectory)) {
-    const id = Number(UNFINISHED.exec(name)?.[1] ?? 0);
-    const isRunning = id !== process.pid && attempt(() => process.kill(id, 0)) === true;
-    if (id === 0 || isRunning) continue;
-    await rm(join(dataDirectory, name), { recursive: true, force: true });
+    const [, id] = UNFINISHED.exec(name) ?? [];
+    const isRunning = Number(id) !== process.pid && attempt(() => process.kill(Number(id), 0)) === true;
+    if (id !== undefined && !isRunning) await rm(join(dataDirectory, name), { recursive: true, force: true });
   }
 }
 
@@ -180,19 +178,16 @@ async function unpackBackup(source: Readable, folder: string): Promise<void> {
 
 async function unpackEntry(entry: Entry, name: string, folder: string): Promise<void> {
   const { type } = entry.header;
-  const major = /^postgresql-(\d+)$/.exec(name)?.[1] ?? String(POSTGRESQL_MAJOR);
-  if (major !== String(POSTGRESQL_MAJOR)) {
+  const [, major] = /^postgresql-(\d+)$/.exec(name) ?? [];
+  if (major !== undefined && name !== DATABASE_FOLDER) {
     throw new OperationError(
       `it is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}; restore it with the version of this program that made it, and carry it over with dms export and dms import`,
     );
   }
-  if (!ENTRY_NAME.test(name)) {
-    throw new Error(`it holds ${JSON.stringify(name.slice(0, 80))}, which no backup made by dms backup has`);
-  }
-  if (type === 'directory') {
+  if (ENTRY_NAME.test(name) && type === 'file') {
+    await pipeline(entry, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
+  } else if (ENTRY_NAME.test(name) && type === 'directory') {
     entry.resume();
     await mkdir(join(folder, name), { mode: 0o700 });
-  } else if (type === 'file') {
-    await pipeline(entry, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
-  } else throw new Error(`it holds a ${type}, which no backup has`);
+  } else throw new Error(`it holds a ${type} ${JSON.stringify(name.slice(0, 80))}, which no backup has`);
 }

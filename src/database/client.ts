@@ -20,20 +20,19 @@ export interface Database extends Connections {
 }
 
 export interface DatabaseOptions {
-  /** Address of a PostgreSQL database; absent: the embedded database. */
+  /** Absent: the embedded database. */
   readonly databaseUrl?: string | undefined;
-  /** Whether statements at that address are prepared under names; `auto` if absent. */
   readonly databasePrepared?: Prepared | undefined;
-  /** Folder of the embedded database. It is made if it is missing, for its owner only. */
+  /** Of the embedded database. It is made if it is missing, for its owner only. */
   readonly dataDirectory: string;
-  /** What happens if the data folder has no database; `create` if absent. With `fail`, nothing is made. */
+  /** With `fail`, nothing is made where the data folder has no database. */
   readonly ifMissing?: IfMissing | undefined;
-  /** The most connections at a time for responses, and as many for everything else; 10 if absent. */
-  readonly poolSize?: number | undefined;
-  /** How long a query of a response may take, in milliseconds; 10,000 if absent. */
-  readonly queryMilliseconds?: number | undefined;
-  /** How long, in milliseconds, the embedded database stays open after its last user; 3000 if absent. */
-  readonly graceMilliseconds?: number | undefined;
+  /** The most connections at a time for responses, and as many for everything else. */
+  readonly poolSize?: number;
+  /** How long a query of a response may take. */
+  readonly queryMilliseconds?: number;
+  /** How long the embedded database stays open after its last user has detached. */
+  readonly graceMilliseconds?: number;
 }
 
 /** In milliseconds: longer than a connection waits for the embedded database, whose error is to be seen. */
@@ -41,11 +40,12 @@ const EMBEDDED_TIMEOUT = 30_000;
 
 /** Its schema is left as it is. @throws OperationError, in one line that never holds a password. */
 export async function openConnections(options: DatabaseOptions): Promise<Connections> {
-  const { databaseUrl, databasePrepared = 'auto', dataDirectory } = options;
-  const limits = { size: options.poolSize ?? 10, query: options.queryMilliseconds ?? 10_000 };
+  const { databaseUrl, databasePrepared = 'auto', dataDirectory, ifMissing = 'create' } = options;
+  const { poolSize: size = 10, queryMilliseconds: query = 10_000, graceMilliseconds = 3000 } = options;
+  const limits = { size, query };
   if (databaseUrl !== undefined) return openServer(databaseUrl, databasePrepared, limits);
   const { openEmbedded } = await import('./embedded/embedded-database.js');
-  const embedded = await openEmbedded(dataDirectory, options.ifMissing, options.graceMilliseconds);
+  const embedded = await openEmbedded(dataDirectory, ifMissing, graceMilliseconds);
   const config = {
     // Read by pg, not by the socket.
     host: 'localhost',
@@ -55,9 +55,11 @@ export async function openConnections(options: DatabaseOptions): Promise<Connect
     connectionTimeoutMillis: EMBEDDED_TIMEOUT,
     stream: () => embedded.createSocket(),
   };
-  const pools = { pool: createWritingPool(config, limits), ...createReadingPools(config, limits) };
+  const pool = createWritingPool(config, limits);
+  const reading = createReadingPools(config, limits);
   return {
-    ...pools,
+    ...reading,
+    pool,
     limits,
     // All clients share one session, in which named statements would clash.
     namesStatements: false,
@@ -65,22 +67,20 @@ export async function openConnections(options: DatabaseOptions): Promise<Connect
     createdNow: embedded.createdNow,
     failure: () => embedded.failure,
     async close() {
-      await closePools(pools);
+      await closePools(pool, reading);
       embedded.close();
     },
   };
 }
 
-/** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */
+/** As openConnections(), with Prisma, which is most of what a command loads. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const [[connections, distribution], createClient] = await Promise.all([
-    openConnections(options).then(withDistribution),
-    clientFactory(),
-  ]);
-  const names = connections.namesStatements ? statementNames() : undefined;
-  const prisma = createClient(connections.readPool, names);
-  const searchPrisma = createClient(connections.searchPool, names);
-  const writingPrisma = createClient(connections.pool, names, TRANSACTIONS);
+  const opening = openConnections(options).then(withDistribution);
+  const [[connections, distribution], createClient] = await Promise.all([opening, clientFactory()]);
+  const { readPool, searchPool, pool, namesStatements } = connections;
+  const prisma = createClient(readPool, namesStatements);
+  const searchPrisma = createClient(searchPool, namesStatements);
+  const writingPrisma = createClient(pool, namesStatements, TRANSACTIONS);
   return {
     ...connections,
     prisma,
@@ -111,28 +111,25 @@ export async function clientFactory() {
     import('./generated/client.js'),
     import('@prisma/adapter-pg'),
   ]);
-  return (pool: pg.Pool, names?: StatementNames, transactionOptions = {}): PrismaClient =>
-    new PrismaClient({
-      adapter: new PrismaPg(pool, names && { statementNameGenerator: names }),
-      transactionOptions,
-    });
+  return (pool: pg.Pool, namesStatements: boolean, transactionOptions = {}): PrismaClient => {
+    const options = namesStatements ? { statementNameGenerator: statementNames() } : {};
+    return new PrismaClient({ adapter: new PrismaPg(pool, options), transactionOptions });
+  };
 }
 
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
 const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
-type StatementNames = (query: { readonly sql: string }) => string;
-
 /** A server keeps each prepared statement for as long as the connection lives: at most this many. */
 const MAX_STATEMENTS = 500;
 
 /**
- * Names for prepared statements, so that a server plans each of our statements once for each connection. A text
- * that comes after 500 others has none, and is planned every time, as one that begins with PLANNED_EACH_TIME.
+ * By these a server plans each of our statements once for each connection. A text that comes after 500 others has
+ * none, and is planned every time, as one that begins with PLANNED_EACH_TIME.
  */
-export function statementNames(): StatementNames {
+function statementNames() {
   const names = new Map<string, string>();
-  return ({ sql }) => {
+  return ({ sql }: { readonly sql: string }): string => {
     const known = names.get(sql);
     if (known !== undefined) return known;
     if (names.size >= MAX_STATEMENTS || sql.trimStart().startsWith(PLANNED_EACH_TIME)) return '';

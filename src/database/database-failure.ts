@@ -11,18 +11,24 @@ const LOST = [
   /^Connection terminated(?: unexpectedly)?$/,
   /^Client (?:was closed|has encountered a connection error) and is not queryable/,
 ];
-const FAILURES = [
+/** Without limits of time, which a repetition would meet again. */
+const AWAY = [
   ...LOST,
   // Read-only, an input or output error; other connection exceptions, and insufficient resources; dropped,
-  // login revoked, cancelled, starting.
-  /^(?:25006|58030|08\w{3}|53\w{3}|57P0\d|3D000|28000|28P01|57014)$/,
+  // login revoked, starting.
+  /^(?:25006|58030|08\w{3}|53[0-3]\w{2}|57P0\d|3D000|28000|28P01)$/,
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
+  /^(?:Connection terminated|Cannot use a pool after calling end)/,
+  /^The embedded database has ended/,
+  /connect ENOENT|database ".*" is not currently accepting connections/,
+];
+const FAILURES = [
+  ...AWAY,
+  /^(?:53\w{3}|57014)$/,
   /^(?:P100[01238]|P1010|P1017|P2024|P2037)$/,
   /^(?:TooManyConnections|ConnectionClosed|SocketTimeout|TlsConnectionError|AuthenticationFailed)$/,
   /^Database(?:NotReachable|DoesNotExist|AccessDenied)$/,
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)/,
-  /^(?:Cannot use a pool after calling end|The embedded database (?:has ended|cannot be reached))/,
-  /connect ENOENT|database ".*" is not currently accepting connections/,
+  /^(?:timeout exceeded when trying to connect|Query read timeout)/,
   // Our own limits: of our errors, Prisma passes on only the code.
   /^UNAVAILABLE$/,
 ];
@@ -43,8 +49,8 @@ export const isRefusal = hasSign([/^(?:57P0[123]|ECONNREFUSED|ENOENT|DatabaseNot
 /** Whether an error says only that the connection was lost, while a statement was running. */
 export const isLost = hasSign(LOST);
 
-/** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
-export const isPassing = hasSign([...LOST, /^40P01$/]);
+/** Whether a SELECT may succeed at once: its server was away, or rolled it back for another session (class 40). */
+export const isPassing = hasSign([...AWAY, /^40\w{3}$/]);
 
 /** Whether it refuses a statement that was made for tables that have been distributed, or migrated, since. */
 export const isOfChangedTables = hasSign([/^0A000$/]);
@@ -72,27 +78,23 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-const ADVICE: readonly (readonly [code: RegExp, text: string])[] = [
-  [
-    /^25006$/,
+const NONE_LEFT =
+  'The database has no connection left: end other programs that use it, or raise its max_connections';
+
+const ADVICE: Readonly<Record<string, string>> = {
+  25006:
     'The database is read-only, so nothing can be written to it now: it may be a replica, or failing over to another server. Set DATABASE_URL to one that can be written to, or wait',
-  ],
-  [/^53100$/, 'The disk of the database is full: make room on it, and start again'],
-  [
-    /^58030$/,
+  53100: 'The disk of the database is full: make room on it, and start again',
+  53300: NONE_LEFT,
+  58030:
     'The database cannot reach its data: its disk fails, or a node of its cluster is down. Mend what the message names, and start again',
-  ],
-  [
-    /^(?:53300|TooManyConnections)$/,
-    'The database has no connection left: end other programs that use it, or raise its max_connections',
-  ],
-];
+  TooManyConnections: NONE_LEFT,
+};
 
 /** In one line, with the driver's own message at its end; null for what is no failure of the database. */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
-  const codes = codesOf(error);
-  const [, known] = ADVICE.find(([sign]) => codes.some((code) => sign.test(code))) ?? [];
+  const [known] = codesOf(error).flatMap((code) => ADVICE[code] ?? []);
   const text = known ?? 'The database went away or does not respond: start again when it does';
   const line = linesOf(error).at(-1) || error.name;
   return `${text} (${line.replace(/\.$/, '')}).`;

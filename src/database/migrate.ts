@@ -7,7 +7,7 @@ import { isMissingTable } from './database-failure.js';
 import { withinTime } from './query-limits.js';
 import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
-/** A folder of prisma/migrations with its migration.sql. They are applied in the order of their names. */
+/** A folder of prisma/migrations with its migration.sql. */
 interface Migration {
   readonly name: string;
   readonly sql: string;
@@ -90,26 +90,23 @@ async function run(client: pg.PoolClient, sql: string, what: string): Promise<vo
   });
 }
 
-export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
-
 /**
- * Makes a check whether a database responds, and has a schema that this program works with. However often it is
- * called, it takes one connection. Migrations of a later version may have been applied beside those of this
- * program: they let its processes continue (CONTRIBUTING.md).
+ * Makes a check whether a database has a schema that this program works with, which throws if it does not respond
+ * in two seconds. However often it is called, it takes one connection. Migrations of a later version may have
+ * been applied beside those of this program: they let its processes continue (CONTRIBUTING.md).
  */
-export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
+export async function createSchemaCheck(pool: pg.Pool): Promise<() => Promise<boolean>> {
   const migrations = await readMigrations(DIRECTORY);
-  let running: Promise<DatabaseReadiness> | null = null;
+  let running: Promise<boolean> | null = null;
   const check = async () => {
     const recorded = await readRecorded(pool, RESPONSE_LIMIT);
-    const isOurs = migrations.every(({ name, checksum }) => recorded.get(name) === checksum);
-    return isOurs ? 'ready' : 'other-schema';
+    return migrations.every(({ name, checksum }) => recorded.get(name) === checksum);
   };
   return () => {
     running ??= check().finally(() => {
       running = null;
     });
-    return withinTime(RESPONSE_LIMIT, running).catch(() => 'silent');
+    return withinTime(RESPONSE_LIMIT, running);
   };
 }
 
@@ -131,10 +128,10 @@ async function readMigrations(directory: URL): Promise<readonly Migration[]> {
 /** Checksums by name. */
 async function readRecorded(
   database: pg.Pool | pg.PoolClient,
-  milliseconds = 0,
+  query_timeout = 0,
 ): Promise<ReadonlyMap<string, string>> {
   try {
-    const query = { text: 'SELECT name, checksum FROM schema_migration', query_timeout: milliseconds };
+    const query = { text: 'SELECT name, checksum FROM schema_migration', query_timeout };
     const { rows } = await database.query<{ name: string; checksum: string }>(query);
     return new Map(rows.map(({ name, checksum }) => [name, checksum]));
   } catch (error) {

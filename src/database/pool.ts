@@ -1,17 +1,17 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { limitQueries } from './query-limits.js';
+import { type ClosablePool, limitQueries } from './query-limits.js';
 
 /** Connections to an open database. Code outside this folder does not know where PostgreSQL runs. */
 export interface Connections {
-  /** One phrase for messages, without user and password. */
+  /** One phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
   readonly createdNow: boolean;
   /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
   failure(): string | null;
-  /** Without a time limit. Like the others, it reads `bigint` columns as BigInt. */
+  /** Without a time limit. */
   readonly pool: ClosablePool;
   /** For responses only: a query that takes too long fails. */
   readonly readPool: ClosablePool;
@@ -30,11 +30,6 @@ export interface PoolLimits {
   readonly query: number;
 }
 
-export interface ClosablePool extends pg.Pool {
-  /** Waits for running queries for so many milliseconds, and closes all connections. */
-  close(milliseconds: number): Promise<void>;
-}
-
 /** In milliseconds. */
 const LAST_WRITES = 5000;
 const LAST_CLOSING = 1000;
@@ -48,18 +43,24 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
   return createPool({ ...config, max: size, pipeline: true });
 }
 
-export function createReadingPools(config: pg.PoolConfig, { size, query }: PoolLimits) {
+export type ReadingPools = Pick<Connections, 'readPool' | 'searchPool'>;
+
+/** @param instead Of a replica: the pools of the primary, which repeat what fails, or runs when they are closed. */
+export function createReadingPools(
+  config: pg.PoolConfig,
+  { size, query }: PoolLimits,
+  instead?: ReadingPools,
+): ReadingPools {
   const limited = { ...config, query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const searches = Math.max(1, Math.floor(size * SEARCHES));
   const readPool = createPool({ ...limited, max: Math.max(1, size - searches) });
   const searchPool = createPool({ ...limited, max: searches });
-  for (const pool of [readPool, searchPool]) limitQueries(pool, query);
+  limitQueries(readPool, query, instead?.readPool);
+  limitQueries(searchPool, query, instead?.searchPool);
   return { readPool, searchPool };
 }
 
-type Pools = Pick<Connections, 'pool' | 'readPool' | 'searchPool'>;
-
-export async function closePools({ pool, readPool, searchPool }: Pools): Promise<void> {
+export async function closePools(pool: ClosablePool, { readPool, searchPool }: ReadingPools): Promise<void> {
   await Promise.all([pool.close(LAST_WRITES), readPool.close(0), searchPool.close(0)]);
 }
 
@@ -77,9 +78,7 @@ export function createPool(config: pg.PoolConfig): ClosablePool {
   };
   const pool = new pg.Pool({ ...config, stream, types: valueTypes() });
   pool.on('error', () => {});
-  pool.on('connect', (client) => {
-    client.on('error', () => {});
-  });
+  pool.on('connect', (client) => void client.on('error', () => {}));
   const destroy = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -92,12 +91,7 @@ export function createPool(config: pg.PoolConfig): ClosablePool {
     setTimeout(destroy, LAST_CLOSING).unref();
   };
   let ended: Promise<void> | undefined;
-  return Object.assign(pool, {
-    close(milliseconds: number) {
-      ended ??= end(milliseconds);
-      return ended;
-    },
-  });
+  return Object.assign(pool, { close: (milliseconds: number) => (ended ??= end(milliseconds)) });
 }
 
 /** The type's object identifier in PostgreSQL's catalogue, which pg does not name. */

@@ -10,19 +10,50 @@ import { isPassing } from './database-failure.js';
  */
 export const PLANNED_EACH_TIME = '/* planned each time */';
 
+export interface ClosablePool extends pg.Pool {
+  /** Waits for running queries for so many milliseconds, and closes all connections. */
+  close(milliseconds: number): Promise<void>;
+}
+
 /**
  * Limits the time of a pool's `query()`, from the call to the result, the wait for a connection included.
  * Beyond it, it throws UnavailableError.
  *
- * A connection that is lost while a statement runs, because the database was restarted, is not a failure yet,
- * nor is a deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
+ * A SELECT whose server is away, or cancels it for another session's sake, is repeated, twice at most, since
+ * reading again changes nothing: a restart of the database is not a failure yet.
+ *
+ * @param instead Of a replica: the primary's pool, which repeats what fails there, or runs when it is closed.
  */
-export function limitQueries(pool: pg.Pool, milliseconds: number): void {
-  const limited = async (...statement: unknown[]): Promise<unknown> => {
-    const query = async (): Promise<unknown> => Reflect.apply(pg.Pool.prototype.query, pool, statement);
-    return withinTime(milliseconds, isSelect(statement[0]) ? retried(query) : query());
+export function limitQueries(pool: ClosablePool, milliseconds: number, instead: pg.Pool = pool): void {
+  const running = new Set<(error: Error) => void>();
+  const query = (on: pg.Pool, statement: unknown[]) =>
+    new Promise<unknown>((resolve, reject) => {
+      running.add(reject);
+      const result: Promise<unknown> = Reflect.apply(pg.Pool.prototype.query, on, statement);
+      result.then(resolve, reject).finally(() => running.delete(reject));
+    });
+  const repeated = async (statement: unknown[]) => {
+    let on: pg.Pool = pool;
+    for (const wait of isSelect(statement[0]) ? PAUSES : []) {
+      try {
+        return await query(on, statement);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        on = instead;
+        await pause(wait);
+      }
+    }
+    return query(on, statement);
   };
-  Reflect.set(pool, 'query', limited);
+  const { close } = pool;
+  Object.assign(pool, {
+    query: (...statement: unknown[]) => withinTime(milliseconds, repeated(statement)),
+    // What waits for a connection would wait on.
+    close(wait: number) {
+      for (const reject of running) reject(new Error('Connection terminated'));
+      return close(wait);
+    },
+  });
 }
 
 /**
@@ -30,18 +61,6 @@ export function limitQueries(pool: pg.Pool, milliseconds: number): void {
  * pool is to know of the others first; a process that is killed may still accept a connection afterwards.
  */
 const PAUSES = [0, 100];
-
-async function retried(query: () => Promise<unknown>): Promise<unknown> {
-  for (const milliseconds of PAUSES) {
-    try {
-      return await query();
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-      await pause(milliseconds);
-    }
-  }
-  return query();
-}
 
 /** What follows WITH may write. */
 const SELECT = /^\s*(?:\/\*[^*]*\*\/\s*)?(?:SELECT\b|WITH\b(?!.*\b(?:INSERT|UPDATE|DELETE|MERGE)\b))/is;

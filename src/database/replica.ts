@@ -1,9 +1,7 @@
-import type pg from 'pg';
-import { UnavailableError } from '../model/errors.js';
-import { type clientFactory, type Database, statementNames } from './client.js';
-import { codesOf, isDatabaseFailure } from './database-failure.js';
-import { createReadinessCheck } from './migrate.js';
-import type { ClosablePool } from './pool.js';
+import type { clientFactory, Database } from './client.js';
+import { createSchemaCheck } from './migrate.js';
+import type { ReadingPools } from './pool.js';
+import type { ClosablePool } from './query-limits.js';
 import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
 import { createServerReadingPools, type Prepared, reasonOf, serverPlace } from './server-pool.js';
 import type { WalPositions } from './wal-positions.js';
@@ -20,14 +18,11 @@ export interface DatabaseState {
   /** How far it is behind the primary, in milliseconds; null: not known. */
   readonly lag: number | null;
   /** The connections of a replica; null: it has none now. */
-  readonly pools: Readonly<Record<'readPool' | 'searchPool', pg.Pool>> | null;
+  readonly pools: ReadingPools | null;
 }
 
-/** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
-export interface ReplicaHandle extends Pick<Database, 'prisma' | 'searchPrisma' | 'readPool' | 'searchPool'> {
-  /** Ends the statements that run, which are then read on the primary. */
-  close(): Promise<unknown>;
-}
+/** A replica as it is read from. The primary repeats what it fails, and reads what runs when it is left out. */
+export type ReplicaHandle = Pick<Database, 'prisma' | 'searchPrisma' | 'readPool' | 'searchPool'>;
 
 export interface ReplicaOptions {
   readonly url: string;
@@ -44,12 +39,11 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #place: string;
   readonly #checks: ClosablePool;
-  readonly #readiness: ReturnType<typeof createReadinessCheck>;
+  readonly #hasOurSchema: ReturnType<typeof createSchemaCheck>;
   /** Null where it is left out. */
   handle: ReplicaHandle | null = null;
   /** What it told last; null where it did not respond. */
-  answer: ServerAnswer | null = null;
-  #hasOurSchema = false;
+  answer: (ServerAnswer & { readonly isOurs: boolean }) | null = null;
   #failure: string | undefined;
   #lag: number | null = null;
   #reason: string | null = null;
@@ -59,7 +53,7 @@ export class Replica {
     this.#options = options;
     this.#place = serverPlace(options.url, 'DATABASE_READ_URLS');
     this.#checks = createCheckPool(options.url);
-    this.#readiness = createReadinessCheck(this.#checks);
+    this.#hasOurSchema = createSchemaCheck(this.#checks);
   }
 
   get state(): DatabaseState {
@@ -69,10 +63,8 @@ export class Replica {
   /** It never throws. */
   async ask(): Promise<void> {
     try {
-      const answer = await askServer(this.#checks);
-      const readiness = await (await this.#readiness)();
-      this.#hasOurSchema = readiness === 'ready';
-      this.answer = readiness === 'silent' ? null : answer;
+      const hasOurSchema = await this.#hasOurSchema;
+      this.answer = { ...(await askServer(this.#checks)), isOurs: await hasOurSchema() };
       this.#failure = undefined;
     } catch (error) {
       this.answer = null;
@@ -80,8 +72,14 @@ export class Replica {
     }
   }
 
+  /** Takes it into use, or leaves it out. */
   judge(primary: ServerAnswer | null, positions: WalPositions): void {
-    this.#setReason(this.#reasonBy(primary, positions), this.#failure);
+    const reason = this.#reasonBy(primary, positions);
+    const isChange = (this.#reason === null) !== (reason === null);
+    this.#reason = reason;
+    if (reason === null) this.handle ??= this.#open();
+    else void this.#leave();
+    if (isChange) this.#options.onChange(this.state, this.#failure);
   }
 
   #reasonBy(primary: ServerAnswer | null, positions: WalPositions): string | null {
@@ -91,7 +89,7 @@ export class Replica {
     if (primary === null) return 'The primary has not responded yet.';
     const reason = reasonAgainst(answer, primary);
     if (reason !== null) return reason;
-    if (!this.#hasOurSchema) return 'Its schema is not that of this version of the program.';
+    if (!answer.isOurs) return 'Its schema is not that of this version of the program.';
     if (!answer.isReplica) return null;
     const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
     if (isKnown) this.#lag = atLeast;
@@ -100,44 +98,21 @@ export class Replica {
     return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 
-  #setReason(reason: string | null, cause: string | undefined): void {
-    const isChange = (this.#reason === null) !== (reason === null);
-    this.#reason = reason;
-    if (reason === null) this.handle ??= this.#open();
-    else void this.#leave();
-    if (isChange) this.#options.onChange(this.state, cause);
-  }
-
   #open(): ReplicaHandle {
     const { url, prepared, primary, createClient } = this.#options;
     const isPooled = this.answer?.isPooled ?? true;
-    const pools = createServerReadingPools(url, prepared, isPooled, primary.limits);
+    const pools = createServerReadingPools(url, prepared, isPooled, primary.limits, primary);
     const { readPool, searchPool } = pools;
-    const onLost = (error: unknown) => {
-      if (this.handle === handle) this.#setReason(SILENT, reasonOf(error));
-    };
-    const abandonReading = readOnPrimary(readPool, primary.readPool, onLost);
-    const abandonSearching = readOnPrimary(searchPool, primary.searchPool, onLost);
-    // A statement keeps its name where it is read on the primary.
-    const names = primary.namesStatements && pools.namesStatements ? statementNames() : undefined;
-    const handle = {
-      readPool,
-      searchPool,
-      prisma: createClient(readPool, names),
-      searchPrisma: createClient(searchPool, names),
-      close() {
-        abandonReading();
-        abandonSearching();
-        return Promise.all([readPool.close(0), searchPool.close(0)]);
-      },
-    };
-    return handle;
+    // A statement keeps its name where the primary repeats it.
+    const isNamed = primary.namesStatements && pools.namesStatements;
+    const [prisma, searchPrisma] = [createClient(readPool, isNamed), createClient(searchPool, isNamed)];
+    return { readPool, searchPool, prisma, searchPrisma };
   }
 
   async #leave(): Promise<void> {
     const { handle } = this;
     this.handle = null;
-    await handle?.close();
+    await Promise.all([handle?.readPool.close(0), handle?.searchPool.close(0)]);
   }
 
   close(): Promise<unknown> {
@@ -161,49 +136,4 @@ function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | nu
   const hasOurPast = answer.timeline <= primary.timeline && answer.primaryServer === toPrimaryServer(primary);
   if (hasOurPast) return null;
   return 'It has not replayed what the primary wrote when it started: it is behind, or has another past (pg_rewind makes it a replica again).';
-}
-
-/**
- * Has statements read on the primary that a replica fails, or that run there when it is left.
- *
- * @returns what leaves it.
- */
-function readOnPrimary(pool: ClosablePool, primary: pg.Pool, onLost: (error: unknown) => void): () => void {
-  const { query } = pool;
-  let isLeft = false;
-  const running = new Set<(error: unknown) => void>();
-  const run = (statement: unknown[]) =>
-    new Promise<unknown>((resolve, reject) => {
-      running.add(reject);
-      const result: Promise<unknown> = Reflect.apply(query, pool, statement);
-      result.then(resolve, reject).finally(() => running.delete(reject));
-    });
-  const ask = async (...statement: unknown[]): Promise<unknown> => {
-    try {
-      if (!isLeft) return await run(statement);
-    } catch (error) {
-      if (isAway(error)) onLost(error);
-      else if (!isCancelled(error)) throw error;
-    }
-    return Reflect.apply(primary.query, primary, statement);
-  };
-  Reflect.set(pool, 'query', ask);
-  return () => {
-    isLeft = true;
-    for (const reject of running) reject(new Error('Connection terminated'));
-  };
-}
-
-/** PostgreSQL, appendix A: query_canceled, by our limit of time, which another server would meet again. */
-const TIMED_OUT = '57014';
-const ALL_IN_USE = 'timeout exceeded when trying to connect';
-
-function isAway(error: unknown): boolean {
-  if (error instanceof UnavailableError || codesOf(error).includes(TIMED_OUT)) return false;
-  return isDatabaseFailure(error) && !(error instanceof Error && error.message === ALL_IN_USE);
-}
-
-/** For what the replica replays (class 40). */
-function isCancelled(error: unknown): boolean {
-  return codesOf(error).some((code) => code.startsWith('40'));
 }

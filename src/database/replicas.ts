@@ -12,8 +12,8 @@ interface ReplicasOptions extends Pick<ReplicaOptions, 'prepared' | 'mostBehind'
 const CHECK_EVERY = 1000;
 
 /**
- * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind,
- * or is no replica of this database is left out until a check finds it good again.
+ * Each is checked every second: one that is away, is too far behind, or is no replica of this database is left out
+ * until a check finds it good again.
  */
 export class Replicas {
   readonly #place: string;
@@ -22,8 +22,7 @@ export class Replicas {
   readonly #positions = new WalPositions();
   readonly #closing = new AbortController();
   #primary: ServerAnswer | null = null;
-  /** Why the primary did not respond to the last check; null: it did. */
-  #primaryFailure: string | null = null;
+  #isPrimaryAway = false;
   #checking: Promise<void> = Promise.resolve();
 
   /**
@@ -47,17 +46,16 @@ export class Replicas {
     this.#primaryPool = createCheckPool(databaseUrl);
   }
 
-  /** One of those that can be used, by chance; undefined where none can. */
+  /** By chance; undefined where none can be used. */
   any(): ReplicaHandle | undefined {
     const usable = this.#replicas.flatMap(({ handle }) => handle ?? []);
     return usable[Math.floor(Math.random() * usable.length)];
   }
 
   states(): DatabaseState[] {
-    return [
-      { place: this.#place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },
-      ...this.#replicas.map(({ state }) => state),
-    ];
+    const reason = this.#isPrimaryAway ? SILENT : null;
+    const primary = { place: this.#place, role: 'primary', reason, lag: 0, pools: null } as const;
+    return [primary, ...this.#replicas.map(({ state }) => state)];
   }
 
   /**
@@ -84,24 +82,22 @@ export class Replicas {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await pause(CHECK_EVERY, undefined, { signal, ref: false }).catch(() => {});
-      if (!signal.aborted) await this.#check();
+      await this.#check();
     }
   }
 
   async #check(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
     await Promise.all([this.#askPrimary(), ...this.#replicas.map((replica) => replica.ask())]);
     if (this.#closing.signal.aborted) return;
     for (const replica of this.#replicas) replica.judge(this.#primary, this.#positions);
   }
 
   async #askPrimary(): Promise<void> {
-    try {
-      this.#primary = await askServer(this.#primaryPool);
-      const { askedAt, position, system, startedAt } = this.#primary;
-      this.#positions.add(askedAt, position, `${system} ${startedAt}`);
-      this.#primaryFailure = null;
-    } catch {
-      this.#primaryFailure = SILENT;
-    }
+    const answer = await askServer(this.#primaryPool).catch(() => null);
+    this.#isPrimaryAway = answer === null;
+    if (answer === null) return;
+    this.#primary = answer;
+    this.#positions.add(answer.askedAt, answer.position, `${answer.system} ${answer.startedAt}`);
   }
 }

@@ -1,10 +1,11 @@
 import type pg from 'pg';
 import type { Instant } from '../model/instant.js';
 import { isMissingTable } from './database-failure.js';
-import { type ClosablePool, createPool } from './pool.js';
+import { createPool } from './pool.js';
+import type { ClosablePool } from './query-limits.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
-/** In milliseconds: a slower server counts as away. pg's types do not have it for a statement. */
+/** A slower server counts as away. pg's types do not have it for a statement. */
 const LIMIT = { query_timeout: 2000 };
 
 export interface ServerAnswer {
@@ -18,7 +19,6 @@ export interface ServerAnswer {
   readonly timeline: number;
   /** What the primary wrote last into `primary_server`; null: nothing yet. */
   readonly primaryServer: string | null;
-  /** By which a standby is known to its primary unless its connection says otherwise. */
   readonly clusterName: string;
   readonly synchronousNames: string;
   /** How far it has written its log of changes (WAL), or replayed that of its primary. */
@@ -72,10 +72,9 @@ async function readPrimaryServer(client: pg.ClientBase, server: ServerAnswer): P
     const found = rows[0]?.server ?? null;
     const own = toPrimaryServer(server);
     if (server.isReplica || found === own) return found;
-    await client.query(
-      'INSERT INTO primary_server (server) VALUES ($1) ON CONFLICT (id) DO UPDATE SET server = excluded.server',
-      [own],
-    );
+    const text = `INSERT INTO primary_server (server) VALUES ($1)
+                  ON CONFLICT (id) DO UPDATE SET server = excluded.server`;
+    await client.query(text, [own]);
     return own;
   } catch (error) {
     if (isMissingTable(error)) return null;

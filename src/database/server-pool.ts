@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { attempt } from '../model/attempt.js';
 import { messageOf, OperationError } from '../model/errors.js';
 import {
   type Connections,
@@ -6,11 +7,11 @@ import {
   createReadingPools,
   createWritingPool,
   type PoolLimits,
+  type ReadingPools,
 } from './pool.js';
 
-/** In milliseconds. A server that does not respond within that time is reported as unavailable. */
+/** In milliseconds, for the server to respond; and idle before the system probes whether it is still there. */
 const CONNECTION_TIMEOUT = 10_000;
-/** In milliseconds: how long a connection is idle before the system probes whether the server is there. */
 const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
@@ -30,31 +31,31 @@ export async function openServer(
   prepared: Prepared,
   limits: PoolLimits,
 ): Promise<Connections> {
-  const target = toClient(databaseUrl, 'DATABASE_URL');
+  const place = serverPlace(databaseUrl, 'DATABASE_URL');
   const pool = createWritingPool(serverConfig(databaseUrl), limits);
   try {
     const reading = createServerReadingPools(databaseUrl, prepared, await requireUsable(pool), limits);
-    return {
-      ...reading,
-      pool,
-      limits,
-      place: serverPlace(databaseUrl, 'DATABASE_URL'),
-      createdNow: false,
-      failure: () => null,
-      close: () => closePools({ ...reading, pool }),
-    };
+    const close = () => closePools(pool, reading);
+    return { ...reading, pool, limits, place, createdNow: false, failure: () => null, close };
   } catch (error) {
     await pool.close(0);
-    throw error instanceof OperationError ? error : unreachable(target, error);
+    if (error instanceof OperationError) throw error;
+    // What pg says of the time limit of a query.
+    const reason = reasonOf(error).replace(/^Query read timeout$/, 'it does not respond');
+    throw new OperationError(`DATABASE_URL: cannot connect to ${place}: ${reason}.`);
   }
 }
 
-/** @param isPooled A pooler would reject parameters, and keep settings for its other clients. */
+/**
+ * @param isPooled A pooler would reject parameters, and keep settings for its other clients.
+ * @param instead See createReadingPools().
+ */
 export function createServerReadingPools(
   databaseUrl: string,
   prepared: Prepared,
   isPooled: boolean,
   limits: PoolLimits,
+  instead?: ReadingPools,
 ) {
   // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that
   // of here. To compile statements takes longer than to execute them: they read few rows, also where the
@@ -65,7 +66,7 @@ export function createServerReadingPools(
   };
   const config = { ...serverConfig(databaseUrl), ...(isPooled ? {} : session) };
   const namesStatements = prepared === 'auto' ? !isPooled : prepared === 'on';
-  return { ...createReadingPools(config, limits), namesStatements };
+  return { ...createReadingPools(config, limits, instead), namesStatements };
 }
 
 export function serverConfig(databaseUrl: string): pg.PoolConfig {
@@ -82,21 +83,6 @@ export function serverConfig(databaseUrl: string): pg.PoolConfig {
 export function isBehindPooler(client: pg.ClientBase, serverProcess: number): boolean {
   // pg's types do not have it.
   return serverProcess !== Reflect.get(client, 'processID');
-}
-
-/** A client that is never connected: it only shows what pg reads in the address. */
-function toClient(databaseUrl: string, setting: string): pg.Client {
-  // pg takes what has no scheme for the name of a database, and drops what follows a bare #.
-  if (/^postgres(ql)?:\/\/[^#]*$/.test(databaseUrl)) {
-    try {
-      return new pg.Client({ connectionString: databaseUrl });
-    } catch {
-      // The error quotes the address with its password.
-    }
-  }
-  throw new OperationError(
-    `${setting} is not the address of a PostgreSQL database. Write it like postgresql://user:password@host:5432/database, with special characters in the password percent-encoded.`,
-  );
 }
 
 // pg's types do not have the limit.
@@ -130,21 +116,21 @@ async function requireUsable(pool: pg.Pool): Promise<boolean> {
   }
 }
 
-function unreachable({ database, user, host, port, password }: pg.Client, error: unknown): OperationError {
-  // What pg says of the time limit of a query.
-  const said = reasonOf(error).replace(/^Query read timeout$/, 'it does not respond');
-  const reason = password ? said.replaceAll(password, '…') : said;
-  return new OperationError(
-    `DATABASE_URL: cannot connect to the database ${database || user} at ${host}:${port}: ${reason}.`,
-  );
-}
-
 export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ');
 }
 
-/** @throws OperationError for an address that pg cannot read. */
+/** In a phrase without user and password. @throws OperationError for an address that pg cannot read. */
 export function serverPlace(databaseUrl: string, setting: string): string {
-  const { database, host, port } = toClient(databaseUrl, setting);
+  // pg takes what has no scheme for the name of a database, drops what follows a bare #, and quotes the address
+  // with its password in its error.
+  const isAddress = /^postgres(ql)?:\/\/[^#]*$/.test(databaseUrl);
+  const client = isAddress && attempt(() => new pg.Client({ connectionString: databaseUrl }));
+  if (!client) {
+    throw new OperationError(
+      `${setting} is not the address of a PostgreSQL database. Write it like postgresql://user:password@host:5432/database, with special characters in the password percent-encoded.`,
+    );
+  }
+  const { database, host, port } = client;
   return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -2,12 +2,11 @@
 const KEPT_FOR = 3_600_000;
 
 /**
- * Where the primary's log of changes (WAL) was at each time, from which follows how far a replica is behind:
- * neither clocks of two machines are compared, nor does a replica look late because nothing is written, or
- * because the primary is away. Times are milliseconds of the monotonic clock.
+ * Where the primary's log of changes (WAL) was at each time, in milliseconds of the monotonic clock. From it
+ * follows how far a replica is behind: neither clocks of two machines are compared, nor does a replica look late
+ * because nothing is written, or because the primary is away.
  */
 export class WalPositions {
-  /** Since when each position is known. */
   #positions: { readonly position: bigint; readonly since: number }[] = [];
   #toldAt = Number.POSITIVE_INFINITY;
   #server = '';
@@ -25,13 +24,11 @@ export class WalPositions {
   }
 
   /**
-   * How far a replica was behind when it told its position, or when the primary last told its own: of what
-   * that has written since, nothing is known.
+   * How far a replica was behind when it told how far it has replayed the log, or when the primary last told its
+   * position: of what that has written since, nothing is known.
    *
-   * @param replayed How far the replica has replayed the log.
    * @returns `atLeast`: for how long, at least, there has been something that it has not replayed; `isKnown`:
-   *   whether it is no longer, since the primary had nothing else to replay at some time since positions are
-   *   known.
+   *   whether it is no longer, since the primary was once where the replica is.
    */
   lagOf(replayed: bigint, askedAt: number): { atLeast: number; isKnown: boolean } {
     const missing = this.#positions.find(({ position }) => position > replayed);

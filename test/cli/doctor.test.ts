@@ -79,7 +79,7 @@ test('dms doctor fails for a database that is away, told without its password', 
   const away = { DATABASE_URL: `postgresql://user:${PASSWORD}@${NOTHING_LISTENS}/dms` };
   expect(await found('database', away)).toEqual([
     1,
-    `failed: DATABASE_URL: cannot connect to the database dms at ${NOTHING_LISTENS}: connect ECONNREFUSED ${NOTHING_LISTENS}.`,
+    `failed: DATABASE_URL: cannot connect to PostgreSQL dms at ${NOTHING_LISTENS}: connect ECONNREFUSED ${NOTHING_LISTENS}.`,
   ]);
   const { stdout, stderr } = await doctor(away);
   expect(stdout + stderr).not.toContain(PASSWORD);
@@ -94,7 +94,7 @@ test('dms doctor fails within seconds for a database that does not respond', asy
     mute.close();
   });
   const { port } = Object(mute.address());
-  const away = `failed: DATABASE_URL: cannot connect to the database dms at 127.0.0.1:${port}: `;
+  const away = `failed: DATABASE_URL: cannot connect to PostgreSQL dms at 127.0.0.1:${port}: `;
   expect(await found('database', { DATABASE_URL: `postgresql://127.0.0.1:${port}/dms` })).toEqual([
     1,
     expect.stringContaining(away),

@@ -123,7 +123,7 @@ describe.skipIf(TEST_SERVER === undefined)('with a server', () => {
     const url = new URL(TEST_SERVER ?? '');
     url.username = 'nobody_of_this_name';
     url.password = 'hunter2';
-    expect(await failureOf(url.href)).toMatch(/^DATABASE_URL: cannot connect to the database .+$/);
+    expect(await failureOf(url.href)).toMatch(/^DATABASE_URL: cannot connect to PostgreSQL .+$/);
   });
 });
 
@@ -144,7 +144,7 @@ test('a DATABASE_URL where nothing listens is an error of one line without the p
   server.close();
   await once(server, 'close');
   expect(await failureOf(`postgresql://${SECRET}@localhost:${port}/somewhere`)).toMatch(
-    /^DATABASE_URL: cannot connect to the database somewhere at localhost:\d+: .*ECONNREFUSED.*\.$/,
+    /^DATABASE_URL: cannot connect to PostgreSQL somewhere at localhost:\d+: .*ECONNREFUSED.*\.$/,
   );
 });
 
@@ -154,7 +154,7 @@ test('a DATABASE_URL where something else answers, or nothing for ten seconds, i
   const failures = [silent, other].map(({ port }) =>
     failureOf(`postgresql://${SECRET}@127.0.0.1:${port}/somewhere`),
   );
-  const said = 'DATABASE_URL: cannot connect to the database somewhere at 127.0.0.1:';
+  const said = 'DATABASE_URL: cannot connect to PostgreSQL somewhere at 127.0.0.1:';
   expect(await Promise.all(failures)).toEqual([
     `${said}${silent.port}: it does not respond.`,
     expect.stringMatching(`^${said}.+$`),

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
-import { createReadinessCheck, migrate } from '../../src/database/migrate.js';
+import { createSchemaCheck, migrate } from '../../src/database/migrate.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';
@@ -55,10 +55,10 @@ async function program(migrations: Readonly<Record<string, string>>): Promise<UR
 
 test('dms migrate brings an empty database up to date with the program’s own migrations, says which, and changes nothing the second time', async () => {
   const names = (await readdir('prisma/migrations')).sort();
-  expect(await (await createReadinessCheck(pool))()).toBe('other-schema');
+  expect(await (await createSchemaCheck(pool))()).toBe(false);
   const before = BigInt(Date.now()) * 1000n;
   expect(await migrate(pool)).toEqual(names);
-  expect(await (await createReadinessCheck(pool))()).toBe('ready');
+  expect(await (await createSchemaCheck(pool))()).toBe(true);
   expect(await tables()).toEqual(
     expect.arrayContaining(['access_token', 'dns_record', 'domain', 'header_change', 'schema_migration']),
   );
@@ -110,13 +110,13 @@ test('five openings at once on an empty database all come up, and each migration
 
 test('a process that runs is ready beside migrations of a later version, and not without one of its own', async () => {
   await migrate(pool);
-  const isReady = await createReadinessCheck(pool);
+  const hasOurSchema = await createSchemaCheck(pool);
   await pool.query("INSERT INTO schema_migration VALUES ('9000_later', '', 1)");
-  expect(await isReady()).toBe('ready');
+  expect(await hasOurSchema()).toBe(true);
   await pool.query("UPDATE schema_migration SET checksum = '' WHERE name = '0001_baseline'");
-  expect(await isReady()).toBe('other-schema');
+  expect(await hasOurSchema()).toBe(false);
   await pool.query("DELETE FROM schema_migration WHERE name = '0001_baseline'");
-  expect(await isReady()).toBe('other-schema');
+  expect(await hasOurSchema()).toBe(false);
 });
 
 test('dms migrate applies all or nothing: if one fails, those before it are rolled back, and the message says which', async () => {

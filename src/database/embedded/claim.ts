@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { link, readdir, unlink } from 'node:fs/promises';
+import { link, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { attempt } from '../../model/attempt.js';
-import { errorCode, OperationError } from '../../model/errors.js';
+import { errorCode } from '../../model/errors.js';
+import { findDatabases } from './data-folder.js';
 
 // Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open
 // it lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
@@ -17,7 +16,7 @@ import { errorCode, OperationError } from '../../model/errors.js';
 
 const CLAIM_OR_CANDIDATE = /^owner(?:\.\d+|-[0-9a-f]+)$/;
 
-/** The path of the highest claim ever made in the folder of sockets; null if there is none. */
+/** The path of the highest claim ever made; null if there is none. */
 export async function latestClaim(runDirectory: string): Promise<string | null> {
   const latest = Math.max(0, ...(await readdir(runDirectory)).map(toNumber));
   return latest === 0 ? null : join(runDirectory, `owner.${latest}`);
@@ -50,16 +49,21 @@ export async function claimOwnership(runDirectory: string, candidate: string): P
     // The number was free again if whole generations came and went since we looked.
     if ((await latestClaim(runDirectory)) !== claim) return null;
     // Of dead processes, and of those that were slower.
-    const others = (await readdir(runDirectory)).filter(
-      (file) => CLAIM_OR_CANDIDATE.test(file) && file !== name,
-    );
-    await Promise.all(others.map((file) => unlink(join(runDirectory, file)).catch(() => {})));
+    const claims = (await readdir(runDirectory)).filter((file) => CLAIM_OR_CANDIDATE.test(file));
+    const others = claims.filter((file) => file !== name).map((file) => join(runDirectory, file));
+    await Promise.all(others.map((path) => rm(path, { force: true })));
     return claim;
   }
 }
 
-/** Whether a process has the database open, or is about to. @throws the system's error. */
-export async function hasOwner(dataDirectory: string): Promise<boolean> {
+/**
+ * Whether there is a database, or a process that has it open, which may be making it, or have one that was moved
+ * away.
+ *
+ * @throws the system's error.
+ */
+export async function isInUse(dataDirectory: string): Promise<boolean> {
+  if ((await findDatabases(dataDirectory)).length > 0) return true;
   const runDirectory = join(dataDirectory, 'run');
   const claim = existsSync(runDirectory) ? await latestClaim(runDirectory) : null;
   return claim !== null && (await isListening(claim));
@@ -81,10 +85,9 @@ export async function isListening(path: string): Promise<boolean> {
     await once(socket, 'connect');
     return true;
   } catch (error) {
-    const code = errorCode(error);
-    if (code === 'ECONNREFUSED' || code === 'ENOENT') return false;
+    if (['ECONNREFUSED', 'ENOENT'].includes(errorCode(error))) return false;
     // The queue of connections is full: a process listens, and is busy.
-    if (code === 'EAGAIN') return true;
+    if (errorCode(error) === 'EAGAIN') return true;
     throw error;
   } finally {
     socket.destroy();
@@ -101,22 +104,12 @@ const MAX_PATH = 103;
  */
 export function byShortPath<Result>(path: string, use: (short: string) => Result): Result {
   if (Buffer.byteLength(path) <= MAX_PATH) return use(path);
-  // TMPDIR may be missing, or too long itself.
-  const folder = attempt(() => temporaryFolder(tmpdir(), path)) ?? temporaryFolder('/tmp', path);
+  // Not in TMPDIR, whose path may be too long itself.
+  const folder = mkdtempSync('/tmp/dms-');
   try {
     symlinkSync(dirname(path), join(folder, 'run'));
     return use(join(folder, 'run', basename(path)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** @throws OperationError; the system's error. */
-function temporaryFolder(parent: string, path: string): string {
-  if (Buffer.byteLength(join(parent, 'dms-XXXXXX', 'run', basename(path))) > MAX_PATH) {
-    throw new OperationError(
-      `The embedded database cannot be reached: ${path} is too long for a socket: set DATA_DIR to a shorter one.`,
-    );
-  }
-  return mkdtempSync(join(parent, 'dms-'));
 }

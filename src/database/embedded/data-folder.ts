@@ -7,7 +7,7 @@ export const POSTGRESQL_MAJOR = 18;
 
 export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
-/** What happens if a data folder has no database: `create` makes an empty one. */
+/** What happens if a data folder has no database. */
 export type IfMissing = 'fail' | 'create';
 
 /** Makes `run`, for sockets, which only its owner may enter. @returns its path. @throws OperationError */
@@ -55,15 +55,8 @@ export async function prepareDatabaseFolder(
   const present = found.includes(DATABASE_FOLDER) ? DATABASE_FOLDER : found[0];
   if (present !== undefined) {
     const place = join(dataDirectory, present);
-    const version = (await readFile(join(place, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
-    if (present === DATABASE_FOLDER && version === String(POSTGRESQL_MAJOR)) {
-      return { folder, created: false };
-    }
-    if (version === '') {
-      throw new OperationError(
-        `${place} is not a data folder of PostgreSQL: its PG_VERSION cannot be read. Restore the folder, or move it away.`,
-      );
-    }
+    const version = (await readFile(join(place, 'PG_VERSION'), 'utf8').catch(() => 'unknown')).trim();
+    if (place === folder && version === String(POSTGRESQL_MAJOR)) return { folder, created: false };
     throw new OperationError(
       `${place} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
     );

@@ -6,17 +6,13 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { errorCode, messageOf, NoDatabaseError, OperationError } from '../../model/errors.js';
-import { byShortPath, hasOwner, isListening, latestClaim } from './claim.js';
-import { findDatabases, freeRoom, type IfMissing, prepareRunDirectory, unusable } from './data-folder.js';
+import { byShortPath, isInUse, isListening, latestClaim } from './claim.js';
+import { freeRoom, type IfMissing, prepareRunDirectory, unusable } from './data-folder.js';
 
 /** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
 const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
 /** How long, in milliseconds, a start may take: a first one on a slow machine takes several seconds. */
 const MAX_START = 60_000;
-/** How many owners may end without a report: one may have been killed. */
-const MAX_DEATHS = 3;
-/** How long, in milliseconds, the database stays open after its last user has detached. */
-const GRACE = 3000;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
 const MAX_WAIT = 20_000;
 /** In milliseconds: how often a new connection checks whether the database's socket is back. */
@@ -26,24 +22,25 @@ const RESTART_EVERY = 1000;
 /** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
 const LEAST_ROOM = 16 * 1024 * 1024;
 
-/** What an owner reports once, to who started it; neither: another process has the database open. */
+/** Sent once, to who started the owner; neither: another process has the database open. */
 export interface OwnerReport {
   /** It has the database open; true: it has made it. */
   readonly created?: boolean;
   /** Why it cannot open the database: one line for the user. */
   readonly failure?: string;
-  /** It ended before it could report. */
-  readonly isDead?: boolean;
 }
 
 /**
  * Attaches to the process that has the database open, and starts one if there is none, or if it ends before
- * close(). @throws OperationError, whose message says why it cannot be opened, and what to do.
+ * close().
+ *
+ * @param graceMilliseconds How long it stays open after its last user has detached.
+ * @throws OperationError, whose message says why it cannot be opened, and what to do.
  */
 export async function openEmbedded(
   folder: string,
-  ifMissing: IfMissing = 'create',
-  graceMilliseconds = GRACE,
+  ifMissing: IfMissing,
+  graceMilliseconds: number,
 ): Promise<EmbeddedDatabase> {
   const dataDirectory = resolve(folder);
   if (ifMissing === 'fail') await requireDatabase(dataDirectory);
@@ -56,8 +53,7 @@ export async function openEmbedded(
 /** @throws NoDatabaseError without a database and an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
-    // The first owner may still be making it.
-    if ((await findDatabases(dataDirectory)).length > 0 || (await hasOwner(dataDirectory))) return;
+    if (await isInUse(dataDirectory)) return;
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw unusable(dataDirectory, error);
   }
@@ -69,7 +65,7 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
 /** A process's use of the embedded database: until close(), there is an owner that has it open. */
 class EmbeddedDatabase {
   readonly #dataDirectory: string;
-  readonly #graceMilliseconds: number;
+  readonly #grace: string;
   readonly #closing = new AbortController();
   /** The connection to the owner, open for as long as both use the database; null: it is started again. */
   #attachment: Socket | null = null;
@@ -79,10 +75,9 @@ class EmbeddedDatabase {
 
   constructor(dataDirectory: string, graceMilliseconds: number) {
     this.#dataDirectory = dataDirectory;
-    this.#graceMilliseconds = graceMilliseconds;
+    this.#grace = String(graceMilliseconds);
   }
 
-  /** Attaches to the owner, and starts one if there is none. */
   async open(ifMissing: IfMissing): Promise<void> {
     const closing = this.#closing.signal;
     const late = AbortSignal.timeout(MAX_START);
@@ -97,7 +92,7 @@ class EmbeddedDatabase {
     }
   }
 
-  /** It connects to the database wherever clients say: at once or, if that has ended, once it is back. */
+  /** It connects to the database wherever it is told to: at once or, if that has ended, once it is back. */
   createSocket(): Socket {
     const path = join(this.#dataDirectory, 'run', '.s.PGSQL.5432');
     const socket = new Socket();
@@ -155,14 +150,12 @@ class EmbeddedDatabase {
   }
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
-    for (let deaths = 0; ; ) {
+    for (;;) {
       const attachment = await attach(join(this.#dataDirectory, 'run'), signal);
       if (attachment !== null) return attachment;
-      const report = await this.#startOwner(ifMissing, signal);
-      if (report.isDead === true) deaths += 1;
-      const isFinal = report.isDead !== true || deaths === MAX_DEATHS;
-      if (report.failure !== undefined && isFinal) throw new OperationError(report.failure);
-      this.createdNow ||= report.created === true;
+      const { created = false, failure } = await this.#startOwner(ifMissing, signal);
+      if (failure !== undefined) throw new OperationError(failure);
+      this.createdNow ||= created;
     }
   }
 
@@ -171,8 +164,7 @@ class EmbeddedDatabase {
     // Again: the folder may have been deleted since the last start.
     const logFile = join(await prepareRunDirectory(this.#dataDirectory), 'owner.log');
     const log = await open(logFile, 'a', 0o600);
-    const args = [OWNER, this.#dataDirectory, String(this.#graceMilliseconds), ifMissing];
-    const owner = spawn(process.execPath, args, {
+    const owner = spawn(process.execPath, [OWNER, this.#dataDirectory, this.#grace, ifMissing], {
       // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
       detached: true,
       cwd: '/',
@@ -184,7 +176,7 @@ class EmbeddedDatabase {
       if ((await freeRoom(this.#dataDirectory)) < LEAST_ROOM) {
         throw unusable(this.#dataDirectory, 'its disk is full, less than 16 MB of it are free');
       }
-      return { isDead: true, failure: `The embedded database did not start; ${logFile} may say why.` };
+      return { failure: `The embedded database did not start; ${logFile} may say why.` };
     } finally {
       owner.unref();
       if (owner.connected) owner.disconnect();

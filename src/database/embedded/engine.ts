@@ -1,9 +1,6 @@
 import { PGlite } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 
-type ExecArguments = Parameters<PGlite['exec']>;
-type StreamArguments = Parameters<PGlite['execProtocolRawStream']>;
-
 const SYNC_MESSAGE = Buffer.from('S\0\0\0\x04');
 
 /**
@@ -39,7 +36,9 @@ export class Engine extends PGlite {
     return this.#withinExtendedQuery || super.isInTransaction();
   }
 
-  override async execProtocolRawStream(...[message, options]: StreamArguments): Promise<void> {
+  override async execProtocolRawStream(
+    ...[message, options]: Parameters<PGlite['execProtocolRawStream']>
+  ): Promise<void> {
     const kind = String.fromCharCode(message[0] ?? 0);
     // Parse, Bind, Describe, Execute, Close, Flush (PostgreSQL, 54.2.3); or Sync, or a simple query.
     if ('PBDECH'.includes(kind)) this.#withinExtendedQuery = true;
@@ -53,7 +52,7 @@ export class Engine extends PGlite {
   }
 
   /** The socket server rolls back by this for a client that is gone, which may not have sent its Sync. */
-  override async exec(...[statements, options]: ExecArguments) {
+  override async exec(...[statements, options]: Parameters<PGlite['exec']>) {
     if (this.#withinExtendedQuery) await this.execProtocolRawStream(SYNC_MESSAGE, { onRawData: () => {} });
     return super.exec(statements, options);
   }

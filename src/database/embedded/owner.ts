@@ -21,16 +21,15 @@ const WIRE_SOCKET = '.s.PGSQL.5432';
 /** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
 const CHECK_EVERY = 1000;
 
-/** Tells a user that the database takes connections, and which process has it open. */
+/** The database takes connections, and which process has it open. */
 const READY = `ready ${process.pid}\n`;
 
 const [dataDirectory = '', graceMilliseconds = '', wanted = ''] = process.argv.slice(2);
 
-/** The processes that use the database: each keeps a connection to the claim open. */
+/** Each process that uses the database keeps a connection to the claim open. */
 const users = new Set<Socket>();
-/** How long, in milliseconds, the database stays open after its last user has detached. */
 let grace = Number(graceMilliseconds);
-/** How long it stays open now: at first, until the process that started it has attached. */
+/** How long it stays open without users: at first, until the process that started this one has attached. */
 let patience = Math.max(grace, 5000);
 let isReady = false;
 let timer: NodeJS.Timeout | undefined;
