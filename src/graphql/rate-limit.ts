@@ -29,12 +29,12 @@ export function limitRates(
   const policies = { token: policyOf('token'), anonymous: policyOf('anonymous') };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
-  const note = (viewer: Viewer, { remainingPoints: remaining, msBeforeNext: resetAfter }: RateLimiterRes) => {
-    viewer.rates = { policy: policies[viewer.kind], remaining, resetAfter };
+  const note = (viewer: Viewer, counted: RateLimiterRes) => {
+    viewer.rates = { policy: policies[viewer.kind], counted };
   };
-  const rejected = ({ kind }: Viewer, { msBeforeNext: resetAfter }: RateLimiterRes) => {
+  const rejected = ({ kind }: Viewer, counted: RateLimiterRes) => {
     onRateLimited?.(kind);
-    return new RateLimitedError(secondsUntilReset({ resetAfter }));
+    return new RateLimitedError(secondsUntilReset(counted));
   };
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
     // All fields are counted together with what is charged.

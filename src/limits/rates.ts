@@ -15,11 +15,10 @@ interface RatePolicy {
   readonly seconds: number;
 }
 
-/** What a client has left of a limit after a request, and for how many milliseconds. */
+/** What a client has left of a limit after a request. */
 export interface RateState {
   readonly policy: RatePolicy;
-  readonly remaining: number;
-  readonly resetAfter: number;
+  readonly counted: RateLimiterRes;
 }
 
 /** Creates what counts the use of one limit. */
@@ -59,9 +58,9 @@ export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
 }
 
 /** Whole seconds, at least 1, until the limit is reset: for `Retry-After`. */
-export function secondsUntilReset({ resetAfter }: Pick<RateState, 'resetAfter'>): number {
+export function secondsUntilReset({ msBeforeNext }: Pick<RateLimiterRes, 'msBeforeNext'>): number {
   // A difference of two times of the monotonic clock may be a fraction of a nanosecond too large.
-  return Math.max(1, Math.ceil(Math.round(resetAfter) / 1000));
+  return Math.max(1, Math.ceil(Math.round(msBeforeNext) / 1000));
 }
 
 /**
@@ -72,7 +71,8 @@ export function secondsUntilReset({ resetAfter }: Pick<RateState, 'resetAfter'>)
  */
 export function setRateFields(response: ServerResponse, state: RateState | undefined): void {
   if (state === undefined) return;
-  const { name, limit, seconds } = state.policy;
+  const { policy, counted } = state;
+  const { name, limit, seconds } = policy;
   response.setHeader('ratelimit-policy', `"${name}";q=${limit};w=${seconds}`);
-  response.setHeader('ratelimit', `"${name}";r=${state.remaining};t=${secondsUntilReset(state)}`);
+  response.setHeader('ratelimit', `"${name}";r=${counted.remainingPoints};t=${secondsUntilReset(counted)}`);
 }

@@ -28,7 +28,7 @@ export function staticHandler(read: () => StaticResponse): Handler {
     const { mediaType, headers, validators, gzip, identity } = kept;
     response.set({ 'cache-control': 'no-cache', ...headers, etag: validators.etag });
     // Express would send all to fetch(), which asks with Cache-Control: no-cache.
-    if (isUnmodified(request.headers, validators, 0)) {
+    if (isUnmodified(request.headers, validators)) {
       response.status(304).end();
       return;
     }
