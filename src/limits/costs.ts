@@ -105,19 +105,9 @@ const MAX_DEPTH = 20;
 /** Fields of a document that read much of the database. */
 const MAX_WIDE_FIELDS = 4;
 
-/**
- * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others
- * what they have on average: few fields have arguments.
- */
-const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
-  ['__Schema.types', 100],
-  ['__Type.fields', 15],
-  ['__Type.possibleTypes', 25],
-  ['__Type.interfaces', 2],
-  ['__Type.inputFields', 2],
-  ['__Type.enumValues', 2],
-  ['__Field.args', 1],
-]);
+/** Of the lists of the schema itself: its types, and what any other has on average at most. */
+const SCHEMA_TYPES = 100;
+const SCHEMA_LIST_LENGTH = 5;
 
 /** Fields of a domain for which it costs where it is reached from a page or a match. */
 const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
@@ -290,7 +280,8 @@ class Measurement {
     // Those of a page: the page has counted them.
     const isOfPage = parent?.name.endsWith('Connection');
     if (isOfPage || !isListType(getNullableType(field?.type))) return 1;
-    return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
+    if (!parent?.name.startsWith('__')) return LIST_LENGTH;
+    return name.value === 'types' ? SCHEMA_TYPES : SCHEMA_LIST_LENGTH;
   }
 
   #isIncluded({ directives = [] }: SelectionNode): boolean {

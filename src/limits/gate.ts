@@ -60,7 +60,7 @@ export class Gate {
   }
 
   /**
-   * @returns what gives the place back.
+   * @returns what gives the place back, to be called once.
    * @throws BusyError where too many of the client wait, or this one waited too long; ClientGoneError.
    */
   async enter(caller: Caller, isSearch = false): Promise<() => void> {
@@ -89,17 +89,14 @@ export class Gate {
     return isBelow('unread') && isBelow('places') && (needed.searches === 0 || isBelow('searches'));
   }
 
-  /** @returns what gives it back, once. */
+  /** @returns what gives it back, to be called once. */
   #take({ use }: Client, taken: Use): () => void {
     const add = (sign: 1 | -1) => {
       for (const each of [use, this.#use])
         for (const what of ['places', 'searches', 'unread'] as const) each[what] += sign * taken[what];
     };
     add(1);
-    let isTaken = true;
     return () => {
-      if (!isTaken) return;
-      isTaken = false;
       add(-1);
       this.#changed();
     };
