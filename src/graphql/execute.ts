@@ -103,7 +103,6 @@ export class GraphqlExecutor {
    * An operation of this program's own: compiled when it first runs, it runs many times.
    *
    * @param source A document with one operation, whose variables have no default values.
-   * @throws Error for an invalid document: the program is wrong.
    */
   prepare(source: string) {
     const document = parse(source, { noLocation: true });
@@ -122,11 +121,7 @@ export class GraphqlExecutor {
     const cost = (variables: Variables) => this.costs.of(document, operation, variables);
     return {
       cost,
-      /**
-       * It is paid for, and has its place, before.
-       *
-       * @param rejectsLarge Whether a large history is a LargeHistoryError, to be read by pages, or a limited list.
-       */
+      /** Once it is paid for. @param rejectsLarge Whether a large history is a LargeHistoryError. */
       execute: async (
         variables: Variables,
         caller: Caller,

@@ -23,8 +23,6 @@ const CHANGED_TABLES =
 /**
  * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database
  * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`, for the log.
- *
- * @param error As it was thrown, or as an execution's result holds it.
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
@@ -48,8 +46,6 @@ function shown(error: PublicError): MaskedError {
 /**
  * The error as a GraphQL response shows it: errors of the request with the message and code of GraphQL and
  * Apollo Server; all others masked, with the code, and `retryAfter` where there is one, in the extensions.
- *
- * @param formatted The error as Apollo Server would show it.
  */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = codeOfRequestError(formatted, error);

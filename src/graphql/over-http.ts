@@ -132,11 +132,10 @@ function textOf({ body }: HTTPGraphQLResponse): string {
 }
 
 /**
- * Of the only operations that clients may execute, each is named by its id, or sent as its exact text.
+ * Gives the body of a request the operation that it names by its id, or sends as its exact text.
  *
- * @param listed Their texts by their ids.
- * @returns what gives the body of a request with the operation that it names; it throws for others.
- * @throws OperationError, one line, for an operation that the schema or a limit does not allow.
+ * @param listed The texts of the only operations that clients may execute, by their ids.
+ * @throws OperationError, one line, for one that the schema or a limit does not allow.
  */
 function onlyListed(executor: GraphqlExecutor, listed: ReadonlyMap<string, string>, maxFields: number) {
   for (const [id, text] of listed) requireAllowed(executor, id, text, maxFields);

@@ -10,7 +10,6 @@ import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** In the log and for the client. */
     requestId: string;
     kind: RoutedKind;
     /** Set once the request is authenticated. */

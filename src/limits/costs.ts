@@ -43,7 +43,6 @@ const NOTHING = {
   fields: 0,
   /** How many a compiler writes code for, about: of an interface or union once for each type. */
   written: 0,
-  /** Fields in fields. */
   depth: 0,
   wideFields: 0,
   /** Whether one of its fields is a list of a domain. */
@@ -53,7 +52,6 @@ const NOTHING = {
   ofPrimary: false,
 };
 
-/** What is selected in one place, fragments included. */
 type Measure = Readonly<typeof NOTHING>;
 
 function sumOf(one: Measure, other: Measure): Measure {
@@ -80,7 +78,6 @@ export interface RequestCost extends Omit<Measure, 'units'> {
   readonly unitsOfDocument: number;
 }
 
-/** Of a request whose operation is not known. */
 export const NO_COST: RequestCost = {
   ...NOTHING,
   units: new Map(),
@@ -114,7 +111,7 @@ const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders
 
 export class Costs {
   readonly #schema: GraphQLSchema;
-  /** Of operations that cost the same whatever their variables are. */
+  /** Of operations that cost the same with any variables. */
   readonly #known = new WeakMap<OperationDefinitionNode, RequestCost>();
 
   constructor(schema: GraphQLSchema) {
@@ -336,7 +333,6 @@ function atMost(amount: number): number {
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
-/** @param reason A sentence. */
 function tooComplex(reason: string): PublicError {
   return new PublicError('QUERY_TOO_COMPLEX', `${reason} Ask for less in one request.`);
 }

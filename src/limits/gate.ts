@@ -24,7 +24,6 @@ export const LARGE_HISTORIES: GateOptions = { ...GATE, all: { ...GATE.all, place
 
 interface Waiting {
   readonly needed: Use;
-  /** Ends the wait with a place, or an error. */
   end(error?: Error): void;
 }
 

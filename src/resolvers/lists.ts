@@ -55,11 +55,7 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   );
 };
 
-/**
- * The entries of the given types, in any case, that are present or that were removed.
- *
- * @throws PublicError INVALID_PARAMETER for what is not a type of records.
- */
+/** @throws PublicError INVALID_PARAMETER for what is not a type of records. */
 export function selectDnsEntries(
   entries: readonly DnsEntry[],
   { types, present }: Partial<DomainDnsRecordsArgs>,

@@ -95,12 +95,7 @@ interface DomainPage {
   readonly headers?: { readonly nodes: readonly { readonly page: PageResult<object> }[] };
 }
 
-/**
- * The body of a history that is too long for one execution, joined of the pages of connections: the fields of
- * the domain, then its lists.
- *
- * @throws BusyError where the domain changed meanwhile.
- */
+/** The fields of the domain, then its lists. @throws BusyError where the domain changed meanwhile. */
 async function joinPages(
   { route, variables: { domain, at }, caller, loaders }: Asked,
   operationOf: (file: string) => StoredOperation,
