@@ -74,8 +74,7 @@ async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<Va
 function reasonOf(token: string, error: unknown, comparedWith: Readonly<Record<string, string>>): string {
   const message = messageOf(error);
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
-    const expectation = comparedWith[error.claim] ?? '';
-    return `${message}: the token has ${shown(error.payload[error.claim])}${expectation}`;
+    return `${message}: the token has ${shown(error.payload[error.claim])}${comparedWith[error.claim] ?? ''}`;
   }
   // A header that is not a JSON object names no key.
   const header = attempt(() => decodeProtectedHeader(token));

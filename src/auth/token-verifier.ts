@@ -71,34 +71,28 @@ export function createTokenVerifier(
   now: () => Instant,
   replica: () => PrismaClient | undefined = () => undefined,
 ): VerifyToken {
+  /** One query for every reason: it takes as long for a revoked token as for an unknown one. */
+  const findIn = async (database: PrismaClient, token: string): Promise<ValidToken | null> => {
+    const [digest, instant] = [digestOf(token), now()];
+    const unexpired = [{ expiresAt: null }, { expiresAt: { gt: instant } }];
+    // findUnique() joins what is asked for at once into one statement, and takes longer the more that is.
+    const row = await database.accessToken.findFirst({ where: { digest, revokedAt: null, OR: unexpired } });
+    if (row === null) return null;
+    if (row.lastUsed === null || instant - row.lastUsed >= LAST_USED_EVERY)
+      recordUse(prisma, digest, instant);
+    const scopes = new Set(SCOPES.filter((scope) => row.scopes.includes(scope)));
+    return { viewer: { kind: 'token', rateLimitKey: keyOf(token), scopes }, expiresAt: row.expiresAt };
+  };
   const find = async (token: string): Promise<ValidToken> => {
     if (!isAccessToken(token)) throw invalidToken();
-    const found = await findToken(prisma, prisma, token, now()).catch(async (error: unknown) => {
+    const found = await findIn(prisma, token).catch(async (error: unknown) => {
       const other = isRefusal(error) ? replica() : undefined;
       // One that the replica does not have may have been created since.
-      return (other && (await findToken(other, prisma, token, now()))) ?? Promise.reject(error);
+      return (other && (await findIn(other, token))) ?? Promise.reject(error);
     });
-    if (found === null) throw invalidToken();
-    return found;
+    return found ?? Promise.reject(invalidToken());
   };
   return cachedVerifier(find, CACHED_FOR, now);
-}
-
-/** One query for every reason: it takes as long for a revoked token as for an unknown one. */
-async function findToken(
-  prisma: PrismaClient,
-  primary: PrismaClient,
-  token: string,
-  now: Instant,
-): Promise<ValidToken | null> {
-  const digest = digestOf(token);
-  const unexpired = [{ expiresAt: null }, { expiresAt: { gt: now } }];
-  // findUnique() joins what is asked for at once into one statement, and takes longer the more that is.
-  const row = await prisma.accessToken.findFirst({ where: { digest, revokedAt: null, OR: unexpired } });
-  if (row === null) return null;
-  if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) recordUse(primary, digest, now);
-  const scopes = new Set(SCOPES.filter((scope) => row.scopes.includes(scope)));
-  return { viewer: { kind: 'token', rateLimitKey: keyOf(token), scopes }, expiresAt: row.expiresAt };
 }
 
 /** Once a minute for all processes together. Responses neither wait for it nor depend on it. */

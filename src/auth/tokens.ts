@@ -55,10 +55,7 @@ export async function listTokens(prisma: PrismaClient): Promise<readonly TokenDe
   });
 }
 
-/**
- * @returns when it was revoked: before `now` if it was already.
- * @throws OperationError where no token has this name.
- */
+/** @returns when it was revoked, now or before. @throws OperationError where no token has this name. */
 export async function revokeToken(prisma: PrismaClient, name: string, now: Instant): Promise<Instant> {
   await prisma.accessToken.updateMany({ where: { name, revokedAt: null }, data: { revokedAt: now } });
   const revokedAt = await revocationOf(prisma, name);

@@ -9,7 +9,6 @@ import { formatError, isOfRequest, maskError, type OnInternalError } from './for
 export interface StreamFormat {
   readonly mediaType: string;
   readonly begin: string;
-  /** Tells nothing but that the stream is open. */
   readonly heartbeat: string;
   next(result: string): string;
   readonly end: string;
@@ -79,11 +78,7 @@ function failed(
 /** In milliseconds. */
 const HEARTBEAT_EVERY = 15_000;
 
-/**
- * Reads no more texts than the client does.
- *
- * @param texts Each whole, so that a heartbeat may follow; they are ended when the client disconnects.
- */
+/** Reads no more texts than the client does. Each is whole, so that a heartbeat may follow. */
 export async function sendStream(
   response: ServerResponse,
   { mediaType, heartbeat }: StreamFormat,

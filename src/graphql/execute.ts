@@ -28,11 +28,7 @@ import { createSchema } from './schema.js';
 
 export type { Loaders };
 
-/** An operation of this program's own: compiled when it first runs, it runs many times. */
-export interface StoredOperation {
-  compiled(): CompiledQuery;
-  cost(variables: Variables): RequestCost;
-}
+export type StoredOperation = ReturnType<GraphqlExecutor['prepare']>;
 
 interface Execution extends Pick<ExecutionArgs, 'document' | 'operationName'> {
   readonly variableValues: Variables;
@@ -69,10 +65,10 @@ export class GraphqlExecutor {
   readonly #documents = new WeakMap<DocumentNode, { readonly compiled: CompiledQuery | undefined } | null>();
 
   constructor(options: GraphqlExecutorOptions) {
-    const { rateLimits, limiters = createLimiters(), onRateLimited } = options;
+    const { loaders, rateLimits, limiters = createLimiters(), onRateLimited, gate = new Gate() } = options;
     this.#options = options;
-    this.gate = options.gate ?? new Gate();
-    this.primary = options.loaders;
+    this.gate = gate;
+    this.primary = loaders;
     this.#unlimited = createSchema();
     const { schema, charge } = limitRates(this.#unlimited, rateLimits, limiters, onRateLimited);
     this.schema = schema;
@@ -104,51 +100,43 @@ export class GraphqlExecutor {
   }
 
   /**
+   * An operation of this program's own: compiled when it first runs, it runs many times.
+   *
    * @param source A document with one operation, whose variables have no default values.
-   * @throws Error for an invalid document: the program is wrong.
    */
-  prepare(source: string): StoredOperation {
+  prepare(source: string) {
     const document = parse(source, { noLocation: true });
     const operation = getOperationAST(document);
     const errors = validate(this.#unlimited, document);
     if (errors.length > 0 || operation == null) {
       throw new AggregateError(errors, `The operation is not valid: ${source}`);
     }
-    const compile = (): CompiledQuery => {
-      const query = compileQuery(this.#unlimited, document, undefined, COMPILER);
-      if (isCompiledQuery(query)) return query;
-      throw new Error(`The operation cannot be compiled: ${source}`);
-    };
     let compiled: CompiledQuery | undefined;
-    return {
-      compiled() {
-        compiled ??= compile();
-        return compiled;
-      },
-      cost: (variables) => this.costs.of(document, operation, variables),
+    const compile = (): CompiledQuery => {
+      const query = compiled ?? compileQuery(this.#unlimited, document, undefined, COMPILER);
+      if (!isCompiledQuery(query)) throw new Error(`The operation cannot be compiled: ${source}`);
+      compiled = query;
+      return query;
     };
-  }
-
-  /**
-   * Executes an operation of this program's own. It is paid for, and has its place, before.
-   *
-   * @param rejectsLarge Whether a large history is a LargeHistoryError, to be read by pages, or a limited list.
-   */
-  async executeStored(
-    operation: StoredOperation,
-    variables: Variables,
-    caller: Caller,
-    loaders: Loaders,
-    rejectsLarge: boolean,
-  ): Promise<ExecutionResult> {
-    const compiled = operation.compiled();
-    return compiled.query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
-  }
-
-  async subscribeStored({ compiled, cost }: StoredOperation, variables: Variables, caller: Caller) {
-    const context = Object.assign(this.contextFor(caller), { cost: cost(variables) });
-    const subscribed = await compiled().subscribe?.(undefined, context, variables);
-    return subscribed ?? { errors: [new GraphQLError('The operation is not a subscription.')] };
+    const cost = (variables: Variables) => this.costs.of(document, operation, variables);
+    return {
+      cost,
+      /** Once it is paid for. @param rejectsLarge Whether a large history is a LargeHistoryError. */
+      execute: async (
+        variables: Variables,
+        caller: Caller,
+        loaders: Loaders,
+        rejectsLarge = false,
+      ): Promise<ExecutionResult> => {
+        const { query } = compile();
+        return query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
+      },
+      subscribe: async (variables: Variables, caller: Caller) => {
+        const context = Object.assign(this.contextFor(caller), { cost: cost(variables) });
+        const subscribed = await compile().subscribe?.(undefined, context, variables);
+        return subscribed ?? { errors: [new GraphQLError('The operation is not a subscription.')] };
+      },
+    };
   }
 
   /** Executes a client's valid operation, compiled where its document is small and has come before. */
@@ -194,7 +182,7 @@ export class GraphqlExecutor {
   }
 }
 
-/** In octets: to write one takes some milliseconds. */
+/** In octets: to write as many takes some milliseconds. */
 const LARGE_RESULT = 256 * 1024;
 
 /** What the loaders give has its types from the database: strings and enums need no second check. */
@@ -232,10 +220,8 @@ const MAX_TOLD = 2_500;
 /** A result whose errors can be told: where lists multiply them, they would exceed what a response may be. */
 function withinErrors(result: ExecutionResult): ExecutionResult {
   if ((result.errors?.length ?? 0) <= MAX_TOLD) return result;
-  const error = new TooLargeError(
-    `The response has more than ${MAX_TOLD} errors.`,
-    'Ask for less in one request.',
-  );
+  const what = `The response has more than ${MAX_TOLD} errors.`;
+  const error = new TooLargeError(what, 'Ask for less in one request.');
   return { data: null, errors: [new GraphQLError(error.message, { originalError: error })] };
 }
 

@@ -1,7 +1,6 @@
-import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { isDatabaseFailure, isOfChangedTables } from '../database/database-failure.js';
 import { type ErrorCode, PublicError, TemporaryError, UnavailableError } from '../model/errors.js';
-import { isJsonObject } from '../model/json-values.js';
 import { adviceOnTime } from '../model/what-is-new.js';
 
 interface MaskedError {
@@ -24,8 +23,6 @@ const CHANGED_TABLES =
 /**
  * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database
  * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`, for the log.
- *
- * @param error As it was thrown, or as an execution's result holds it.
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
@@ -37,8 +34,8 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
 
 /** A document may be nested too deep for the stack: what parses, validates, measures or executes it throws. */
 function maskOperationError(error: unknown, onInternalError: OnInternalError = () => {}): MaskedError {
-  if (isTooDeep(thrownError(error))) return { code: 'QUERY_TOO_COMPLEX', message: TOO_DEEP };
-  return maskError(error, onInternalError);
+  const message = 'The document is nested too deep. Ask for less in one request.';
+  return isTooDeep(error) ? { code: 'QUERY_TOO_COMPLEX', message } : maskError(error, onInternalError);
 }
 
 function shown(error: PublicError): MaskedError {
@@ -49,15 +46,11 @@ function shown(error: PublicError): MaskedError {
 /**
  * The error as a GraphQL response shows it: errors of the request with the message and code of GraphQL and
  * Apollo Server; all others masked, with the code, and `retryAfter` where there is one, in the extensions.
- *
- * @param formatted The error as Apollo Server would show it.
  */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = codeOfRequestError(formatted, error);
-  const { message, ...extensions } =
-    code === null
-      ? maskOperationError(error)
-      : { ...formatted.extensions, code, message: advised(formatted.message) };
+  const ofRequest = { ...formatted.extensions, code, message: advised(formatted.message) };
+  const { message, ...extensions } = code === null ? maskOperationError(error) : ofRequest;
   const isLong = message.length > LONGEST_MESSAGE;
   return { ...formatted, message: isLong ? `${message.slice(0, LONGEST_MESSAGE)}…` : message, extensions };
 }
@@ -92,7 +85,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
 
 /** Whether an error is the client's fault, as GraphQL or Apollo Server has found it: it goes to no log. */
 export function isOfRequest(error: GraphQLError): boolean {
-  return codeOfRequestError(error.toJSON(), error) !== null || isTooDeep(thrownError(error));
+  return codeOfRequestError(error.toJSON(), error) !== null || isTooDeep(error);
 }
 
 /** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
@@ -105,10 +98,9 @@ function advised(message: string): string {
   return message + adviceOnTime(argument ?? field ?? '');
 }
 
-const TOO_DEEP = 'The document is nested too deep. Ask for less in one request.';
-
 function isTooDeep(error: unknown): boolean {
-  return error instanceof RangeError && error.message.includes('call stack');
+  const thrown = thrownError(error);
+  return thrown instanceof RangeError && thrown.message.includes('call stack');
 }
 
 /** What a resolver threw is at the end of the chain that GraphQL and Apollo Server wrap around it. */
@@ -120,30 +112,19 @@ function thrownError(error: unknown): unknown {
   return innermost;
 }
 
-/** What graphql-js says of a document with more tokens than its parser reads. */
-const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
-/** What it says at the end of the errors of variables. */
-const TOO_MANY_VARIABLES = 'Too many errors processing variables';
-
-/** The codes of errors that only execution finds, and to which graphql-js gives none. */
-const CODE_OF_NODE: Partial<Record<Kind, string>> = {
-  [Kind.VARIABLE]: 'BAD_USER_INPUT',
-  [Kind.VARIABLE_DEFINITION]: 'BAD_USER_INPUT',
-  [Kind.OPERATION_DEFINITION]: 'OPERATION_RESOLUTION_FAILURE',
-};
-
 /** The code of an error that is the client's fault; null for any other error. */
 function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): string | null {
   const thrown = thrownError(error);
   const code = formatted.extensions?.['code'];
   if (!(thrown instanceof GraphQLError)) return null;
-  if (formatted.message.startsWith(TOO_MANY_TOKENS)) return 'QUERY_TOO_COMPLEX';
+  // What graphql-js says of more tokens than its parser reads.
+  if (formatted.message.startsWith('Syntax Error: Document contains more')) return 'QUERY_TOO_COMPLEX';
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
-  if (isJsonObject(thrown.extensions['http']) && thrown.extensions['http']['status'] === 400)
-    return 'BAD_REQUEST';
-  if (formatted.message.startsWith(TOO_MANY_VARIABLES)) return 'BAD_USER_INPUT';
-  const [node] = (error instanceof GraphQLError && error.nodes) || [];
-  return (node && CODE_OF_NODE[node.kind]) ?? null;
+  if (Object(thrown.extensions['http']).status === 400) return 'BAD_REQUEST';
+  // Only execution finds what is wrong with the value of a variable; of 50 it gives no places.
+  const isOfVariable = error instanceof GraphQLError && error.nodes?.[0]?.kind.startsWith('Variable');
+  const isOfMany = formatted.message.startsWith('Too many errors processing variables');
+  return isOfVariable || isOfMany ? 'BAD_USER_INPUT' : null;
 }
 
 /** The seconds for Retry-After (RFC 9110, section 10.2.3): the longest of the errors' `retryAfter`. */

@@ -1,15 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
-import { GraphQLError } from 'graphql';
+import { GraphQLError, Kind, parse, validate } from 'graphql';
 import { requireToken, type Viewer } from '../auth/viewer.js';
+import { requireWithinLimits } from '../limits/costs.js';
 import { setRateFields } from '../limits/rates.js';
+import { OperationError, PublicError } from '../model/errors.js';
+import { isJsonObject } from '../model/json-values.js';
 import { searchOf } from '../model/request-target.js';
 import { PARTS, type StreamFormat } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { shownError } from './format-error.js';
-import { onlyListed } from './listed-operations.js';
 import type { GraphqlContext, Outcome } from './plugin.js';
-import { acceptedBy, bodyOfSearch, checkHead, JSON_RESPONSE, METHODS, readBody } from './request.js';
+import {
+  acceptedBy,
+  bodyOfSearch,
+  checkHead,
+  JSON_RESPONSE,
+  METHODS,
+  readBody,
+  rejection,
+} from './request.js';
 import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
 
@@ -71,7 +81,11 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
       Object.assign(executor.contextFor(caller), { onInternalError, outcome, stream });
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     if (sandbox && isReading && page) {
-      return sendPage(response, await execute(request, 'text/html', context));
+      const found = await execute(request, 'text/html', context);
+      found.headers.set('content-type', 'text/html; charset=utf-8');
+      found.headers.set('content-security-policy', sandboxPolicy(textOf(found)));
+      send(response, found);
+      return;
     }
     // The client accepts nothing but a stream, or what Apollo Client names for subscriptions alone.
     const isForStream = mediaType === undefined || stream === PARTS;
@@ -103,17 +117,13 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
 function send(response: ServerResponse, result: HTTPGraphQLResponse, format?: StreamFormat): number {
   const { status = 200, headers } = result;
   const text = textOf(result);
+  const body = format ? format.begin + format.next(text.trimEnd()) + format.end : text;
   for (const [name, value] of headers) response.setHeader(name, value);
-  if (format !== undefined) {
-    return end(response, 200, format.mediaType, format.begin + format.next(text.trimEnd()) + format.end);
-  }
-  return end(response, status, headers.get('content-type') ?? JSON_RESPONSE, text);
-}
-
-function sendPage(response: ServerResponse, result: HTTPGraphQLResponse): void {
-  const page = textOf(result);
-  response.setHeader('content-security-policy', sandboxPolicy(page));
-  end(response, 200, 'text/html; charset=utf-8', page);
+  const octets = Buffer.byteLength(body);
+  // Node.js would leave the length out of the response to HEAD.
+  const fields = { 'content-type': format?.mediaType ?? headers.get('content-type') ?? JSON_RESPONSE };
+  response.writeHead(format ? 200 : status, { ...fields, 'content-length': octets }).end(body);
+  return octets;
 }
 
 function textOf({ body }: HTTPGraphQLResponse): string {
@@ -121,9 +131,46 @@ function textOf({ body }: HTTPGraphQLResponse): string {
   return body.string;
 }
 
-function end(response: ServerResponse, status: number, mediaType: string, body: string): number {
-  const octets = Buffer.byteLength(body);
-  // Node.js would leave the length out of the response to HEAD.
-  response.writeHead(status, { 'content-type': mediaType, 'content-length': octets }).end(body);
-  return octets;
+/**
+ * Gives the body of a request the operation that it names by its id, or sends as its exact text.
+ *
+ * @param listed The texts of the only operations that clients may execute, by their ids.
+ * @throws OperationError, one line, for one that the schema or a limit does not allow.
+ */
+function onlyListed(executor: GraphqlExecutor, listed: ReadonlyMap<string, string>, maxFields: number) {
+  for (const [id, text] of listed) requireAllowed(executor, id, text, maxFields);
+  const texts = new Set(listed.values());
+  return (body: unknown): object => {
+    const { query, extensions, ...others } = isJsonObject(body) ? body : {};
+    const { persistedQuery } = Object(extensions);
+    const text = query ?? listed.get(String(Object(persistedQuery).sha256Hash));
+    if (typeof text === 'string' && texts.has(text)) return { ...others, query: text };
+    const message = 'Only listed operations are allowed. Send the id or the exact text of one.';
+    throw rejection(400, 'PERSISTED_QUERY_NOT_IN_LIST', message);
+  };
+}
+
+function requireAllowed(
+  { schema, costs }: GraphqlExecutor,
+  id: string,
+  text: string,
+  maxFields: number,
+): void {
+  try {
+    const document = parse(text);
+    const [invalid] = validate(schema, document);
+    if (invalid !== undefined) throw invalid;
+    const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+    if (operations.length === 0) throw new GraphQLError('It has no operation.');
+    for (const operation of operations) {
+      // With variables it depends on each request.
+      const most = operation.variableDefinitions?.length ? Infinity : maxFields;
+      requireWithinLimits(costs.of(document, operation, {}), most);
+    }
+  } catch (error) {
+    if (!(error instanceof GraphQLError || error instanceof PublicError)) throw error;
+    throw new OperationError(
+      `PERSISTED_ONLY: the operation ${id} of the file is not allowed: ${error.message}`,
+    );
+  }
 }

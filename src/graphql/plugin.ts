@@ -44,7 +44,6 @@ const LEFT_OUT = 'The field of a subscription cannot be left out: remove @skip a
 const HOW_TO_LISTEN =
   'A subscription is a stream: send Accept: text/event-stream, or multipart/mixed;subscriptionSpec=1.0.';
 
-/** What the service adds to Apollo Server for each request. */
 export function createPlugin(
   executor: GraphqlExecutor,
   maxFields: number,

@@ -10,14 +10,11 @@ import type { RequestContext } from '../resolvers/context.js';
 /** The rate limit of each kind of viewer: units in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
-/** Called for each occurrence. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
 /**
- * The schema with its `@rateLimit` fields limited, in each occurrence. What a viewer has left is in `rates`.
- *
- * @returns it, and `charge`, which takes units from a caller's limit, more than it has if necessary, and throws
- *   RateLimitedError where nothing is left.
+ * @returns the schema with its `@rateLimit` fields limited in each occurrence, and `charge`, which takes units,
+ *   more than are left if necessary. It throws RateLimitedError where nothing is left.
  */
 export function limitRates(
   schema: GraphQLSchema,
@@ -29,12 +26,12 @@ export function limitRates(
   const policies = { token: policyOf('token'), anonymous: policyOf('anonymous') };
   // A limiter has one limit for all its clients.
   const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
-  const note = (viewer: Viewer, { remainingPoints: remaining, msBeforeNext: resetAfter }: RateLimiterRes) => {
-    viewer.rates = { policy: policies[viewer.kind], remaining, resetAfter };
+  const note = (viewer: Viewer, counted: RateLimiterRes) => {
+    viewer.rates = { policy: policies[viewer.kind], counted };
   };
-  const rejected = ({ kind }: Viewer, { msBeforeNext: resetAfter }: RateLimiterRes) => {
+  const rejected = ({ kind }: Viewer, counted: RateLimiterRes) => {
     onRateLimited?.(kind);
-    return new RateLimitedError(secondsUntilReset({ resetAfter }));
+    return new RateLimitedError(secondsUntilReset(counted));
   };
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
     // All fields are counted together with what is charged.

@@ -16,7 +16,6 @@ import { requestKinds } from './request-kind.js';
 export interface AppOptions extends DocumentedService, RequestParts, RequestAuthentication {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
-  /** As beginResponses() takes them. */
   readonly corsOrigins: '*' | readonly string[];
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
   readonly rest: RestHandler;

@@ -5,8 +5,7 @@ import { invalidParameter } from '../model/errors.js';
 import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
 /**
- * Makes what begins every response: it sets the fields that all have, rejects malformed requests, and answers
- * what no API is asked for, preflights and `OPTIONS *`.
+ * Sets the fields that all responses have, rejects malformed requests, and answers preflights and `OPTIONS *`.
  *
  * @param origins Whose pages may read responses: all, or these. Requests of others get no CORS fields.
  */
@@ -41,11 +40,7 @@ function requireSingleFields({ rawHeaders, httpVersion }: IncomingMessage): void
   }
 }
 
-/**
- * Not by `headersDistinct`: up to Node.js 20.19, it fails for a field named `constructor`.
- *
- * @param rawHeaders A name and a value each.
- */
+/** Not by `headersDistinct`: up to Node.js 20.19, it fails for a field named `constructor`. */
 function countFields(rawHeaders: readonly string[], name: string): number {
   return rawHeaders.filter(
     (sent, index) => index % 2 === 0 && sent.length === name.length && sent.toLowerCase() === name,

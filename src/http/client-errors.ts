@@ -50,18 +50,13 @@ export function handleClientErrors(
 export function rejectRequest(response: ServerResponse, reason: string, observer: RejectionObserver): void {
   const logged = response.getHeader(REQUEST_ID_FIELD);
   const requestId = String(logged ?? requestIdOf(response.req.headers));
-  const { status, fields, body } = rejectionOf(reason, requestId);
   // A request that has its id in the response has a line in the log, too.
-  if (logged === undefined) logRejection(observer, { requestId, status, reason });
+  const { status, fields, body } = rejectionOf(
+    reason,
+    requestId,
+    logged === undefined ? observer : undefined,
+  );
   response.writeHead(status, fields).end(body);
-}
-
-function logRejection(
-  { log, onRejected }: RejectionObserver,
-  told: { readonly requestId: string; readonly status: number; readonly reason: string },
-): void {
-  log.info(told, 'request rejected');
-  onRejected?.(told.status);
 }
 
 const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
@@ -76,16 +71,22 @@ const ERRORS: Readonly<Record<string, readonly [ErrorCode, detail: string]>> = {
 };
 
 /** @param reason Node.js' code of what is wrong with a request. */
-function rejectionOf(reason: string, requestId: string) {
-  const common = { connection: 'close', [REQUEST_ID_FIELD]: requestId, ...DEFAULT_FIELDS, vary: VARY };
-  if (reason === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, fields: { ...common, 'content-length': '0' }, body: '' };
+function rejectionOf(reason: string, requestId: string, observer?: RejectionObserver) {
+  const isLate = reason === 'ERR_HTTP_REQUEST_TIMEOUT';
   const [code, detail] = ERRORS[reason] ?? ['INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).'];
   const problem = problemOf(new PublicError(code, detail), () => {}).body;
-  const body = JSON.stringify(problem);
-  const length = String(Buffer.byteLength(body));
-  const fields = { ...common, 'content-type': 'application/json; charset=utf-8', 'content-length': length };
-  return { status: problem.status, fields, body };
+  const [status, body] = isLate ? [408, ''] : [problem.status, JSON.stringify(problem)];
+  observer?.log.info({ requestId, status, reason }, 'request rejected');
+  observer?.onRejected?.(status);
+  const fields = {
+    connection: 'close',
+    [REQUEST_ID_FIELD]: requestId,
+    ...DEFAULT_FIELDS,
+    vary: VARY,
+    ...(!isLate && { 'content-type': 'application/json; charset=utf-8' }),
+    'content-length': String(Buffer.byteLength(body)),
+  };
+  return { status, fields, body };
 }
 
 /** Reads on while the client sends, since a connection closed on unread data loses the response. */
@@ -93,9 +94,7 @@ function endWith(socket: Duplex, reason: string, observer: RejectionObserver): v
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('end', () => socket.destroy());
   socket.once('close', () => clearTimeout(timer));
-  const requestId = requestIdOf({});
-  const { status, fields, body } = rejectionOf(reason, requestId);
-  logRejection(observer, { requestId, status, reason });
+  const { status, fields, body } = rejectionOf(reason, requestIdOf({}), observer);
   const lines = Object.entries(fields).map((field) => field.join(': '));
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.resume();

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import Negotiator from 'negotiator';
 
 /** Bodies of fewer octets go into one packet anyway. */
-export const COMPRESSION_THRESHOLD = 1_024;
+const COMPRESSION_THRESHOLD = 1_024;
 
 /** Unknown to the list of types that `compression` has. */
 const NDJSON = /^application\/x-ndjson\b/;

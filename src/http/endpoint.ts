@@ -55,8 +55,8 @@ type Unreadiness = {
 } | null;
 
 /**
- * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is
- * available. They are at the root, whatever the base path: they are not requested through the proxy.
+ * `/livez` succeeds while the process is up, `/readyz` while what it depends on is available. They are at the
+ * root, whatever the base path: they are not requested through the proxy.
  *
  * @param log Gets changes of the state, and not each probe.
  * @param details What the body of `/readyz` has besides, without places: anyone may ask.

@@ -10,7 +10,6 @@ import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** In the log and for the client. */
     requestId: string;
     kind: RoutedKind;
     /** Set once the request is authenticated. */
@@ -62,10 +61,9 @@ export function observeRequests(
       const served = type.startsWith('text/html') ? PAGE : kind;
       metrics.answered(served, status, STREAM.test(type) ? undefined : milliseconds / 1000);
       const durationMs = Math.round(milliseconds * 1000) / 1000;
-      const traced = span && { traceId: span.traceId };
       // Its client disconnected before the end of the response.
-      const aborted = hasLeft === true ? undefined : { aborted: true };
-      log.info({ requestId, ...traced, method, path, status, durationMs, ...aborted }, 'request');
+      const aborted = hasLeft === true ? undefined : true;
+      log.info({ requestId, traceId: span?.traceId, method, path, status, durationMs, aborted }, 'request');
       span?.end(status === 0 ? undefined : status);
     });
     if (span === undefined) answer();

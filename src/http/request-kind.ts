@@ -17,8 +17,6 @@ export const PAGE: RoutedKind = { api: 'page', operation: 'page' };
 /**
  * Tells as what a request counts, by its path as it came, without the query: before REST's handler, since a
  * request that is rejected earlier has a kind too, and a trace has its name from the start.
- *
- * @param basePath '' or like `/dms`.
  */
 export function requestKinds(basePath: string): (path: string) => RoutedKind {
   const api = `${basePath}/api/v1`;

@@ -87,16 +87,11 @@ export async function startHttpServer(listener: RequestListener, options: Listen
   const address = server.address() as AddressInfo;
   return {
     port: address.port,
-    /** Accepts no more connections, and completes the requests in progress. */
     close: () => close(lastRequests),
   };
 }
 
-/**
- * To be called before all that listens to requests.
- *
- * @param perClient How many one address, or network of IPv6, may have. Infinity: clients may share an address.
- */
+/** Before all that listens to requests. @param perClient How many one address, or network of IPv6, may have. */
 function trackConnections(server: Server, perClient: number) {
   const connections = new Map<Duplex, Set<ServerResponse>>();
   const counts = new Map<string, number>();
@@ -134,8 +129,6 @@ function trackConnections(server: Server, perClient: number) {
     /**
      * Closes the server without cutting a response off: connections without one are closed at once, each of the
      * others after its last, which says so (`Connection: close`, RFC 9112, section 9.6).
-     *
-     * @param limit After how many milliseconds what is left is cut off.
      */
     async close(limit: number): Promise<void> {
       closing = true;

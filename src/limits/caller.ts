@@ -13,7 +13,6 @@ export interface ClientSignal {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** That of a client which ends by an AbortSignal. */
 export function signalUntil(signal: AbortSignal): ClientSignal {
   return {
     get destroyed() {
@@ -23,5 +22,4 @@ export function signalUntil(signal: AbortSignal): ClientSignal {
   };
 }
 
-/** Of a caller that waits until it gets what it asked for. */
 export const NEVER_GONE: ClientSignal = { destroyed: false, once() {} };

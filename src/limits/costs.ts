@@ -35,37 +35,40 @@ type FieldCost = { readonly units?: number; readonly each?: string | null } & {
 type Field = GraphQLField<unknown, unknown>;
 type Parent = GraphQLNamedType | undefined;
 
-/** What is selected in one place, fragments included. */
-class Measure {
-  units = 0;
+const NOTHING = {
+  units: 0,
   /** Of the units of a field, those without what is selected in it. */
-  own = 0;
+  own: 0,
   /** How many fields the response has, about: lists have the lengths that are asked for. */
-  fields = 0;
+  fields: 0,
   /** How many a compiler writes code for, about: of an interface or union once for each type. */
-  written = 0;
-  /** Fields in fields. */
-  depth = 0;
-  wideFields = 0;
+  written: 0,
+  depth: 0,
+  wideFields: 0,
   /** Whether one of its fields is a list of a domain. */
-  hasLists = false;
-  isSearch = false;
+  hasLists: false,
+  isSearch: false,
   /** Whether it is read from the primary: after a cursor, or where replicas may lack what the client knows. */
-  ofPrimary = false;
+  ofPrimary: false,
+};
 
-  add(other: Measure): void {
-    this.units = atMost(this.units + other.units);
-    this.fields = atMost(this.fields + other.fields);
-    this.written = atMost(this.written + other.written);
-    this.depth = Math.max(this.depth, other.depth);
-    this.wideFields += other.wideFields;
-    this.hasLists ||= other.hasLists;
-    this.isSearch ||= other.isSearch;
-    this.ofPrimary ||= other.ofPrimary;
-  }
+type Measure = Readonly<typeof NOTHING>;
+
+function sumOf(one: Measure, other: Measure): Measure {
+  return {
+    units: atMost(one.units + other.units),
+    own: Math.max(one.own, other.own),
+    fields: atMost(one.fields + other.fields),
+    written: atMost(one.written + other.written),
+    depth: Math.max(one.depth, other.depth),
+    wideFields: one.wideFields + other.wideFields,
+    hasLists: one.hasLists || other.hasLists,
+    isSearch: one.isSearch || other.isSearch,
+    ofPrimary: one.ofPrimary || other.ofPrimary,
+  };
 }
 
-export interface RequestCost extends Readonly<Omit<Measure, 'add' | 'units' | 'own' | 'hasLists'>> {
+export interface RequestCost extends Omit<Measure, 'units'> {
   /** The units of each field of the root that costs something, by its name in the response. */
   readonly units: ReadonlyMap<string | number, number>;
   readonly sum: number;
@@ -75,10 +78,12 @@ export interface RequestCost extends Readonly<Omit<Measure, 'add' | 'units' | 'o
   readonly unitsOfDocument: number;
 }
 
-/** Of a request whose operation is not known. */
 export const NO_COST: RequestCost = {
-  ...new Measure(),
-  ...{ units: new Map(), sum: 0, unitsOfChange: 0, unitsOfDocument: 0 },
+  ...NOTHING,
+  units: new Map(),
+  sum: 0,
+  unitsOfChange: 0,
+  unitsOfDocument: 0,
 };
 
 const TOKENS_OF_UNIT = 1_000;
@@ -97,26 +102,16 @@ const MAX_DEPTH = 20;
 /** Fields of a document that read much of the database. */
 const MAX_WIDE_FIELDS = 4;
 
-/**
- * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others
- * what they have on average: few fields have arguments.
- */
-const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
-  ['__Schema.types', 100],
-  ['__Type.fields', 15],
-  ['__Type.possibleTypes', 25],
-  ['__Type.interfaces', 2],
-  ['__Type.inputFields', 2],
-  ['__Type.enumValues', 2],
-  ['__Field.args', 1],
-]);
+/** Of the lists of the schema itself: its types, and what any other has on average at most. */
+const SCHEMA_TYPES = 100;
+const SCHEMA_LIST_LENGTH = 5;
 
 /** Fields of a domain for which it costs where it is reached from a page or a match. */
 const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
 
 export class Costs {
   readonly #schema: GraphQLSchema;
-  /** Of operations that cost the same whatever their variables are. */
+  /** Of operations that cost the same with any variables. */
   readonly #known = new WeakMap<OperationDefinitionNode, RequestCost>();
 
   constructor(schema: GraphQLSchema) {
@@ -133,7 +128,7 @@ export class Costs {
     }
     const known = this.#known.get(operation);
     if (known !== undefined && sizes.size === 0) return known;
-    const measurement = new Measurement({ schema: this.#schema, document, variables, sizes });
+    const measurement = new Measurement(this.#schema, document, variables, sizes);
     const cost = measurement.operation(operation);
     if (!measurement.readsVariables && sizes.size === 0) this.#known.set(operation, cost);
     return cost;
@@ -162,46 +157,50 @@ export function requireWithinLimits({ depth, wideFields, fields }: RequestCost, 
   }
 }
 
-interface Measured {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly variables: Variables;
-  /** Of the variables that count, by sizeOf(). */
-  readonly sizes: ReadonlyMap<string, number>;
-}
-
 /** Measures selections of a document with the variables of a request. Each selection set is measured once. */
 class Measurement {
   /** Whether another request with the same document may have another result. */
   readsVariables = false;
-  readonly #on: Measured;
-  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #variables: Variables;
+  readonly #sizes: ReadonlyMap<string, number>;
+  readonly #fragments = new Map<string, FragmentDefinitionNode>();
   readonly #measured = new Map<SelectionSetNode, Measure>();
 
-  constructor(on: Measured) {
-    this.#on = on;
-    const fragments = on.document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-    this.#fragments = new Map(fragments.map((node) => [node.name.value, node]));
+  /** @param sizes Of the variables that count, by sizeOf(). */
+  constructor(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    variables: Variables,
+    sizes: ReadonlyMap<string, number>,
+  ) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#variables = variables;
+    this.#sizes = sizes;
+    for (const node of document.definitions)
+      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node);
   }
 
   operation({ operation, selectionSet }: OperationDefinitionNode): RequestCost {
-    const { schema, document } = this.#on;
-    const fields = this.#fieldsIn(selectionSet, schema.getRootType(operation) ?? undefined);
-    const { units, own: _own, hasLists: _lists, ...whole } = sumOf(fields.values());
+    const fields = this.#fieldsIn(selectionSet, this.#schema.getRootType(operation) ?? undefined);
+    const whole = [...fields.values()].reduce(sumOf, NOTHING);
     const isStream = operation === 'subscription';
-    const paid = Array.from(fields, ([name, each]) => [name, isStream ? each.own : each.units] as const);
-    const sum = paid.reduce((total, [, each]) => total + each, 0);
+    const units = new Map(Array.from(fields, ([name, each]) => [name, isStream ? each.own : each.units]));
+    const sum = [...units.values()].reduce((total, each) => total + each, 0);
     return {
       ...whole,
-      units: new Map(paid.filter(([, each]) => each > 0)),
+      units,
       sum,
-      unitsOfChange: units - sum,
-      unitsOfDocument: Math.floor((document.tokenCount ?? 0) / TOKENS_OF_UNIT),
+      unitsOfChange: whole.units - sum,
+      unitsOfDocument: Math.floor((this.#document.tokenCount ?? 0) / TOKENS_OF_UNIT),
     };
   }
 
   #selectionSet(set: SelectionSetNode, parent: Parent): Measure {
-    const measure = this.#measured.get(set) ?? sumOf(this.#fieldsIn(set, parent).values());
+    const measure =
+      this.#measured.get(set) ?? [...this.#fieldsIn(set, parent).values()].reduce(sumOf, NOTHING);
     this.#measured.set(set, measure);
     return measure;
   }
@@ -217,7 +216,9 @@ class Measurement {
       if (!this.#isIncluded(node)) continue;
       if (node.kind === Kind.FIELD) {
         const { value: name } = node.alias ?? node.name;
-        fields.set(name, joined(this.#field(node, parent), fields.get(name)));
+        const [field, other] = [this.#field(node, parent), fields.get(name) ?? NOTHING];
+        const both = sumOf(field, other);
+        fields.set(name, { ...both, units: both.units - Math.min(field.own, other.own) });
         continue;
       }
       const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragments.get(node.name.value);
@@ -225,7 +226,7 @@ class Measurement {
       if (fragment === undefined || visited.has(fragment)) continue;
       visited.add(fragment);
       const { typeCondition, selectionSet } = fragment;
-      const type = typeCondition ? this.#on.schema.getType(typeCondition.name.value) : parent;
+      const type = typeCondition ? this.#schema.getType(typeCondition.name.value) : parent;
       this.#fieldsIn(selectionSet, type, fields, visited);
     }
     return fields;
@@ -236,16 +237,15 @@ class Measurement {
     if (alias.value.length > MAX_NAME) {
       throw tooComplex(`The query has a name of more than ${MAX_NAME} characters.`);
     }
-    const { schema } = this.#on;
     const field = fieldOf(parent, name.value);
-    const cost = costOf(schema, field);
-    const inside = selectionSet ? this.#selectionSet(selectionSet, getNamedType(field?.type)) : new Measure();
+    const cost = costOf(this.#schema, field);
+    const inside = selectionSet ? this.#selectionSet(selectionSet, getNamedType(field?.type)) : NOTHING;
     const length = this.#lengthOf(node, field, cost, parent);
     const further = cost.page ? Math.max(0, Math.ceil(length / DEFAULT_FIRST) - 1) : 0;
-    const types = isAbstractType(parent) ? schema.getPossibleTypes(parent).length : 1;
+    const types = isAbstractType(parent) ? this.#schema.getPossibleTypes(parent).length : 1;
     const isFree = cost.ifLists && !inside.hasLists;
     const own = atMost(isFree ? 0 : (cost.units ?? 0) * (cost.each ? length : 1) + further);
-    return Object.assign(new Measure(), {
+    return {
       own,
       units: atMost(own + length * inside.units),
       fields: atMost(this.#fieldsOf(given, parent) + length * inside.fields),
@@ -255,7 +255,7 @@ class Measurement {
       isSearch: inside.isSearch || cost.search === true,
       wideFields: inside.wideFields + (cost.wide ? 1 : 0),
       ofPrimary: inside.ofPrimary || cost.primary === true || this.#argument(given, 'after') != null,
-    });
+    };
   }
 
   #lengthOf(
@@ -277,7 +277,8 @@ class Measurement {
     // Those of a page: the page has counted them.
     const isOfPage = parent?.name.endsWith('Connection');
     if (isOfPage || !isListType(getNullableType(field?.type))) return 1;
-    return INTROSPECTION_LENGTHS.get(`${parent?.name}.${name.value}`) ?? LIST_LENGTH;
+    if (!parent?.name.startsWith('__')) return LIST_LENGTH;
+    return name.value === 'types' ? SCHEMA_TYPES : SCHEMA_LIST_LENGTH;
   }
 
   #isIncluded({ directives = [] }: SelectionNode): boolean {
@@ -290,7 +291,7 @@ class Measurement {
   #argument(given: FieldNode['arguments'] = [], name: string): unknown {
     const value = given.find((each) => each.name.value === name)?.value;
     if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
-    return value && valueFromASTUntyped(value, this.#on.variables);
+    return value && valueFromASTUntyped(value, this.#variables);
   }
 
   /** As how many fields one counts by its arguments. What is read of the schema itself cannot fail. */
@@ -302,7 +303,7 @@ class Measurement {
 
   /** As sizeOf() counts a value. */
   #sizeOf(node: ValueNode): number {
-    if (node.kind === Kind.VARIABLE) return this.#on.sizes.get(node.name.value) ?? 0;
+    if (node.kind === Kind.VARIABLE) return this.#sizes.get(node.name.value) ?? 0;
     if (node.kind === Kind.LIST) return node.values.reduce((sum, each) => sum + this.#sizeOf(each), 1);
     if (node.kind === Kind.OBJECT)
       return node.fields.reduce((sum, each) => sum + this.#sizeOf(each.value), 1);
@@ -332,22 +333,6 @@ function atMost(amount: number): number {
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
-function sumOf(measures: Iterable<Measure>): Measure {
-  const sum = new Measure();
-  for (const each of measures) sum.add(each);
-  return sum;
-}
-
-/** Two fields of one name. */
-function joined(one: Measure, other: Measure | undefined): Measure {
-  if (other === undefined) return one;
-  const measure = sumOf([one, other]);
-  measure.own = Math.max(one.own, other.own);
-  measure.units -= Math.min(one.own, other.own);
-  return measure;
-}
-
-/** @param reason A sentence. */
 function tooComplex(reason: string): PublicError {
   return new PublicError('QUERY_TOO_COMPLEX', `${reason} Ask for less in one request.`);
 }

@@ -1,12 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { BusyError, ClientGoneError } from '../model/errors.js';
 import type { Caller, ClientSignal } from './caller.js';
 
 /** Places, those of them with searches, and octets that were written and are not read yet. */
-interface Use {
-  places: number;
-  searches: number;
-  unread: number;
-}
+const NOTHING = { places: 0, searches: 0, unread: 0 };
+type Use = typeof NOTHING;
 
 /** docs/limits.md has these numbers, and docs/decisions/0014-cost-by-arguments.md why they are so. */
 export const GATE = {
@@ -26,25 +24,18 @@ export const LARGE_HISTORIES: GateOptions = { ...GATE, all: { ...GATE.all, place
 
 interface Waiting {
   readonly needed: Use;
-  /** Ends the wait with a place, or an error. */
   end(error?: Error): void;
 }
 
-/** What a client has. One that has nothing is forgotten. */
 interface Client {
   readonly key: string;
   readonly use: Use;
   readonly waiting: Set<Waiting>;
 }
 
-/** A response whose octets count until they are read. */
-interface Unread extends ClientSignal {
-  readonly writableEnded: boolean;
-  /** In octets: what Node.js has not given to the system yet. */
-  readonly writableLength: number;
-  /** Closes the connection after so many milliseconds in which the client has read nothing. */
-  setTimeout(milliseconds: number): unknown;
-}
+/** A response whose octets count until they are read: `writableLength` is what Node.js still holds of them. */
+type Unread = ClientSignal &
+  Pick<ServerResponse, 'writableEnded' | 'writableLength'> & { setTimeout(milliseconds: number): unknown };
 
 /** In milliseconds: a client that reads nothing for so long is disconnected. */
 export const LONGEST_UNREAD = 20_000;
@@ -55,7 +46,7 @@ export const LONGEST_UNREAD = 20_000;
  */
 export class Gate {
   readonly #options: GateOptions;
-  readonly #use: Use = { places: 0, searches: 0, unread: 0 };
+  readonly #use = { ...NOTHING };
   /** In the order of their turns. */
   readonly #clients = new Map<string, Client>();
 
@@ -68,12 +59,12 @@ export class Gate {
   }
 
   /**
-   * @returns what gives the place back.
+   * @returns what gives the place back, to be called once.
    * @throws BusyError where too many of the client wait, or this one waited too long; ClientGoneError.
    */
   async enter(caller: Caller, isSearch = false): Promise<() => void> {
     const client = this.#clientOf(caller.viewer.rateLimitKey);
-    const needed = { places: 1, searches: isSearch ? 1 : 0, unread: 0 };
+    const needed = { ...NOTHING, places: 1, searches: isSearch ? 1 : 0 };
     return this.#hasPlace(client, needed) ? this.#take(client, needed) : this.#wait(client, needed, caller);
   }
 
@@ -82,12 +73,11 @@ export class Gate {
     if (response.destroyed || (response.writableEnded && response.writableLength === 0)) return;
     const client = this.#clientOf(viewer.rateLimitKey);
     response.setTimeout(LONGEST_UNREAD);
-    response.once('close', this.#take(client, { places: 0, searches: 0, unread: octets }));
+    response.once('close', this.#take(client, { ...NOTHING, unread: octets }));
   }
 
   #clientOf(key: string): Client {
-    const nothing = { places: 0, searches: 0, unread: 0 };
-    const client = this.#clients.get(key) ?? { key, use: nothing, waiting: new Set<Waiting>() };
+    const client = this.#clients.get(key) ?? { key, use: { ...NOTHING }, waiting: new Set<Waiting>() };
     this.#clients.set(key, client);
     return client;
   }
@@ -98,16 +88,15 @@ export class Gate {
     return isBelow('unread') && isBelow('places') && (needed.searches === 0 || isBelow('searches'));
   }
 
-  /** @returns what gives it back, once. */
+  /** @returns what gives it back, to be called once. */
   #take({ use }: Client, taken: Use): () => void {
-    add(use, taken, 1);
-    add(this.#use, taken, 1);
-    let isTaken = true;
+    const add = (sign: 1 | -1) => {
+      for (const each of [use, this.#use])
+        for (const what of ['places', 'searches', 'unread'] as const) each[what] += sign * taken[what];
+    };
+    add(1);
     return () => {
-      if (!isTaken) return;
-      isTaken = false;
-      add(use, taken, -1);
-      add(this.#use, taken, -1);
+      add(-1);
       this.#changed();
     };
   }
@@ -137,24 +126,15 @@ export class Gate {
 
   /** Lets those enter for whom there are places: the first of each client, in turn, until nobody can. */
   #changed(): void {
-    let hasEntered = true;
-    while (hasEntered) {
-      hasEntered = false;
-      for (const client of [...this.#clients.values()]) {
-        const { use, waiting } = client;
-        const next = [...waiting].find(({ needed }) => this.#hasPlace(client, needed));
-        const hasNothing = use.places + use.unread + waiting.size === 0;
-        // Its next turn comes after those of all others; one that has nothing has no turn.
-        if (next !== undefined || hasNothing) this.#clients.delete(client.key);
-        if (next === undefined) continue;
-        this.#clients.set(client.key, client);
-        next.end();
-        hasEntered = true;
-      }
+    for (const client of this.#clients.values()) {
+      const { key, use, waiting } = client;
+      const next = [...waiting].find(({ needed }) => this.#hasPlace(client, needed));
+      // One that has nothing has no turn.
+      if (next !== undefined || use.places + use.unread + waiting.size === 0) this.#clients.delete(key);
+      if (next === undefined) continue;
+      // Its next turn comes after those of all others: this loop comes to it again.
+      this.#clients.set(key, client);
+      next.end();
     }
   }
-}
-
-function add(use: Use, taken: Use, sign: 1 | -1): void {
-  for (const what of ['places', 'searches', 'unread'] as const) use[what] += sign * taken[what];
 }

@@ -15,14 +15,11 @@ interface RatePolicy {
   readonly seconds: number;
 }
 
-/** What a client has left of a limit after a request, and for how many milliseconds. */
 export interface RateState {
   readonly policy: RatePolicy;
-  readonly remaining: number;
-  readonly resetAfter: number;
+  readonly counted: RateLimiterRes;
 }
 
-/** Creates what counts the use of one limit. */
 export type Limiters = (policy: RatePolicy) => {
   /**
    * Takes points. Whoever has something left is granted all of them: otherwise a request that costs more than
@@ -32,11 +29,7 @@ export type Limiters = (policy: RatePolicy) => {
   consume(key: string, points: number): Promise<RateLimiterRes>;
 };
 
-/**
- * Limiters that count in Redis while it is there, and otherwise in memory.
- *
- * @param isWorker Whether that is the memory of the first process (node:cluster): all processes count together.
- */
+/** In Redis while it is there, otherwise in memory. @param isWorker Whether in that of the first process. */
 export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
   return ({ name, limit: points, seconds: duration }) => {
     // The limit is part of the key, so that limiters with different limits do not share counts.
@@ -59,20 +52,16 @@ export function createLimiters(store?: RedisStore, isWorker = false): Limiters {
 }
 
 /** Whole seconds, at least 1, until the limit is reset: for `Retry-After`. */
-export function secondsUntilReset({ resetAfter }: Pick<RateState, 'resetAfter'>): number {
+export function secondsUntilReset({ msBeforeNext }: Pick<RateLimiterRes, 'msBeforeNext'>): number {
   // A difference of two times of the monotonic clock may be a fraction of a nanosecond too large.
-  return Math.max(1, Math.ceil(Math.round(resetAfter) / 1000));
+  return Math.max(1, Math.ceil(Math.round(msBeforeNext) / 1000));
 }
 
-/**
- * Sets `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). The end
- * of the window is that of `Retry-After` (section 6).
- *
- * @param state After this request; absent: it selected nothing that is limited, and no field is set.
- */
+/** draft-ietf-httpapi-ratelimit-headers-11: the window ends when `Retry-After` says so (section 6). */
 export function setRateFields(response: ServerResponse, state: RateState | undefined): void {
   if (state === undefined) return;
-  const { name, limit, seconds } = state.policy;
+  const { policy, counted } = state;
+  const { name, limit, seconds } = policy;
   response.setHeader('ratelimit-policy', `"${name}";q=${limit};w=${seconds}`);
-  response.setHeader('ratelimit', `"${name}";r=${state.remaining};t=${secondsUntilReset(state)}`);
+  response.setHeader('ratelimit', `"${name}";r=${counted.remainingPoints};t=${secondsUntilReset(counted)}`);
 }

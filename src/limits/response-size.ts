@@ -5,8 +5,8 @@ export const MAX_LIST_ENTRIES = 5_000;
 const MAX_LIST_OCTETS = 1024 ** 2;
 const MAX_RESPONSE_OCTETS = 4 * 1024 ** 2;
 
+/** Its advice says what to request instead. */
 export class TooLargeError extends PublicError {
-  /** @param advice What to request instead: a sentence. */
   constructor(what: string, advice: string) {
     super('TOO_LARGE', `${what} ${advice}`);
   }
@@ -20,7 +20,6 @@ export function requireListSize(entries: number, octets: number, advice: string)
 
 /** A list that is read by pages, since it is too long for one execution. No client sees it. */
 export class LargeHistoryError extends TooLargeError {
-  /** Of the list, about. */
   readonly octets: number;
 
   constructor(name: string, octets: number) {
@@ -52,8 +51,6 @@ export class ResponseSize {
   /**
    * @param octets As JSON, of what is stored.
    * @param copies How often the selection repeats a field of the entries, under other names.
-   * @param advice What to request instead: a sentence.
-   * @throws TooLargeError
    */
   addList(entries: number, octets: number, copies: number, advice: string): void {
     requireListSize(entries, octets, advice);

@@ -118,7 +118,6 @@ export const HeaderHistory: HeaderHistoryResolvers = {
 /** The changes of a header's value that are events. */
 const EVENTS: ReadonlySet<ChangeKind> = new Set(['HEADER_CREATED', 'HEADER_UPDATED']);
 
-/** Counts the list in the size of the response. */
 function sized<Field extends 'dnsRecordsAdded' | 'dnsRecordsRemoved' | 'httpHeaders'>(field: Field) {
   return ({ [field]: entries }: StateDiff, _args: object, { size }: RequestContext, info: Selecting) => {
     size.addList(entries.length, octetsOf(entries), selected(info).copies, BY_TIMES);

@@ -25,7 +25,6 @@ export interface EdgeOf<Node> {
 /**
  * @param question Text that is the same for all pages of a question.
  * @param fields Of a place, in the order that cursors have them in.
- * @returns the arguments of a page, and what makes it; `end`: where it ends, if `next` and nodes do not tell.
  * @throws PublicError INVALID_PARAMETER, INVALID_CURSOR
  */
 export function paging<Place extends object>(
@@ -33,7 +32,6 @@ export function paging<Place extends object>(
   { first, after }: { readonly first?: number | null; readonly after?: string | null },
   fields: PlaceFields<Place>,
 ) {
-  // Also for null.
   const count = first ?? DEFAULT_FIRST;
   if (count < 1 || count > MOST_OF_PAGE) {
     throw invalidParameter(`first must be from 1 to ${MOST_OF_PAGE}.`);

@@ -38,7 +38,6 @@ export function memberOf(entry: { readonly type: string }): MemberName {
 
 export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
 
-/** The rdata as text, of an entry whose type has fields of its own too. */
 const data = (entry: DnsEntry): string => rdataText(entry.type, { ...entry });
 
 /** The resolvers of entries, by type: entries have the specification's fields, some under other names. */

@@ -45,8 +45,8 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   const list: List = { history, name: 'httpHeaders', context, info };
   const { httpHeaders: all, of } = history;
   if (all !== null) {
-    const names = args.names == null ? null : canonicalNames(args.names);
-    return selectedOf(list, all, names === null ? all : all.filter(({ name }) => names.has(name)));
+    const names = args.names == null ? undefined : new Set(sortedNames(args.names));
+    return selectedOf(list, all, names === undefined ? all : all.filter(({ name }) => names.has(name)));
   }
   const needsHistory = selected(info).fields.has('history');
   const page = { of, names: sortedNames(args.names), first: WHOLE, history: needsHistory };
@@ -55,17 +55,13 @@ export const headersOf: NonNullable<DomainResolvers['httpHeaders']> = (history, 
   );
 };
 
-/**
- * The entries of the given types, in any case, that are present or that were removed.
- *
- * @throws PublicError INVALID_PARAMETER for what is not a type of records.
- */
+/** @throws PublicError INVALID_PARAMETER for what is not a type of records. */
 export function selectDnsEntries(
   entries: readonly DnsEntry[],
   { types, present }: Partial<DomainDnsRecordsArgs>,
 ): readonly DnsEntry[] {
   if (types == null && present == null) return entries;
-  const wanted = types == null ? null : canonicalTypes(types);
+  const wanted = types == null ? null : new Set(sortedTypes(types));
   return entries.filter(
     ({ type, removed }) =>
       (wanted === null || wanted.has(type)) && (present == null || (removed === null) === present),
@@ -121,30 +117,20 @@ async function readList<Entry, Place>(
   });
 }
 
-const canonicalTypes = canonicalizer((types) =>
-  types.map((type) => readArgument('types', () => requireType(type))),
-);
-// PostgreSQL has no text with this character.
-const canonicalNames = canonicalizer((names) =>
-  names.filter((name) => !name.includes('\0')).map((name) => name.toLowerCase()),
-);
-
 /** Types in canonical form, sorted; undefined: all. @throws PublicError INVALID_PARAMETER */
 export function sortedTypes(types: readonly string[] | null | undefined): readonly string[] | undefined {
-  return types == null ? undefined : [...canonicalTypes(types)];
+  return types == null
+    ? undefined
+    : sorted(types.map((type) => readArgument('types', () => requireType(type))));
 }
 
 /** Field names in lower case, sorted, without those that no header has; undefined: all. */
 export function sortedNames(names: readonly string[] | null | undefined): readonly string[] | undefined {
-  return names == null ? undefined : [...canonicalNames(names)];
+  // PostgreSQL has no text with this character.
+  const possible = names?.filter((name) => !name.includes('\0'));
+  return possible && sorted(possible.map((name) => name.toLowerCase()));
 }
 
-/** A list in a variable is one object, under however many aliases it is used, as types or as names. */
-function canonicalizer(write: (list: readonly string[]) => readonly string[]) {
-  const known = new WeakMap<readonly string[], ReadonlySet<string>>();
-  return (list: readonly string[]): ReadonlySet<string> => {
-    const set = known.get(list) ?? new Set([...write(list)].sort());
-    known.set(list, set);
-    return set;
-  };
+function sorted(list: readonly string[]): readonly string[] {
+  return [...new Set(list)].sort();
 }

@@ -1,7 +1,6 @@
 import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 import type { HistoryParts } from '../loaders/domain-history.js';
 
-/** Where a field is selected: part of GraphQLResolveInfo. */
 export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
 /** What is selected in a field. What `@skip` or `@include` leaves out counts as selected. */
@@ -19,7 +18,6 @@ interface Selected {
 /** A node belongs to one document, which may be executed many times: what it selects never changes. */
 const known = new WeakMap<FieldNode, Selected>();
 
-/** What is selected in a field, in all places where it stands. */
 export function selected({ fieldNodes, fragments }: Selecting): Selected {
   return fieldNodes
     .map((node) => selectedIn(node, fragments))
@@ -48,7 +46,6 @@ const COUNTS = ['dnsRecordCount', 'httpHeaderCount', 'changeCount'];
 /** The fields that follow from a domain's name and what was asked for. */
 const NAMES = new Set(['id', 'name', 'at', 'unicodeName', 'registrableDomain', '__typename']);
 
-/** Whether a field of domains selects nothing but names. */
 export function selectsNames(info: Selecting): boolean {
   return [...selected(info).fields].every((name) => NAMES.has(name));
 }
@@ -84,7 +81,6 @@ function readSelected(nodes: readonly FieldNode[], fragments: Fragments): Select
   return { fields, anywhere, copies, times: times || fields.has('parts') };
 }
 
-/** The fields of a selection set, those of its fragments too. */
 function fieldsIn(
   set: SelectionSetNode | undefined,
   fragments: Fragments,

@@ -1,6 +1,6 @@
 import { GraphQLError, parseConstValue } from 'graphql';
 import { expect, test } from 'vitest';
-import { Timestamp, UnsignedInt } from '../../src/graphql/scalars.js';
+import { Timestamp, UnsignedInt } from '../../src/graphql/schema.js';
 
 test('Timestamp is an instant inside and text with six digits outside', () => {
   const text = '2024-03-01T10:20:30.123456Z';

@@ -95,13 +95,8 @@ function openFeed(opened: Database) {
   const ask = async (operation: 'ofAll' | 'ofDomain', variables: object) => {
     const service = services[Math.floor(Math.random() * services.length)];
     if (service === undefined) throw new Error('There is no service.');
-    const { data, errors } = await service.executor.executeStored(
-      service[operation],
-      { ...variables },
-      callerOf(viewer),
-      service.executor.primary,
-      false,
-    );
+    const { primary } = service.executor;
+    const { data, errors } = await service[operation].execute({ ...variables }, callerOf(viewer), primary);
     if (errors !== undefined) throw errors[0]?.originalError;
     return parsed(JSON.stringify(data));
   };

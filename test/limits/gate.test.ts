@@ -95,15 +95,6 @@ test('large histories are read two at a time, in turns of their clients', async 
   expect(entered.slice(2)).toEqual(['large2', 'other0']);
 });
 
-test('a place that is given back twice counts once', async () => {
-  const { gate } = open();
-  const leave = await gate.enter(ONE);
-  await gate.enter(ONE);
-  leave();
-  leave();
-  expect(gate.taken).toBe(1);
-});
-
 test('clients that wait take turns, however many requests each has sent', async () => {
   const { entered, send, sendMany, leave } = open({ all: { ...GATE.all, places: 1 } });
   await send('first', ONE);

@@ -49,7 +49,7 @@ test('a client is never told to wait for longer than a window, however differenc
   const anyTime = fc.integer({ min: 0, max: 60_000_000_000 }).map((nanoseconds) => nanoseconds / 1e6);
   fc.assert(
     fc.property(anyTime, (now) => {
-      expect(secondsUntilReset({ resetAfter: now + 60_000 - now })).toBe(60);
+      expect(secondsUntilReset({ msBeforeNext: now + 60_000 - now })).toBe(60);
     }),
   );
 });

@@ -41,6 +41,5 @@ export function executeFreely(
   variables: Readonly<Record<string, unknown>> = {},
   viewer = anonymous(),
 ) {
-  const operation = executor.prepare(source);
-  return executor.executeStored(operation, variables, callerOf(viewer), executor.primary, false);
+  return executor.prepare(source).execute(variables, callerOf(viewer), executor.primary);
 }

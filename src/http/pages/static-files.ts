@@ -4,14 +4,11 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Handler } from 'express';
 import { requireGetOrHead } from '../../rest/v1/problem.js';
 import { isUnmodified, validatorsOfText } from '../../rest/v1/validators.js';
-import { COMPRESSION_THRESHOLD } from '../compression.js';
 
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
   readonly mediaType: string;
-  /** A Buffer may be compressed by gzip: then `isPacked`. */
   readonly body: string | Buffer;
-  readonly isPacked?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -21,34 +18,26 @@ export interface StaticResponse {
  * @param read Is called at the first request: most processes never show a page.
  */
 export function staticHandler(read: () => StaticResponse): Handler {
-  let kept: ReturnType<typeof representationOf> | undefined;
+  let kept: ReturnType<typeof packed> | undefined;
   return (request, response) => {
     requireGetOrHead(request, response);
-    kept ??= representationOf(read());
-    const { mediaType, headers, validators, gzip, identity } = kept;
+    kept ??= packed(read());
+    const { mediaType, headers, validators, gzip } = kept;
     response.set({ 'cache-control': 'no-cache', ...headers, etag: validators.etag });
     // Express would send all to fetch(), which asks with Cache-Control: no-cache.
-    if (isUnmodified(request.headers, validators, 0)) {
+    if (isUnmodified(request.headers, validators)) {
       response.status(304).end();
       return;
     }
-    const packed = gzip && request.acceptsEncodings('gzip', 'identity') === 'gzip' ? gzip : undefined;
-    if (packed !== undefined) response.set('content-encoding', 'gzip');
-    response.set('content-type', mediaType).send(packed ?? identity);
+    const isPacked = request.acceptsEncodings('gzip', 'identity') === 'gzip';
+    if (isPacked) response.set('content-encoding', 'gzip');
+    response.set('content-type', mediaType).send(isPacked ? gzip : gunzipSync(gzip));
   };
 }
 
-/** A response in its content codings, which all requests share: a client that reads slowly holds no copy. */
-function representationOf({ mediaType, headers, isPacked = false, ...read }: StaticResponse) {
-  const body = Buffer.from(read.body);
-  const isSmall = body.length < COMPRESSION_THRESHOLD;
-  return {
-    mediaType,
-    headers,
-    validators: validatorsOfText(body),
-    identity: isPacked ? gunzipSync(body) : body,
-    gzip: isPacked ? body : isSmall ? undefined : gzipSync(body),
-  };
+/** All requests share it: a client that reads slowly holds no copy. */
+function packed({ mediaType, headers, body }: StaticResponse) {
+  return { mediaType, headers, validators: validatorsOfText(body), gzip: gzipSync(body) };
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -69,8 +58,10 @@ export function filesIn(
     const name = file.replace(/\.gz$/, '');
     const mediaType = MEDIA_TYPES[extname(name)];
     if (mediaType === undefined) return [];
-    const isPacked = file !== name;
-    const read = () => ({ mediaType, headers, isPacked, body: readFileSync(new URL(file, folder)) });
+    const read = () => {
+      const body = readFileSync(new URL(file, folder));
+      return { mediaType, headers, body: file === name ? body : gunzipSync(body) };
+    };
     return [[`${path}/${name}`, read] as const];
   });
 }

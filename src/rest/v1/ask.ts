@@ -57,5 +57,5 @@ export async function* listenToChanges(
   const stream = row && prepareRoute(executor, row).stream;
   if (stream == null) throw new Error('There is no stream of changes.');
   const { variables } = readParameters(stream.parameters, undefined, queryOf(parameters));
-  yield* eventPages(executor, stream, variables, { viewer, signal: signalUntil(signal) });
+  yield* eventPages(stream, variables, { viewer, signal: signalUntil(signal) });
 }

@@ -40,17 +40,17 @@ export class BodyCache {
     });
   }
 
-  /** @param key Of an operation with its variables; undefined: its bodies are not kept. */
-  find(key: string | undefined): KeptBody | undefined {
-    return key === undefined ? undefined : this.#bodies?.get(key);
+  /** @param key Of an operation with its variables; null, here and below: its bodies are not kept. */
+  find(key: string | null): KeptBody | undefined {
+    return key === null ? undefined : this.#bodies?.get(key);
   }
 
   /**
    * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes
    * longer than it saves, and displaces others.
    */
-  keep(key: string, body: string, validators: Validators, checkedAt: number): void {
-    if (this.#bodies === undefined || body.length > MAX_OCTETS) return;
+  keep(key: string | null, body: string, validators: Validators, checkedAt: number): void {
+    if (key === null || this.#bodies === undefined || body.length > MAX_OCTETS) return;
     if (this.#bodies.has(key) || this.#requested.delete(key)) {
       this.#bodies.set(key, { validators, octets: Buffer.from(body), checkedAt });
     } else this.#requested.set(key, true);

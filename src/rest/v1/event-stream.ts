@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { EVENTS, sendStream } from '../../graphql/event-stream.js';
-import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
 import type { Caller } from '../../limits/caller.js';
 import { setRateFields } from '../../limits/rates.js';
@@ -11,7 +10,6 @@ import { problemOf } from './problem.js';
 
 /** @throws What problemOf() makes a problem of, before the stream begins. */
 export async function streamEvents(
-  executor: GraphqlExecutor,
   stream: Operation,
   variables: Variables,
   caller: Caller,
@@ -19,8 +17,7 @@ export async function streamEvents(
   onInternalError: OnInternalError,
 ): Promise<void> {
   const lastEventId = response.req.headers['last-event-id'];
-  const continued = lastEventId ? { ...variables, after: lastEventId } : variables;
-  const pages = eventPages(executor, stream, continued, caller);
+  const pages = eventPages(stream, lastEventId ? { ...variables, after: lastEventId } : variables, caller);
   try {
     const first = await pages.next();
     if (first.done === true) return;
@@ -32,12 +29,11 @@ export async function streamEvents(
 }
 
 export async function* eventPages(
-  executor: GraphqlExecutor,
   stream: Operation,
   variables: Variables,
   caller: Caller,
 ): AsyncGenerator<EventPage, void, void> {
-  const results = await executor.subscribeStored(stream.stored, variables, caller);
+  const results = await stream.stored.subscribe(variables, caller);
   for await (const result of Symbol.asyncIterator in results ? results : [results]) {
     yield presentEvents(foundBy(result, stream, variables) as LiveResult);
   }

@@ -19,7 +19,7 @@ export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly place?: Place | undefined;
 }
 
-interface FoundBody {
+export interface FoundBody {
   /** With the version of what the body has, where the operation selects one. */
   readonly state: object;
   readonly body: string | readonly Buffer[];
@@ -34,11 +34,11 @@ export function bodyFinder(executor: GraphqlExecutor) {
     const { route, variables, countedFrom, mediaType, caller, loaders, place } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
     const whole = route.body.lists !== undefined;
-    const result = await executor.executeStored(stored, variables, caller, loaders, whole);
+    const result = await stored.execute(variables, caller, loaders, whole);
     const octets = largeOctetsIn(result);
     if (octets === 0) {
       const state = foundBy(result, route, variables);
-      await fillFeed(executor, asked, state);
+      await fillFeed(asked, state);
       const body = writeBody(route.body, state, countedFrom, mediaType, place);
       return { state, body, next: nextOf(route.body.page?.pageIn(state), countedFrom) };
     }
@@ -50,7 +50,7 @@ export function bodyFinder(executor: GraphqlExecutor) {
     }
     const leave = await executor.largeHistories.enter(caller);
     try {
-      return await joinPages(executor, asked, operationOf);
+      return await joinPages(asked, operationOf);
     } finally {
       leave();
     }
@@ -61,8 +61,7 @@ export function bodyFinder(executor: GraphqlExecutor) {
 const MAX_PAGES = 10;
 
 /** Adds to a feed what further pages have, up to as many entries as one may have: readers know no cursor. */
-async function fillFeed(executor: GraphqlExecutor, asked: Asked, found: object): Promise<void> {
-  const { route, variables, caller, loaders } = asked;
+async function fillFeed({ route, variables, caller, loaders }: Asked, found: object): Promise<void> {
   const { feed } = route.body;
   if (feed === undefined) return;
   const filled = feed.pageIn(found);
@@ -71,9 +70,7 @@ async function fillFeed(executor: GraphqlExecutor, asked: Asked, found: object):
     const first = Number(variables['first']) - nodes.length;
     if (first <= 0) break;
     const next = { ...variables, first, after: pageInfo.endCursor };
-    const page = feed.pageIn(
-      foundBy(await executor.executeStored(route.stored, next, caller, loaders, false), route, next),
-    );
+    const page = feed.pageIn(foundBy(await route.stored.execute(next, caller, loaders), route, next));
     if (caller.signal.destroyed) throw new ClientGoneError();
     nodes = [...nodes, ...page.nodes];
     pageInfo = page.pageInfo;
@@ -98,14 +95,8 @@ interface DomainPage {
   readonly headers?: { readonly nodes: readonly { readonly page: PageResult<object> }[] };
 }
 
-/**
- * The body of a history that is too long for one execution, joined of the pages of connections: the fields of
- * the domain, then its lists.
- *
- * @throws BusyError where the domain changed meanwhile.
- */
+/** The fields of the domain, then its lists. @throws BusyError where the domain changed meanwhile. */
 async function joinPages(
-  executor: GraphqlExecutor,
   { route, variables: { domain, at }, caller, loaders }: Asked,
   operationOf: (file: string) => StoredOperation,
 ): Promise<FoundBody> {
@@ -116,7 +107,7 @@ async function joinPages(
     let page: PageResult<object> | undefined;
     do {
       const variables = { domain, at, name, first: FIRST, after: page?.pageInfo.endCursor };
-      const result = await executor.executeStored(operationOf(file), variables, caller, loaders, false);
+      const result = await operationOf(file).execute(variables, caller, loaders);
       const found = foundBy(result, route, variables) as DomainPage;
       if (caller.signal.destroyed) throw new ClientGoneError();
       read.state ??= found;

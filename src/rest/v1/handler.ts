@@ -1,15 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { requireScope, requireToken, type Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import type { RequestCost } from '../../limits/costs.js';
+import type { Gate } from '../../limits/gate.js';
 import { setRateFields } from '../../limits/rates.js';
 import { nothingAtPath } from '../../model/errors.js';
 import { formatHttpDate } from '../../model/http-date.js';
 import { pathOf, searchOf } from '../../model/request-target.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
-import { type Asked, bodyFinder } from './find-body.js';
+import { type Asked, bodyFinder, type FoundBody } from './find-body.js';
 import { type Requested, readParameters } from './parameters.js';
 import { foundBy, type Operation, type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import type { MediaType } from './presenters/body.js';
@@ -73,8 +74,7 @@ export function createRestV1(
     const [requested, cost] = await readAndPay(executor, stream ?? route, domain, caller, response);
     const { variables, query, countedFrom } = requested;
     if (stream !== null) {
-      const onFailure = (error: unknown) => onInternalError(error, request);
-      return streamEvents(executor, stream, variables, caller, response, onFailure);
+      return streamEvents(stream, variables, caller, response, (error) => onInternalError(error, request));
     }
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const validation = validationOf(route, mediaType, requested);
@@ -131,58 +131,58 @@ function validationOf(route: PreparedRoute, mediaType: MediaType, { countedFrom 
 
 /** Makes what answers a request: by a body that is kept, or by its operation, in a place of the gate. */
 function createAnswers(executor: GraphqlExecutor, cache: BodyCacheOptions) {
+  const { gate } = executor;
   const bodies = new BodyCache(cache);
   const findBody = bodyFinder(executor);
-
-  const answerFrom = async (exchange: Exchange, key: string | undefined, kept: KeptBody | undefined) => {
-    const { route, variables, caller, response, loaders, validation } = exchange;
-    const askedAt = performance.now();
-    const isConditioned = kept !== undefined || isConditional(response.req.headers);
-    if (validation !== null && key !== undefined && isConditioned) {
-      const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
-      const validators = validatorsOf(foundBy(state, route, variables), validation.tag);
-      if (kept?.validators.etag === validators.etag) {
-        kept.checkedAt = askedAt;
-        return send(executor, exchange, validators, kept.octets);
-      }
-      if (sendIfUnmodified(exchange, validators)) return;
-    }
-    const { state, body, next } = await findBody(exchange);
-    const validators = validatorsFor(exchange, state, body);
-    send(executor, exchange, validators, body, next);
-    if (key !== undefined && validators !== null && typeof body === 'string')
-      bodies.keep(key, body, validators, askedAt);
-  };
-
   return async (exchange: Exchange): Promise<void> => {
     const { route, variables, caller, response, validation, cost } = exchange;
-    const isKept = route.isPlain && validation !== null;
-    const key = isKept ? `${route.path} ${JSON.stringify(variables)}` : undefined;
+    const { headers } = response.req;
+    const state = route.isPlain ? validation : null;
+    const key = state && `${route.path} ${JSON.stringify(variables)}`;
     const kept = bodies.find(key);
-    if (kept !== undefined && bodies.isFresh(kept) && agrees(response.req, kept.validators)) {
-      return send(executor, exchange, kept.validators, kept.octets);
-    }
-    const leave = await executor.gate.enter(caller, cost.isSearch);
+    if (kept !== undefined && bodies.isFresh(kept) && agrees(headers, kept.validators))
+      return send(gate, exchange, kept.validators, kept.octets);
+    const leave = await gate.enter(caller, cost.isSearch);
     try {
-      await answerFrom(exchange, key, kept);
+      const isKnown = state !== null && (kept !== undefined || isConditional(headers));
+      if (isKnown && (await sendByState(gate, exchange, state, kept))) return;
+      const askedAt = performance.now();
+      const found = await findBody(exchange);
+      const validators = validatorsFor(exchange, found);
+      send(gate, exchange, validators, found.body, found.next);
+      if (validators !== null && typeof found.body === 'string')
+        bodies.keep(key, found.body, validators, askedAt);
     } finally {
       leave();
     }
   };
 }
 
-function validatorsFor(
-  { route, validation }: Exchange,
-  state: object,
-  body: string | readonly Buffer[],
-): Validators | null {
+/** Answers by the state alone where that is of the kept body, or the client has it. @returns whether so. */
+async function sendByState(
+  gate: Gate,
+  exchange: Exchange,
+  { stored, tag }: NonNullable<Exchange['validation']>,
+  kept: KeptBody | undefined,
+): Promise<boolean> {
+  const { route, variables, caller, loaders } = exchange;
+  const askedAt = performance.now();
+  const found = foundBy(await stored.execute(variables, caller, loaders), route, variables);
+  const validators = validatorsOf(found, tag);
+  if (kept?.validators.etag !== validators.etag) return sendIfUnmodified(exchange, validators);
+  kept.checkedAt = askedAt;
+  send(gate, exchange, validators, kept.octets);
+  return true;
+}
+
+function validatorsFor({ route, validation }: Exchange, { state, body }: FoundBody): Validators | null {
   if (validation !== null) return validatorsOf(state, validation.tag);
   return route.state === null && route.body.feed && typeof body === 'string' ? validatorsOfText(body) : null;
 }
 
 /** @param next The cursor of the next page; null: there is none. */
 function send(
-  { gate }: GraphqlExecutor,
+  gate: Gate,
   exchange: Exchange,
   validators: Validators | null,
   body: string | Buffer | readonly Buffer[],
@@ -191,7 +191,7 @@ function send(
   if (sendIfUnmodified(exchange, validators)) return;
   if (next !== null) setLink(exchange, next);
   const { caller, response, mediaType, caching } = exchange;
-  const parts = typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body;
+  const parts = [body].flat();
   const octets = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
   response.writeHead(200, {
     'content-type': `${mediaType}; charset=utf-8`,
@@ -200,7 +200,7 @@ function send(
       etag: validators.etag,
       ...(validators.lastModified !== Number.POSITIVE_INFINITY && {
         // Never later than the answer's own time (RFC 9110, section 8.8.2.1).
-        'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(secondsNow()))),
+        'last-modified': formatHttpDate(Math.min(validators.lastModified, Math.floor(Date.now() / 1000))),
       }),
       'cache-control': caching,
     }),
@@ -212,14 +212,13 @@ function send(
 }
 
 /** Whether a kept body may be used without a look at the database: not where the client may have a later. */
-function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
-  const neverByDate = { etag, lastModified: Number.POSITIVE_INFINITY };
-  return !isConditional(headers) || isUnmodified(headers, neverByDate, secondsNow());
+function agrees(headers: IncomingHttpHeaders, { etag }: Validators): boolean {
+  return !isConditional(headers) || isUnmodified(headers, { etag, lastModified: Number.POSITIVE_INFINITY });
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
 function sendIfUnmodified({ response, caching }: Exchange, validators: Validators | null): boolean {
-  if (validators === null || !isUnmodified(response.req.headers, validators, secondsNow())) return false;
+  if (validators === null || !isUnmodified(response.req.headers, validators)) return false;
   response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
   return true;
 }
@@ -236,8 +235,4 @@ function setLink({ response, query, mediaType }: Exchange, next: string): void {
   continued.set('after', next);
   const link = `<${pathOf(response.req)}?${continued}>; rel="next"`;
   if (mediaType !== 'application/json' || link.length <= LONGEST_LINK) response.setHeader('link', link);
-}
-
-function secondsNow(): number {
-  return Date.now() / 1000;
 }

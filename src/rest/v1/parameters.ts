@@ -85,11 +85,7 @@ export function readParameters(
   return { variables: { ...ofPath, ...variables }, query, countedFrom: durations.length === 0 ? null : now };
 }
 
-/**
- * The durations of a question mean the same instants on all of its pages.
- *
- * @param countedFrom What they are counted back from; null: there are none.
- */
+/** The durations of a question mean the same instants on all of its pages, those of `countedFrom`. */
 export function cursorOf(cursor: string, countedFrom: Instant | null): string {
   return countedFrom === null ? cursor : `${cursor}.${countedFrom}`;
 }

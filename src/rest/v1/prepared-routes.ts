@@ -68,7 +68,6 @@ const FRAGMENTS = [
 ];
 const OF_TABLES = ['RecordMatchFields', 'HeaderMatchFields'];
 
-/** Compiles a stored operation. @param isTable Whether it has what a table has. */
 export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false): StoredOperation {
   return executor.prepare(readStored(file, isTable));
 }

@@ -10,9 +10,7 @@ const BASIC = `, Basic ${NAME}, charset="UTF-8"`;
 
 /**
  * What a client is shown of an error: a PublicError as it is, and nothing internal. It has the members of
- * RFC 9457 with a stable code, and header fields.
- *
- * @param isFeed Whether a missing or invalid token may also be sent as a password.
+ * RFC 9457 with a stable code, and header fields. For a feed, a token may also be sent as a password.
  */
 export function problemOf(error: unknown, onInternalError: OnInternalError, isFeed = false) {
   const { code, message, retryAfter } = maskError(error, onInternalError);

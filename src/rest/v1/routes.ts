@@ -94,7 +94,6 @@ export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[
   };
 }
 
-/** What a client without a token may do. */
 export interface AnonymousAccess {
   readonly tokenRequired: boolean;
   /** Unless every request needs a token. */

@@ -60,15 +60,13 @@ export function isConditional(headers: Headers): boolean {
 /**
  * Whether the client has the state already (RFC 9110, section 13.2.2): If-None-Match decides where there is
  * one, and only without it If-Modified-Since, if that is a date.
- *
- * @param now In seconds since the Unix epoch.
  */
-export function isUnmodified(headers: Headers, { etag, lastModified }: Validators, now: number): boolean {
+export function isUnmodified(headers: Headers, { etag, lastModified }: Validators): boolean {
   const noneMatch = headers['if-none-match'];
   if (noneMatch !== undefined) {
     const tags = [...noneMatch.matchAll(TAG)].map(([, tag]) => tag);
     return noneMatch.trim() === '*' || tags.includes(etag.replace('W/', ''));
   }
-  const since = parseHttpDate(headers['if-modified-since'] ?? '', now);
+  const since = parseHttpDate(headers['if-modified-since'] ?? '', Date.now() / 1000);
   return since !== undefined && lastModified <= since;
 }

@@ -23,11 +23,11 @@ export interface Body {
   /** The name of its schema in openapi.yaml. */
   readonly name: string;
   /**
-   * Makes the body, with its keys in the order of the schema.
+   * Its keys are in the order of the schema.
    *
    * @param found What the route's stored operation has found.
    * @param countedFrom What the durations of the question are counted back from; null: it has none.
-   * @param place For a body with addresses; absent: they are relative.
+   * @param place For a body with addresses.
    */
   present(found: object, countedFrom: Instant | null, place?: Place): object;
   /** Of a page of a list, the other forms that it has. */

@@ -6,7 +6,6 @@ export interface DnsRecordResult extends Readonly<Record<'host' | 'class' | 'typ
   readonly [field: string]: unknown;
 }
 
-/** An entry with its rdata as text, in searches and changes. */
 export interface RecordWithText extends DnsRecordResult {
   readonly rdata: string;
   /** For tables, and the command line. */

@@ -11,7 +11,6 @@ function domainBody(name: string, ...lists: NonNullable<Body['lists']>): Body {
   return { name, lists, present: presentDomain };
 }
 
-/** Get domain (specification, 2.1). */
 export const DOMAIN_HISTORY = domainBody('DomainHistory', 'dnsRecords', 'httpHeaders');
 
 export const DOMAIN_DNS_INFO = domainBody('DomainDnsInfo', 'dnsRecords');

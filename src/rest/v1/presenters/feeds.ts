@@ -21,7 +21,6 @@ const JSON_FEED = { mediaType: 'application/feed+json', textOf: JSON.stringify }
 const OF_DOMAIN = { pageIn: ({ changes }: DomainChangesResult) => changes };
 const OF_ALL = { pageIn: (found: ChangesResult) => found };
 
-/** The changes of a domain, and of all domains, as feeds. */
 export const DOMAIN_CHANGES_ATOM = { name: 'AtomFeed', present: ofDomain, feed: { ...ATOM, ...OF_DOMAIN } };
 export const DOMAIN_CHANGES_FEED = {
   name: 'JsonFeed',

@@ -2,7 +2,6 @@ import { type CsvRow, DOMAIN_COLUMNS, STAY_COLUMNS } from '../../../model/csv.js
 import { type Body, nextOf, type PageResult } from './body.js';
 import { presentDnsRecord, type RecordWithText } from './dns-records.js';
 
-/** The body of a search: a page of what meets the question. */
 function matches<Node extends object>(
   name: string,
   itemOf: (node: Node) => object,
