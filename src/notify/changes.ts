@@ -1,27 +1,25 @@
 import type { QueryParameters } from '../model/request-target.js';
 
-/** An item of REST's Domain changes. */
 export interface DomainChange {
   readonly id: string;
   readonly kind: string;
   readonly date: string;
   readonly source: string | null;
   readonly routine: string | null;
-  /** Of a record. */
+  // Of a record:
   readonly data?: Readonly<Record<string, unknown> & Record<'host' | 'class' | 'type', string>>;
   readonly rdata?: string;
   readonly lastSeen?: string;
-  /** Of a header. */
+  // Of a header:
   readonly name?: string | undefined;
   readonly old?: string | null;
   readonly new?: string | null;
   readonly earliest?: string;
-  /** Of the site. */
+  // Of the site:
   readonly oldStatus?: number | undefined;
   readonly newStatus?: number;
 }
 
-/** An item of REST's Changes. */
 export type RestChange = DomainChange & { readonly domain: string };
 
 /** Questions of REST, as the command line asks them. */
@@ -36,7 +34,7 @@ export interface Page<Change> {
   readonly next: string | null;
 }
 
-/** The cursor of the end of the feed. @throws PublicError for a filter that is not valid. */
+/** @returns the cursor of the end of the feed. @throws PublicError for a filter that is not valid. */
 export async function endOfChanges({ follow }: Questions, filter: QueryParameters): Promise<string> {
   // The first page is empty, and has the place where it begins.
   for await (const { end } of follow(filter, new AbortController().signal)) return end;

@@ -4,13 +4,11 @@ import { type Notification, UNTRIED } from './notifications.js';
 export interface Answer {
   /** Of HTTP (RFC 9110, section 15); 0: the receiver has said nothing. */
   readonly status: number;
+  /** In words; or why it has said nothing. */
+  readonly said: string;
   /** The value of Retry-After (RFC 9110, section 10.2.3). */
   readonly retryAfter?: string | undefined;
-  /** What it has said in other words, or why it has said nothing. */
-  readonly said?: string;
 }
-
-type Sent = Pick<Notification, 'attempts' | 'failingSince' | 'keptAt' | 'digest' | 'isFull'>;
 
 const SECOND = 1_000_000n;
 /** For how long a message is tried, and the feed keeps what was not read. */
@@ -18,43 +16,37 @@ export const LONGEST_TRY = 3n * 86_400n * SECOND;
 /** Each pause is four times the one before: 5 s, 20 s, 80 s, and so on. */
 const FIRST_PAUSE = 5n * SECOND;
 const LONGEST_PAUSE = 4n * 3_600n * SECOND;
-/** Beyond it, pauses are the longest. */
-const MOST_STEPS = 8;
 
-/** Whether an answer is a success (RFC 9110, section 15.3). */
+/** RFC 9110, section 15.3. */
 export function isReceived({ status }: Answer): boolean {
   return status >= 200 && status < 300;
 }
 
-export function answerText({ status, said = `HTTP ${status}` }: Answer): string {
-  return said;
-}
-
-/**
- * What becomes of a message, why it was not received, and what becomes of its notification.
- *
- * @param now Wall-clock time.
- */
-export function deliveryOf(answer: Answer, sent: Sent, now: Instant) {
+/** What becomes of a message, why it was not received, and what becomes of its notification. */
+export function deliveryOf(
+  answer: Answer,
+  sent: Pick<Notification, 'attempts' | 'failingSince' | 'keptAt' | 'digest' | 'isFull'>,
+  now: Instant,
+) {
   const { attempts, failingSince, keptAt, digest, isFull } = sent;
   if (isReceived(answer)) {
     const due = digest === null || isFull ? 0n : (keptAt ?? now) + digest;
     const none = { ...UNTRIED, messageId: null, message: null, keptAt: null };
     return { outcome: 'received', stored: { ...none, due, receivedAt: now } } as const;
   }
-  const reason = answerText(answer);
+  const { status, said: reason } = answer;
   const since = failingSince ?? now;
   const deadline = since + LONGEST_TRY;
   const failed = { attempts: attempts + 1, failingSince: since };
-  const paused =
-    // As Standard Webhooks have it: the receiver is not interested any more.
-    answer.status === 410
+  // As Standard Webhooks have it: the receiver is not interested any more.
+  const isUnwanted = status === 410;
+  if (isUnwanted || now >= deadline) {
+    const paused = isUnwanted
       ? `${reason}: the receiver wants no more`
-      : now >= deadline && `not received for three days: ${reason}`;
-  if (paused !== false) {
+      : `not received for three days: ${reason}`;
     return { outcome: 'paused', reason: paused, stored: { ...failed, failure: paused, paused } } as const;
   }
-  const grown = FIRST_PAUSE * 4n ** BigInt(Math.min(attempts, MOST_STEPS));
+  const grown = FIRST_PAUSE << BigInt(2 * attempts);
   const next = now + (pauseAsked(answer, now) ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
   const due = next < deadline ? next : deadline;
   return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } } as const;

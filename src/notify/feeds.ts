@@ -32,7 +32,7 @@ export type Feed = ReturnType<typeof feedOf>;
 /** The name space of changes, a random UUID. With another one, readers would show every change again. */
 const NAME_SPACE = Buffer.from('d9609f49107e4b30b54b92b85f90ac7e', 'hex');
 
-/** Of a change's `id`, which is always the same, whichever address the service has (RFC 9562, section 5.5). */
+/** RFC 9562, section 5.5. A change's `id` is always the same, whichever address the service has. */
 function nameUuid(id: string): string {
   const octets = createHash('sha1').update(NAME_SPACE).update(id).digest().subarray(0, 16);
   octets.writeUInt8((octets.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -68,23 +68,22 @@ function whatOf(change: RestChange): string {
 }
 
 function contentOf(change: RestChange): string {
-  const { kind, routine, data } = change;
-  const { old = change.oldStatus?.toString(), new: value = change.newStatus?.toString() } = change;
+  const { kind, routine, data, oldStatus, newStatus } = change;
   const record = data && `${data.host} ${data.class} ${data.type} ${change.rdata}`;
   const isAdded = kind === 'DNS_RECORD_ADDED';
-  const facts: Readonly<Record<string, string | null | undefined>> = {
+  const facts: Readonly<Record<string, string | number | null | undefined>> = {
     Domain: change.domain,
     Kind: routine === null ? kind : `${kind} (${routine})`,
     Header: change.name,
-    Old: isAdded ? undefined : (record ?? old),
-    New: isAdded ? record : value,
+    Old: isAdded ? undefined : (record ?? change.old ?? oldStatus),
+    New: isAdded ? record : (change.new ?? newStatus),
     'Different from': change.earliest,
     'Last seen': change.lastSeen,
     Observed: change.date,
     'Observed by': change.source,
   };
-  const items = Object.entries(facts).flatMap(([term, text]) =>
-    text == null ? [] : `<dt>${term}</dt><dd>${escaped(text)}</dd>`,
+  const items = Object.entries(facts).flatMap(([term, fact]) =>
+    fact == null ? [] : `<dt>${term}</dt><dd>${escaped(String(fact))}</dd>`,
   );
   return `<dl>${items.join('')}</dl>`;
 }

@@ -5,7 +5,7 @@ import { type Receiver, textOf } from './messages.js';
 /** In milliseconds. Servers examine a mail before they accept it. */
 const TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 60_000 };
 
-/** A mailbox. Its message is kept as JSON: `subject` and `text`. */
+/** Its message is kept as JSON: `subject` and `text`. */
 export const MAIL: Receiver = {
   bodyOf(message) {
     const [subject, ...lines] = textOf(message);
@@ -38,7 +38,7 @@ export const MAIL: Receiver = {
 
 /** The address of `mailto:…` (RFC 6068), one without header fields; undefined for any other URL. */
 export function mailbox({ protocol, pathname, search }: URL): string | undefined {
+  if (protocol !== 'mailto:' || search !== '') return undefined;
   const address = attempt(() => decodeURIComponent(pathname)) ?? '';
-  const isOne = protocol === 'mailto:' && search === '' && /^[^\s@,;<>"]+@[^\s@,;<>"]+$/.test(address);
-  return isOne ? address : undefined;
+  return /^[^\s@,;<>"]+@[^\s@,;<>"]+$/.exec(address)?.[0];
 }

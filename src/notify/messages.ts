@@ -7,7 +7,6 @@ import type { Answer } from './delivery.js';
 import { titleOf } from './feeds.js';
 import type { Notification } from './notifications.js';
 
-/** The members of `data` in a message. */
 export type Told =
   | { readonly type: 'changes'; readonly changes: readonly RestChange[] }
   /** What was recorded between is not in the feed any more. */
@@ -32,13 +31,12 @@ export interface Message {
 
 /** In the form of its receiver. */
 export interface KeptMessage extends Pick<Notification, 'url' | 'secret'> {
-  /** Always that of the same body. */
+  /** Never used for another body. */
   readonly id: string;
   readonly body: string;
 }
 
 export interface Sending {
-  /** Whether receivers may be at addresses that are not public. */
   readonly allowPrivate: boolean;
   /** Undefined: no mail can be sent. */
   readonly smtp: (SMTPTransportOptions & { readonly from: string }) | undefined;
@@ -65,11 +63,10 @@ export function textOf({ notification, told }: Message): readonly [title: string
     case 'gap':
       return [`${notification}: changes between ${told.after} and ${told.until} are lost to it`];
     case 'watch': {
-      const lines = told.domains.map(({ domain, state, failures }) =>
-        state === 'recovered'
-          ? `${domain}: observed again`
-          : `${domain}: not observed, ${failures} times in a row`,
-      );
+      const lines = told.domains.map(({ domain, state, failures }) => {
+        const news = state === 'recovered' ? 'observed again' : `not observed, ${failures} times in a row`;
+        return `${domain}: ${news}`;
+      });
       return [`${notification}: watched domains`, ...lines];
     }
     case 'test':

@@ -1,7 +1,6 @@
 import type { PrismaClient } from '../database/generated/client.js';
 import { domainTest } from '../model/change-filter.js';
 import { PublicError } from '../model/errors.js';
-import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { parseNameOrSubdomains } from '../model/name-pattern.js';
 import type { QueryParameters } from '../model/request-target.js';
@@ -17,20 +16,16 @@ export async function firstUnsettled(
   now: Instant,
 ) {
   if (settle === null) return undefined;
+  const isOfPage = { domain: { in: changes.map(({ domain }) => domain) } };
   const found = await prisma.changeFeed.findMany({
-    select: { domain: true, observedAt: true, recordedAt: true },
-    where: {
-      number: { gt: readTo },
-      recordedAt: { gt: now - settle },
-      domain: { in: changes.map(({ domain }) => domain) },
-    },
+    where: { number: { gt: readTo }, recordedAt: { gt: now - settle }, ...isOfPage },
   });
-  const recorded = new Map(
-    found.map(({ domain, observedAt, recordedAt }) => [`${domain} ${formatInstant(observedAt)}`, recordedAt]),
+  const times = new Map(
+    found.map((row) => [`${row.domain} ${formatInstant(row.observedAt)}`, row.recordedAt + settle]),
   );
   for (const [index, { domain, date }] of changes.entries()) {
-    const recordedAt = recorded.get(`${domain} ${date}`);
-    if (recordedAt !== undefined) return { index, settledAt: recordedAt + settle };
+    const settledAt = times.get(`${domain} ${date}`);
+    if (settledAt !== undefined) return { index, settledAt };
   }
   return undefined;
 }
@@ -45,10 +40,9 @@ export async function standing(
   changes: readonly RestChange[],
 ): Promise<readonly RestChange[]> {
   if (settle === null) return changes;
-  const byDomain = new Map<string, RestChange[]>();
-  for (const change of changes) addTo(byDomain, change.domain, change);
   const stands = new Set<RestChange>();
-  for (const [domain, ofDomain] of byDomain) {
+  for (const domain of new Set(changes.map((change) => change.domain))) {
+    const ofDomain = changes.filter((change) => change.domain === domain);
     // By a routine change, such as that of a nonce, nothing is undone that was told without routine changes.
     const history = newestFirst(questions, { types, headers, notable, domain });
     const runs = await latestRuns(history, ofDomain, settle);
@@ -60,7 +54,7 @@ export async function standing(
   return changes.filter((change) => stands.has(change));
 }
 
-/** Of changes of a record or header, each within the time to settle after the one before it. */
+/** Changes of one record or header, each within the time to settle after the one before it. */
 interface Run {
   readonly first: DomainChange;
   readonly last: DomainChange;
@@ -69,19 +63,20 @@ interface Run {
 /**
  * The latest runs that have changed something, by what was changed; one that has not only where there is none.
  *
- * @param changes Of one domain, of whose records and headers they are.
+ * @param changes Of one domain: which records and headers.
  */
 async function latestRuns(
-  newestFirst: AsyncIterable<DomainChange>,
+  history: AsyncIterable<DomainChange>,
   changes: readonly DomainChange[],
   settle: bigint,
 ): Promise<ReadonlyMap<string, Run>> {
   const runs = new Map<string, Run>();
   const keys = new Set(changes.map(keyOf));
-  const times = changes.map(({ date }) => parseInstant(date));
-  // What is older by the time to settle does not matter any more.
-  let begin = times.reduce((one, other) => (one < other ? one : other));
-  for await (const change of newestFirst) {
+  // What is older by the time to settle does not matter.
+  let begin = changes
+    .map(({ date }) => parseInstant(date))
+    .reduce((one, other) => (one < other ? one : other));
+  for await (const change of history) {
     const time = parseInstant(change.date);
     if (begin - time >= settle) break;
     const key = keyOf(change);
@@ -100,12 +95,11 @@ function isOther({ first, last }: Run): boolean {
   return first.old !== last.new || first.oldStatus !== last.newStatus;
 }
 
-/** Of a record, a header, or the site. */
 function keyOf({ data, name, kind }: DomainChange): string {
   return JSON.stringify(data ?? name ?? kind);
 }
 
-/** The changes of a domain; none once it is erased. */
+/** None of a domain that is erased. */
 async function* newestFirst({ ask }: Questions, selected: QueryParameters): AsyncGenerator<DomainChange> {
   try {
     for (let after: string | null | undefined; after !== null; ) {
@@ -129,15 +123,11 @@ const MOST_DOMAINS = 100;
  */
 export async function watchedNews(
   prisma: PrismaClient,
-  { filter, failing: told }: Pick<Notification, 'filter' | 'failing'>,
+  { filter: { domains: names, registrableDomain }, failing: told }: Notification,
   least: number,
 ) {
-  const { domains: names, registrableDomain } = filter;
-  const isSelected = domainTest({
-    domains:
-      names === undefined ? names : [names].flat().map((text) => parseNameOrSubdomains('domains', text)),
-    registrableDomain: registrableDomain?.toString(),
-  });
+  const domains = names === undefined ? names : [names].flat().map(parseDomains);
+  const isSelected = domainTest({ domains, registrableDomain: registrableDomain?.toString() });
   const found = await prisma.watchedDomain.findMany({
     select: { name: true, failures: true },
     where: { OR: [{ failures: { gte: least } }, { name: { in: told } }] },
@@ -148,10 +138,14 @@ export async function watchedNews(
   const failing = new Set(told.filter((name) => watched.has(name)));
   const news = found
     .filter(({ name, failures }) => (failing.has(name) ? failures === 0 : isSelected(name)))
-    .slice(0, MOST_DOMAINS);
-  const domains = news.map(({ name: domain, failures }): WatchedState => {
-    failing[failures === 0 ? 'delete' : 'add'](domain);
-    return { domain, state: failures === 0 ? 'recovered' : 'failing', failures };
-  });
-  return { domains, failing: [...failing] };
+    .slice(0, MOST_DOMAINS)
+    .map(({ name: domain, failures }): WatchedState => {
+      failing[failures === 0 ? 'delete' : 'add'](domain);
+      return { domain, state: failures === 0 ? 'recovered' : 'failing', failures };
+    });
+  return { domains: news, failing: [...failing] };
+}
+
+function parseDomains(text: string) {
+  return parseNameOrSubdomains('domains', text);
 }

@@ -7,10 +7,10 @@ export interface Notification extends Omit<Row, 'filter'> {
   readonly filter: QueryParameters;
 }
 
-/** What a message that was never sent has. */
+/** Of a message that was never sent. */
 export const UNTRIED = { attempts: 0, failingSince: null, failure: null, due: 0n };
 
-/** Whether a text can be the name of a notification: it is shown in a table, and typed. */
+/** Names are shown in a table, and typed. */
 export function isNotificationName(text: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N}._@:/+-]{0,63}$/u.test(text);
 }
@@ -22,7 +22,7 @@ export async function addNotification(prisma: PrismaClient, added: Prisma.Notifi
   throw new OperationError(`A notification named ${added.name} exists: choose another name.`);
 }
 
-/** All notifications, without the bodies of messages. */
+/** Without the bodies of messages. */
 export function listNotifications(prisma: PrismaClient) {
   return prisma.notification.findMany({ omit: { message: true }, orderBy: { name: 'asc' } });
 }

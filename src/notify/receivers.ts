@@ -5,17 +5,15 @@ import { hostOfUrl, isLoopback } from '../model/ip-address.js';
 import { isPublicAddress } from '../observer/public-address.js';
 import { MAIL, mailbox } from './mail.js';
 import type { Receiver, Sending } from './messages.js';
-import { SLACK } from './slack.js';
-import { WEBHOOK } from './webhook.js';
+import { SLACK, WEBHOOK } from './webhook.js';
 
-/** By the form of their messages. */
 const RECEIVERS: Readonly<Record<string, Receiver>> = { json: WEBHOOK, slack: SLACK, mail: MAIL };
 
 /** @throws Error for a form that only a later version knows. */
 export function receiverOf(form: string): Receiver {
   const receiver = RECEIVERS[form];
-  if (receiver === undefined) throw new Error(`This version knows no notification of the form ${form}.`);
-  return receiver;
+  if (receiver !== undefined) return receiver;
+  throw new Error(`This version knows no notification of the form ${form}.`);
 }
 
 /** @throws UsageError, which does not show it, for an address that no message can be sent to. */

@@ -15,36 +15,36 @@ import { receiverOf } from './receivers.js';
 
 interface SenderOptions extends Sending {
   readonly prisma: PrismaClient;
-  /** What changes are read by. Called once there is a notification. */
+  /** Called once there is a notification. */
   readonly openQuestions: () => Promise<Questions>;
   readonly basePath: string;
   readonly log: Logger;
   readonly registry: Registry;
   /** The wall clock. */
   readonly now: () => Instant;
-  /** In milliseconds: how often it is looked for what is to be sent. */
+  /** In milliseconds, from one look for what is to be sent to the next. */
   readonly idle: number;
-  /** In microseconds, how far the clock of the database, by which leases go, is ahead of it. */
+  /** In microseconds: leases go by the clock of the database, which is ahead of `now` by so much. */
   readonly readClockLead: () => Promise<bigint>;
 }
 
 /** In microseconds: for how long a process has a notification to itself. No message takes as long. */
 const LEASE = 120_000_000n;
-/** In microseconds: how often it is looked which watched domains fail. */
+/** In microseconds, from one look for watched domains that fail to the next. */
 const WATCHED_EVERY = 10_000_000n;
-/** In microseconds: after that it is looked again whether a change has settled. */
+/** In microseconds, for what has not settled: watched domains are looked at meanwhile. */
 const LONGEST_WAIT = 60_000_000n;
 /** In milliseconds: how long a sender that stops waits for what does not answer. */
 const WITHOUT_ANSWER = 5_000;
-/** Of a message. */
+/** In a message. */
 const MOST_CHANGES = 100;
 
-type Changed = Prisma.NotificationUpdateManyMutationInput;
+type Update = Prisma.NotificationUpdateManyMutationInput;
 
 const LOGGED = {
-  received: 'a message was received',
-  retry: 'a message was not received',
-  paused: 'a notification is paused',
+  received: ['info', 'a message was received'],
+  retry: ['info', 'a message was not received'],
+  paused: ['warn', 'a notification is paused'],
 } as const;
 
 /** Sends messages until it is stopped. Any number of processes share the notifications. */
@@ -84,8 +84,8 @@ export class Sender {
   }
 
   /** Ends at once when the sender stops. */
-  async #pause(): Promise<void> {
-    await pause(this.#options.idle, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+  #pause(): Promise<void> {
+    return pause(this.#options.idle, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   #now(): Instant {
@@ -97,12 +97,11 @@ export class Sender {
     this.#ahead = await this.#options.readClockLead();
     const rows = await listNotifications(prisma);
     const time = this.#now();
-    const orderBy = { number: 'desc' } as const;
     const newest =
-      rows.length > 0 && (await prisma.changeFeed.findFirst({ select: { number: true }, orderBy }));
-    const end = newest ? newest.number : 0n;
-    // In one turn with setting them: they are not missed meanwhile.
+      rows.length > 0 ? await prisma.changeFeed.findFirst({ orderBy: { number: 'desc' } }) : null;
+    const end = newest?.number ?? 0n;
     const { lag, isPaused } = this.#metrics;
+    // In one turn with setting them: they are not missed meanwhile.
     lag.reset();
     isPaused.reset();
     const looksAtWatched = time >= this.#nextWatched;
@@ -113,8 +112,10 @@ export class Sender {
       const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
       if (paused !== null || due > time || !isNew || this.#active.has(notification)) continue;
       const work = this.#attempt(notification, () => this.#work(notification, end));
-      const ended = work.finally(() => this.#active.delete(notification));
-      this.#active.set(notification, ended);
+      this.#active.set(
+        notification,
+        work.finally(() => this.#active.delete(notification)),
+      );
     }
   }
 
@@ -139,7 +140,7 @@ export class Sender {
         const row = await this.#hold(name);
         if (row === undefined) return;
         const { messageId: id, message: body } = row;
-        if (id !== null && body !== null) await this.#send(row, { ...row, id, body });
+        if (id !== null && body !== null) await this.#send({ ...row, id, body });
         else if (!(await this.#tellWatched(row)) && !(await this.#tellChanges(row, end))) return;
       }
     } finally {
@@ -149,12 +150,10 @@ export class Sender {
 
   /** Leases a notification, or extends that; undefined where another process has it, or it has to wait. */
   async #hold(name: string): Promise<Notification | undefined> {
-    const now = this.#now();
-    const lease = this.#lease;
-    // Its own may be left where the database was lost: it need not wait for the end of that.
-    const isFree = [{ leasedUntil: { lte: now } }, { lease }];
+    const [now, lease] = [this.#now(), this.#lease];
     const [row] = await this.#options.prisma.notification.updateManyAndReturn({
-      where: { name, paused: null, due: { lte: now }, OR: isFree },
+      // Its own lease may be left where the database was lost.
+      where: { name, paused: null, due: { lte: now }, OR: [{ leasedUntil: { lte: now } }, { lease }] },
       data: { lease, leasedUntil: now + LEASE },
     });
     // Its filter is as addNotification() has stored it.
@@ -162,7 +161,7 @@ export class Sender {
   }
 
   /** Writes only while the lease lasts: what another process has written since is not undone. */
-  async #update(name: string, data: Changed): Promise<void> {
+  async #update(name: string, data: Update): Promise<void> {
     await this.#options.prisma.notification.updateMany({ where: { name, lease: this.#lease }, data });
   }
 
@@ -178,9 +177,8 @@ export class Sender {
     }
     const unsettled = await firstUnsettled(prisma, row, page.changes, time);
     if (unsettled?.index === 0) {
-      // Watched domains are looked at meanwhile.
-      const [settled, soon] = [unsettled.settledAt, time + LONGEST_WAIT];
-      await this.#update(row.name, { due: settled < soon ? settled : soon });
+      const [settled, latest] = [unsettled.settledAt, time + LONGEST_WAIT];
+      await this.#update(row.name, { due: settled < latest ? settled : latest });
       return false;
     }
     if (unsettled !== undefined) page = (await pageAfter(questions, row, unsettled.index)) ?? page;
@@ -193,16 +191,19 @@ export class Sender {
     const isFull = page.changes.length === MOST_CHANGES;
     const hasMore = cursor !== row.cursor;
     if (changes.length > 0) await this.#keep(row, { type: 'changes', changes }, { cursor, isFull });
-    // What was recorded since that look counts as not read.
+    // What was recorded since counts as not read.
     else await this.#update(row.name, hasMore ? { cursor } : { readTo: end, readAt: time });
     return hasMore;
   }
 
   /** The feed may have a year of changes after a restore: the receiver is to read the present state. */
   async #tellGap(row: Notification, cursor: string): Promise<void> {
-    const lost = 'the feed does not have any more what a notification is to tell';
-    this.#options.log.warn({ notification: row.name }, lost);
-    const [after, until] = [formatInstant(row.readAt), formatInstant(this.#now())];
+    const { name: notification, readAt } = row;
+    this.#options.log.warn(
+      { notification },
+      'the feed does not have any more what a notification is to tell',
+    );
+    const [after, until] = [formatInstant(readAt), formatInstant(this.#now())];
     await this.#keep({ ...row, cursor }, { type: 'gap', after, until }, { cursor });
   }
 
@@ -216,7 +217,7 @@ export class Sender {
   }
 
   /** Keeps a message before it is sent first, and goes on behind what it tells. */
-  async #keep({ name, form, filter, cursor: after }: Notification, told: Told, then: Changed): Promise<void> {
+  async #keep({ name, form, filter, cursor: after }: Notification, told: Told, then: Update): Promise<void> {
     const at = this.#now();
     const rest = `${this.#options.basePath}/api/v1`;
     const links = {
@@ -228,19 +229,18 @@ export class Sender {
     await this.#update(name, { ...UNTRIED, ...kept, ...then });
   }
 
-  async #send(row: Notification, message: KeptMessage): Promise<void> {
-    const { log } = this.#options;
-    const { name: notification, form } = row;
+  async #send(row: Notification & KeptMessage): Promise<void> {
+    const { name: notification, form, id: message } = row;
     const { signal } = this.#aborting;
-    const answer = await receiverOf(form).send(message, this.#options, signal);
+    const answer = await receiverOf(form).send(row, this.#options, signal);
     if (signal.aborted) return;
     const { outcome, reason, stored } = deliveryOf(answer, row, this.#now());
     // What was received is not sent again because the database was lost meanwhile.
     const store = () => this.#update(notification, stored);
     while (!(await this.#attempt(notification, store)) && !this.#stopping.signal.aborted) await this.#pause();
     this.#metrics.attempts.inc({ notification, outcome });
-    const logged = { notification, message: message.id, reason };
-    log[outcome === 'paused' ? 'warn' : 'info'](logged, LOGGED[outcome]);
+    const [level, text] = LOGGED[outcome];
+    this.#options.log[level]({ notification, message, reason }, text);
   }
 }
 
@@ -259,8 +259,7 @@ async function pageAfter({ ask }: Questions, { filter, cursor: after }: Notifica
 function createMetrics(registry: Registry) {
   const registers = [registry];
   // All processes read the same.
-  const gauge = (named: { readonly name: string; readonly help: string }) =>
-    new Gauge({ ...named, labelNames: ['notification'], aggregator: 'max', registers });
+  const shared = { labelNames: ['notification'], aggregator: 'max', registers } as const;
   return {
     attempts: new Counter({
       name: 'dms_notification_attempts_total',
@@ -268,11 +267,13 @@ function createMetrics(registry: Registry) {
       labelNames: ['notification', 'outcome'],
       registers,
     }),
-    lag: gauge({
+    lag: new Gauge({
+      ...shared,
       name: 'dms_notification_lag_seconds',
       help: 'For how long a message has not been received; 0: there is none.',
     }),
-    isPaused: gauge({
+    isPaused: new Gauge({
+      ...shared,
       name: 'dms_notification_paused',
       help: 'Whether a notification is paused: 1, or 0.',
     }),

@@ -6,7 +6,7 @@ export type Priority = 'normal' | 'low';
 
 export type Counts = Readonly<Record<Priority, number>>;
 
-/** The places that both priorities share: all of them, those that are free, and those that the low one has. */
+/** The places that both priorities share: all, those that are free, and those that the low one has. */
 export interface Room {
   readonly places: number;
   readonly free: number;

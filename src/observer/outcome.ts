@@ -53,7 +53,7 @@ export function isOutage({ dns }: CheckOutcome): boolean {
   return dns.answered.length === 0 && codes.every((code) => code === 'unreachable');
 }
 
-/** The outcome in one line of text, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
+/** In one line of text, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
 export function outcomeText({ dns, http }: CheckOutcome): string {
   if (dns.nameExists === false) return 'no such name';
   // A resolver that fails mostly does so for all types.
@@ -67,7 +67,7 @@ export function outcomeText({ dns, http }: CheckOutcome): string {
   return `${names}; ${'failure' in http ? `HTTP: ${http.failure.message}` : responseText(http)}`;
 }
 
-/** A site's response in one line of text and, if it was not recorded, why and until when. */
+/** In one line of text; of a response that was not recorded, why and until when. */
 export function responseText({ scheme, status, address, heldBack }: SiteOutcome): string {
   const response = `${scheme.toUpperCase()} ${status} from ${address}`;
   if (heldBack === undefined) return response;

@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalIpv6, isIpv4, isIpv6 } from '../model/ip-address.js';
 
-/** IPv6 addresses that contain an IPv4 address, where the packets go in the end. */
-const EMBEDDED_IPV4: readonly { readonly prefix: [ipaddr.IPv6, number]; readonly octet: number }[] = [
-  /** IPv4-mapped: the socket speaks IPv4 (RFC 4291, section 2.5.5.2). */
+/** IPv6 addresses that contain an IPv4 address, from an octet on, where the packets go in the end. */
+const EMBEDDED_IPV4 = [
+  // IPv4-mapped: the socket speaks IPv4 (RFC 4291, section 2.5.5.2).
   { prefix: ipaddr.IPv6.parseCIDR('::ffff:0:0/96'), octet: 12 },
-  /** NAT64's well-known prefix (RFC 6052, section 2.1). */
+  // NAT64's well-known prefix (RFC 6052, section 2.1). The local ones beside it are not public (RFC 8215).
   { prefix: ipaddr.IPv6.parseCIDR('64:ff9b::/96'), octet: 12 },
-  /** 6to4 (RFC 3056, section 2). */
+  // 6to4 (RFC 3056, section 2).
   { prefix: ipaddr.IPv6.parseCIDR('2002::/16'), octet: 2 },
 ];
 

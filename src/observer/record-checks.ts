@@ -18,7 +18,7 @@ export interface RecordedCheck {
 
 const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 
-/** Records observations, or only compares them with what is known. */
+/** Or only compares them with what is known. */
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
 
 /** Records checks of different domains as one batch. @throws what `record` throws. */

@@ -38,7 +38,6 @@ interface WorkerOptions {
 
 /** In milliseconds: finished checks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
-/** One domain of either priority may be due. */
 const EITHER: Counts = { normal: 1, low: 1 };
 const NOTHING: Counts = { normal: 0, low: 0 };
 /** In milliseconds: the pause after the database has failed. */
@@ -47,7 +46,7 @@ const AFTER_FAILURE = 1000;
 const WITHOUT_DATABASE = 5000;
 /** Running checks and those not written yet, together, as a multiple of the concurrency. */
 const MAX_UNWRITTEN = 2;
-/** Of checks that are recorded in one transaction. */
+/** Checks that are recorded in one transaction. */
 const BATCH = 256;
 
 interface FinishedCheck {
@@ -108,20 +107,15 @@ export class Worker {
     if (!this.#hasRoom(EITHER)) return EITHER;
     const until = time + BigInt(lease) * 1000n;
     const leased = await this.#attempt(() => leaseDue(prisma, time, until, this.#room()));
-    if (leased === undefined) return NOTHING;
     const observedAt = now();
-    if (leased.domains.length > 0 && this.#clock.faultOf(observedAt) !== null) {
-      await this.#attempt(() => handBack(prisma, leased.domains));
-      return NOTHING;
-    }
-    for (const domain of leased.domains) {
+    for (const domain of leased?.domains ?? []) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
       // 20 one with an AbortSignal.timeout can be collected before it fires.
       const controller = new AbortController();
       if (this.#stopping.signal.aborted) this.#aborted.push(domain);
       else this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
-    return leased.left;
+    return leased?.left ?? NOTHING;
   }
 
   async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
@@ -131,11 +125,8 @@ export class Worker {
     const check = await observer.check(domain.name, observedAt, signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) {
-      this.#aborted.push(domain);
-      return;
-    }
-    this.#unwritten.push({ domain, check });
+    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) this.#aborted.push(domain);
+    else this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
 

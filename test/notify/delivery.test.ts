@@ -1,45 +1,42 @@
 import { expect, test } from 'vitest';
-import { deliveryOf, LONGEST_TRY } from '../../src/notify/delivery.js';
+import { type Answer, deliveryOf, LONGEST_TRY } from '../../src/notify/delivery.js';
 
 const SECOND = 1_000_000n;
 const NOW = 1_800_000_000n * SECOND;
 const FIRST = { attempts: 0, failingSince: null, keptAt: NOW, digest: null, isFull: false };
 
+function deliver(answer: Partial<Answer>, sent: Partial<Parameters<typeof deliveryOf>[1]> = {}) {
+  return deliveryOf({ status: 0, said: `HTTP ${answer.status}`, ...answer }, { ...FIRST, ...sent }, NOW);
+}
+
 /** The seconds until it is tried again. */
-function pauseAfter(answer: Parameters<typeof deliveryOf>[0], sent = FIRST): number | undefined {
-  const { outcome, stored } = deliveryOf(answer, sent, NOW);
-  return outcome === 'retry' ? Number(((stored.due as bigint) - NOW) / SECOND) : undefined;
+function pauseAfter(answer: Partial<Answer>, attempts = 0): number {
+  const { stored } = deliver(answer, { attempts });
+  return 'due' in stored ? Number((stored.due - NOW) / SECOND) : expect.fail('It is not tried again.');
 }
 
 test.each([200, 202, 204, 299])('a message is received with status %i', (status) => {
-  const received = { outcome: 'received', stored: { message: null } };
-  expect(deliveryOf({ status }, FIRST, NOW)).toMatchObject(received);
+  expect(deliver({ status })).toMatchObject({ outcome: 'received', stored: { message: null } });
 });
 
-test('status 410 pauses a notification: the receiver wants no more', () => {
-  const reason = 'HTTP 410: the receiver wants no more';
+const LATE = { attempts: 30, failingSince: NOW - LONGEST_TRY };
+test.each([
+  ['status 410: the receiver wants no more', 410, {}, 'HTTP 410: the receiver wants no more'],
+  ['three days of failures', 500, LATE, 'not received for three days: HTTP 500'],
+])('a notification is paused with the reason after %s', (_title, status, sent, reason) => {
   const paused = { outcome: 'paused', reason, stored: { paused: reason, failure: reason } };
-  expect(deliveryOf({ status: 410 }, FIRST, NOW)).toMatchObject(paused);
+  expect(deliver({ status }, sent)).toMatchObject(paused);
 });
 
 test.each([301, 307, 400, 404, 500, 502])('a message is tried again after status %i', (status) => {
-  const reason = `HTTP ${status}`;
-  const retried = { outcome: 'retry', reason, stored: { attempts: 1, failingSince: NOW } };
-  expect(deliveryOf({ status }, FIRST, NOW)).toMatchObject(retried);
+  const stored = { attempts: 1, failingSince: NOW };
+  expect(deliver({ status })).toMatchObject({ outcome: 'retry', reason: `HTTP ${status}`, stored });
 });
 
 test('without a response a message is tried again, with pauses that grow to four hours', () => {
-  const pauses = [0, 1, 2, 3, 4, 5, 6, 7, 50].map((attempts) =>
-    pauseAfter({ status: 0, said: 'connect ECONNREFUSED' }, { ...FIRST, attempts }),
-  );
+  const refused = { status: 0, said: 'connect ECONNREFUSED' };
+  const pauses = [0, 1, 2, 3, 4, 5, 6, 7, 50].map((attempts) => pauseAfter(refused, attempts));
   expect(pauses).toEqual([5, 20, 80, 320, 1280, 5120, 14_400, 14_400, 14_400]);
-});
-
-test('after three days of failures a notification is paused with the reason', () => {
-  const late = { ...FIRST, attempts: 30, failingSince: NOW - LONGEST_TRY };
-  const reason = 'not received for three days: HTTP 500';
-  const paused = { outcome: 'paused', reason, stored: { paused: reason, failure: reason } };
-  expect(deliveryOf({ status: 500 }, late, NOW)).toMatchObject(paused);
 });
 
 test.each([
@@ -52,7 +49,7 @@ test.each([
   [500, '120', 5],
 ])(
   'after status %i with Retry-After: %s a message is tried next in %i seconds',
-  (status, retryAfter, pause) => {
-    expect(pauseAfter({ status, retryAfter })).toBe(pause);
+  (status, retryAfter, wait) => {
+    expect(pauseAfter({ status, retryAfter })).toBe(wait);
   },
 );

@@ -4,7 +4,7 @@ import type { Instant } from '../../model/instant.js';
 import type { QueryParameters } from '../../model/request-target.js';
 import { durationText } from '../../model/requested-time.js';
 import { endOfChanges } from '../../notify/changes.js';
-import { answerText, isReceived } from '../../notify/delivery.js';
+import { isReceived } from '../../notify/delivery.js';
 import { newMessageId } from '../../notify/messages.js';
 import {
   addNotification,
@@ -122,8 +122,8 @@ export async function runTest(context: CommandContext, name: string): Promise<vo
     const { notify } = context.settings();
     const message = { url, secret, id: newMessageId(), body };
     const answer = await receiver.send(message, notify, new AbortController().signal);
-    if (!isReceived(answer)) throw new OperationError(`The message was not received: ${answerText(answer)}.`);
-    await context.sumUp(`received by ${shortAddress(url)}: ${answerText(answer)}\n`);
+    if (!isReceived(answer)) throw new OperationError(`The message was not received: ${answer.said}.`);
+    await context.sumUp(`received by ${shortAddress(url)}: ${answer.said}\n`);
   });
 }
 

@@ -2,7 +2,14 @@ import { canonicalType } from '../../model/dns-types.js';
 import { messageOf } from '../../model/errors.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import type { Priority } from '../limiter.js';
-import { type DnsAnswer, type FailedAnswer, type FailureCode, failed, STOPPED } from '../verdict.js';
+import {
+  type DnsAnswer,
+  type DnsAnswers,
+  type FailedAnswer,
+  type FailureCode,
+  failed,
+  STOPPED,
+} from '../verdict.js';
 import { createQuestion, type Question } from './message.js';
 import { createNameServer, type DnsServer, type NameServer, queryServer } from './name-server.js';
 import type { ResolverChecks } from './resolver-checks.js';
@@ -38,19 +45,15 @@ export function createDnsClient(options: DnsClientOptions) {
      * @returns By the type's canonical name. A type or name that cannot be queried has failed as malformed; a
      * failed query has the most telling failure of its tries.
      */
-    async query(
-      name: string,
-      types: readonly string[],
-      signal = new AbortController().signal,
-      priority: Priority = 'normal',
-    ): Promise<ReadonlyMap<string, DnsAnswer>> {
+    async query(name: string, types: readonly string[], signal: AbortSignal, priority: Priority) {
       for (let left = servers; ; ) {
         const lookup = new Lookup({ ...options, servers: left, signal, priority });
         const answers = await lookup.resolve(name, types);
         const { invention } = lookup;
         if (invention === undefined) return answers;
         left = left.filter((server) => server !== invention.server);
-        if (left.length === 0) return new Map([...answers.keys()].map((type) => [type, invention.failure]));
+        if (left.length > 0) continue;
+        return new Map([...answers.keys()].map((type): [string, DnsAnswer] => [type, invention.failure]));
       }
     },
   };
@@ -105,7 +108,7 @@ class Lookup {
     this.#servers = [...this.#options.servers].sort((one, other) => rank(one) - rank(other));
   }
 
-  async resolve(name: string, types: readonly string[]): Promise<Map<string, DnsAnswer>> {
+  async resolve(name: string, types: readonly string[]): Promise<DnsAnswers> {
     const answers = new Map<string, DnsAnswer>();
     const queries: Query[] = [];
     for (const type of new Set(types.map((each) => canonicalType(each) ?? each))) {

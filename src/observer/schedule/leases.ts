@@ -13,7 +13,7 @@ export interface LeasedDomain {
   readonly every: bigint;
   /** When it was to be observed. */
   readonly scheduled: Instant;
-  /** How many observations before failed in a row. */
+  /** In a row. */
   readonly failures: number;
   /** It was never observed before. */
   readonly first: boolean;
@@ -28,7 +28,7 @@ export interface Completion {
   readonly domain: LeasedDomain;
   readonly observedAt: Instant;
   readonly outcome: CheckOutcome;
-  /** How many observations failed in a row, this one included. */
+  /** In a row, this one included. */
   readonly failures: number;
   readonly next: Instant;
 }
@@ -83,14 +83,14 @@ const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
 /** Planned for unknown names, a statement would look into all partitions. */
 const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
 
-/** The names of the domains that are still in the lease that they were taken with. */
+/** The names of those that are still in the lease that they were taken with. */
 export async function stillHeld(prisma: PrismaClient, domains: readonly LeasedDomain[]) {
   const where = { name: { in: domains.map(({ name }) => name) }, lease: { in: leasesOf(domains) } };
   const rows = await prisma.watchedDomain.findMany({ where, select: { name: true } });
   return new Set(rows.map(({ name }) => name));
 }
 
-/** All domains that were taken by one statement have the same. */
+/** Those that one statement has taken have the same. */
 function leasesOf(domains: readonly LeasedDomain[]): string[] {
   return [...new Set(domains.map(({ lease }) => lease))];
 }
@@ -131,15 +131,13 @@ export async function handBack(prisma: PrismaClient, domains: readonly LeasedDom
 }
 
 const DAY = 86_400_000_000n;
-/** The shortest duration doubled so often is more than a day. */
-const MOST_DOUBLINGS = 40;
 
 /**
  * Never before its interval has passed, and up to a tenth later, so that domains that were added together
  * spread out. A failing one waits twice as long each time, up to a day. What is late, after an outage, and what
  * is observed for the first time waits up to a third longer: a backlog must not come back as one wave.
  *
- * @param failures in a row, the observation that ended now included.
+ * @param failures In a row, the observation that ended now included.
  * @param chance A random number from 0 to 1, without 1.
  */
 export function nextTime(
@@ -149,7 +147,7 @@ export function nextTime(
   chance: number,
 ): Instant {
   const longest = every > DAY ? every : DAY;
-  const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
+  const doubled = every << BigInt(failures);
   const wait = doubled < longest ? doubled : longest;
   const late = now - scheduled > every / 10n;
   const spread = first || late ? wait / 3n : wait / 10n;

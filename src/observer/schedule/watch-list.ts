@@ -82,7 +82,7 @@ export async function noteObserved(pool: Pool, recorded: readonly RecordedCheck[
   );
 }
 
-/** Those of the names that are watched, sorted. */
+/** Those that are watched, sorted. */
 export async function watchedAmong(prisma: PrismaClient, names: readonly string[]): Promise<string[]> {
   // An array: a list of values has as many parameters, of which a statement takes 32,767.
   const found = await prisma.$queryRaw<{ name: string }[]>`

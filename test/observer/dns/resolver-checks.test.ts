@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDnsClient, type DnsClient } from '../../../src/observer/dns/client.js';
 import { ResolverChecks, type ResolverState } from '../../../src/observer/dns/resolver-checks.js';
 import { rcode } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS } from '../../support/dns-message.js';
 import type { DnsTestServer } from '../../support/dns-server.js';
-import { outcomeOf, serverForTest } from './asking.js';
+import { type Client, clientForTest, outcome, outcomeOf, serverForTest } from './asking.js';
 
 const HOUR = 3_600_000;
 const TYPES = ['A', 'AAAA', 'MX', 'SOA'];
@@ -31,13 +30,11 @@ function inventing(server: DnsTestServer, ...addresses: readonly string[]): void
 function observing(...servers: readonly DnsTestServer[]) {
   const reported: ResolverState[] = [];
   const report = (state: ResolverState) => reported.push(state);
-  const options = { servers, timeout: 10_000 };
-  const checks = new ResolverChecks({ ...options, now: () => NOW, report });
-  const client = createDnsClient({ ...options, tries: 3, queriesPerServer: 100, checks });
-  return { checks, client, reported };
+  const checks = new ResolverChecks({ servers, timeout: 10_000, now: () => NOW, report });
+  return { checks, client: clientForTest(servers, { tries: 3, checks }), reported };
 }
 
-async function outcomes(client: DnsClient, name: string): Promise<unknown> {
+async function outcomes(client: Client, name: string): Promise<unknown> {
   const answers = await client.query(name, TYPES);
   return Object.fromEntries([...answers].map(([type, answer]) => [type, outcomeOf(answer)]));
 }
@@ -104,7 +101,7 @@ test('a denial without proof is not confirmed where the other resolver invents a
   inventing(second, INVENTED);
   second.generate((_name, type) => (type === 'A' ? [INVENTED] : []));
   const { client } = observing(first, second);
-  expect(outcomeOf((await client.query('gone.test', ['A'])).get('A'))).toEqual({ failed: 'unproven' });
+  expect(await outcome(client, 'gone.test', 'A')).toEqual({ failed: 'unproven' });
 });
 
 test('a resolver that denies such names, or does not answer for them, is taken at its word', async () => {
