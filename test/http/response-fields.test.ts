@@ -57,20 +57,6 @@ test.each(['br', 'gzip'])(
   },
 );
 
-test.each([
-  ['br', PATH, false],
-  ['br', '/api/v1/domain/small.example', true],
-  ['identity', PATH, true],
-])(
-  'HEAD says no other length than GET has, in %s of %s (RFC 9110, section 8.6)',
-  async (coding, path, isKnown) => {
-    const [got, head] = [await getAs(coding, path), await getAs(coding, path, { method: 'HEAD' })];
-    expect(head.headers.get('etag')).toBe(got.headers.get('etag'));
-    expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'));
-    expect(head.headers.has('content-length')).toBe(isKnown);
-  },
-);
-
 test('a small body, an error and a 304 are not compressed', async () => {
   const answers = [
     await getAs('gzip', '/api/v1/domain/small.example'),
