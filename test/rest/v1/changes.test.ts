@@ -221,6 +221,8 @@ describe('when records in changes and differences were last seen', () => {
   });
 });
 
+const ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'];
+
 describe('changes of types and names', () => {
   const name = 'kinds.example';
   const MANY = 10_500;
@@ -247,7 +249,7 @@ describe('changes of types and names', () => {
     await insertHeaderChanges(pool, name, changes);
   });
 
-  test.each(['OLDEST_FIRST', 'NEWEST_FIRST'])('types and names select changes, once: %s', async (order) => {
+  test.each(ORDERS)('changes of types and names are these alone, each once: %s', async (order) => {
     const added = 'DNS_RECORD_ADDED 00:00:01 MX';
     const removed = 'DNS_RECORD_REMOVED 00:00:03 MX';
     const again = 'DNS_RECORD_ADDED 02:54:55 MX';
